@@ -1,0 +1,39 @@
+"""All checks of the project, in one command: lint, format, types, layers, tests with coverage.
+
+Run it with the interpreter of an environment that has `.[dev]` installed. Every check runs even if
+an earlier one failed; the exit code is 0 only if all passed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LINT_IMPORTS = (
+    "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
+)
+CHECKS = {
+    "lint": ["-m", "ruff", "check", "."],
+    "format": ["-m", "ruff", "format", "--check", "."],
+    "types": ["-m", "mypy"],
+    "layers": ["-c", LINT_IMPORTS],
+    "tests": ["-m", "pytest", "-q", "-n", "2", "--cov", "--cov-report=term"],
+}
+
+
+def main() -> int:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    failed = []
+    for name, arguments in CHECKS.items():
+        print(f"== {name}", flush=True)
+        if subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, check=False).returncode:
+            failed.append(name)
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Certus: a software model checker that gives evidence for every answer."""

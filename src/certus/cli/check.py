@@ -1,0 +1,86 @@
+"""`certus check DIR`: re-check saved evidence without any engine, in a child under limits."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from certus.cli.exits import Exit
+from certus.cli.units import duration, size
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "check",
+        help="re-check saved evidence",
+        description="Re-check the evidence that `certus verify --evidence DIR` saved, without any engine.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="DIR", type=Path, help="the directory with the evidence")
+    parser.add_argument("--timeout", metavar="TIME", type=duration, default=60.0, help="time limit (60s)")
+    parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+    parser.add_argument("--quiet", action="store_true", help="one line only")
+    parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from certus.cli.terminal import coloured, emit
+    from certus.core.codec import decode_diagnostic
+    from certus.core.errors import InputError
+    from certus.report.diagnostics import Palette, render_diagnostic
+
+    found = _checked(arguments.file, arguments.timeout, arguments.memory)
+    problems = [decode_diagnostic(problem) for problem in found["problems"]]
+    if found["verdict"] is None:
+        raise InputError(problems)
+    palette = Palette(arguments.output is None and coloured(sys.stdout))
+    lines = [_first_line(arguments.file, found)]
+    if not arguments.quiet:
+        lines += [render_diagnostic(problem, palette=palette) for problem in problems]
+    emit("\n".join(lines), arguments.output)
+    return Exit.of(found["verdict"])
+
+
+def _checked(directory: Path, seconds: float | None, memory: int | None) -> dict[str, Any]:
+    """What `recheck` found, or why it did not finish. Malformed evidence has no verdict."""
+    from certus.core.codec import encode_diagnostic
+    from certus.core.diagnostic import Diagnostic
+    from certus.system.child import run_limited
+
+    result = run_limited(lambda _: _work(directory, seconds), seconds=seconds, memory=memory)
+    if result.payload is not None:
+        found: dict[str, Any] = json.loads(result.payload)
+        return found
+    message = f"the evidence was not checked to the end: {result.detail or result.kind}"
+    reason = Diagnostic(result.kind, message, hint="try a larger --timeout or --memory")
+    return {"verdict": "UNKNOWN", "clauses": 0, "discharged": {}, "problems": [encode_diagnostic(reason)]}
+
+
+def _work(directory: Path, seconds: float | None) -> bytes:
+    from certus.core.codec import encode_diagnostic
+    from certus.core.errors import InputError
+    from certus.pipeline.recheck import recheck
+
+    found: dict[str, Any]
+    try:
+        result = recheck(directory, timeout=seconds)
+        found = {
+            "verdict": result.verdict,
+            "clauses": result.clauses,
+            "discharged": dict(result.discharged),
+            "problems": [encode_diagnostic(problem) for problem in result.problems],
+        }
+    except InputError as error:
+        found = {"verdict": None, "problems": [encode_diagnostic(d) for d in error.diagnostics]}
+    return json.dumps(found).encode()
+
+
+def _first_line(directory: Path, found: dict[str, Any]) -> str:
+    clauses = found["clauses"]
+    solvers = ", ".join(f"{name} {count}/{clauses}" for name, count in found["discharged"].items())
+    how = f"checked: {clauses} clause{'' if clauses == 1 else 's'} ({solvers})" if solvers else "replayed"
+    return f"{found['verdict']}  {directory}  {'not checked' if found['verdict'] == 'UNKNOWN' else how}"

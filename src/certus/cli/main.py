@@ -1,0 +1,97 @@
+"""The command line: the only place that turns answers and errors into exit codes.
+
+Commands import what they need when they run, so that `--help` stays quick. Every error a user can
+meet ends as a sentence; `CERTUS_DEBUG=1` shows the traceback of an internal one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from certus.cli import cfa, check, engines, verify
+from certus.cli.exits import Exit
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import CertusError, InputError, Unsupported
+from certus.core.version import VERSION
+
+_DESCRIPTION = "Certus verifies programs: every HOLDS and VIOLATED comes with evidence that was checked."
+_EPILOG = """exit codes:
+  0  the property holds
+  1  the property is violated
+  2  malformed input or usage
+  3  unknown: a limit was reached, the input is not supported, or Ctrl-C was pressed
+  4  internal error (CERTUS_DEBUG=1 shows where)"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    arguments = parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except InputError as error:
+        _report_input_error(error, arguments)
+        return Exit.INPUT
+    except Unsupported as error:
+        _report_diagnostics([error.diagnostic])
+        return Exit.UNKNOWN
+    except KeyboardInterrupt:
+        _say("interrupted before anything was known")
+        return Exit.UNKNOWN
+    except BrokenPipeError:
+        return Exit.INTERNAL
+    except Exception as error:  # the door to the user: whatever it is, it leaves as a sentence
+        if os.environ.get("CERTUS_DEBUG"):
+            raise
+        _say(f"internal error: {_sentence(error)}; CERTUS_DEBUG=1 shows where")
+        return Exit.INTERNAL
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="certus",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"certus {VERSION}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (verify, cfa, check, engines):
+        command.add(commands)
+    return top
+
+
+def _report_input_error(error: InputError, arguments: argparse.Namespace) -> None:
+    _report_diagnostics(error.diagnostics)
+    if getattr(arguments, "json", False):
+        from certus.cli.terminal import emit
+        from certus.report.json import render_input_error_json
+
+        emit(render_input_error_json(str(getattr(arguments, "file", "")), error.diagnostics))
+
+
+def _report_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
+    from certus.cli.sources import source_of
+    from certus.cli.terminal import coloured, write
+    from certus.report.diagnostics import Palette, render_diagnostic
+
+    palette = Palette(coloured(sys.stderr))
+    for diagnostic in diagnostics:
+        source = None if diagnostic.span is None else source_of(diagnostic.span.file)
+        write(sys.stderr, render_diagnostic(diagnostic, source, palette=palette) + "\n")
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, CertusError):
+        return str(error)
+    from certus.system.child import describe
+
+    return describe(error)
+
+
+def _say(sentence: str) -> None:
+    from certus.cli.terminal import write
+
+    write(sys.stderr, f"certus: {sentence}\n")

@@ -1,0 +1,107 @@
+"""`certus verify FILE`: the answer, and what backs it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from certus.cli.exits import Exit
+from certus.cli.units import duration, size
+
+if TYPE_CHECKING:
+    from certus.core.outcome import Outcome
+
+BLOCKS = ("single", "large", "advanced")
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "verify",
+        help="verify a program",
+        description="Verify FILE: HOLDS, VIOLATED or UNKNOWN, with checked evidence.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, help="the program")
+    parser.add_argument("--engine", metavar="NAME", help="how to look for an answer; see `certus engines`")
+    parser.add_argument(
+        "--set",
+        metavar="ENGINE.FIELD=VALUE",
+        type=assignment,
+        action="append",
+        default=[],
+        help="set an option of an engine; may be repeated",
+    )
+    parser.add_argument("--blocks", choices=BLOCKS, help="size of the blocks engines work on (large)")
+    parser.add_argument("--bound", metavar="K", type=bound, help="unroll loops and recursion at most K times")
+    parser.add_argument("--property", metavar="P", help="the property (unreach-call)")
+    parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
+    parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+    parser.add_argument("--evidence", metavar="DIR", type=Path, help="save the evidence for `certus check`")
+    parser.add_argument("--log-queries", metavar="DIR", type=Path, help="save each solver query as SMT-LIB")
+    parser.add_argument("--show-passes", action="store_true", help="print sizes before and after each pass")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
+    amount = parser.add_mutually_exclusive_group()
+    amount.add_argument("--quiet", action="store_true", help="one line only")
+    amount.add_argument("--verbose", action="store_true", help="all formulas and statistics")
+    parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")
+    parser.set_defaults(run=run)
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """`engine.field=value`, taken apart at the first `=`."""
+    name, equals, value = text.partition("=")
+    engine, dot, field = name.partition(".")
+    if not (equals and dot and engine and field):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form engine.field=value")
+    return name, value
+
+
+def bound(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of loop entries (0, 1, 2, ...)")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from certus.cli.terminal import ProgressLine, emit
+    from certus.pipeline.settings import Settings
+    from certus.pipeline.verify import verify
+
+    settings = Settings(**chosen(arguments))
+    with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
+        outcome = verify(arguments.file, settings, on_progress=progress.show)
+    emit(render(outcome, arguments), arguments.output)
+    return Exit.of(outcome.answer)
+
+
+def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings the user gave; `Settings` knows the others."""
+    given = {
+        "engine": arguments.engine,
+        "options": dict(arguments.set) or None,
+        "blocks": arguments.blocks,
+        "bound": arguments.bound,
+        "property_name": arguments.property,
+        "timeout": arguments.timeout,
+        "memory": arguments.memory,
+        "evidence": arguments.evidence,
+        "log_queries": arguments.log_queries,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def render(outcome: Outcome, arguments: argparse.Namespace) -> str:
+    if arguments.json:
+        from certus.report.json import render_json
+
+        return render_json(outcome)
+    from certus.cli.terminal import coloured
+    from certus.report.diagnostics import Palette
+    from certus.report.text import Detail, render_passes, render_text
+
+    palette = Palette(arguments.output is None and coloured(sys.stdout))
+    detail: Detail = "quiet" if arguments.quiet else "verbose" if arguments.verbose else "normal"
+    report = render_text(outcome, detail=detail, palette=palette)
+    return f"{report}\n{render_passes(outcome)}" if arguments.show_passes else report

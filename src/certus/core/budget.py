@@ -1,0 +1,30 @@
+"""A limit on time that is passed in and asked, never global."""
+
+from __future__ import annotations
+
+import time
+
+from certus.core.errors import BudgetExceeded
+
+
+class Budget:
+    """A deadline. Long-running code calls `check()` in its loops."""
+
+    __slots__ = ("_deadline",)
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+
+    def remaining(self) -> float | None:
+        """Seconds left, never negative; None means without limit."""
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def check(self) -> None:
+        """Raise `BudgetExceeded` once the deadline has passed."""
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise BudgetExceeded("time")
+
+    def part(self, share: float, *, at_least: float = 0.0) -> Budget:
+        """A budget of a share of what remains (but at least `at_least` seconds)."""
+        left = self.remaining()
+        return Budget() if left is None else Budget(max(left * share, at_least))

@@ -1,0 +1,511 @@
+"""Constructors of terms. Each simplifies soundly: the result has the value of what was asked for.
+
+Int and Real sums are kept in linear normal form: a sum of products `c * t`, sorted by digest, the
+constant last. Machine integers are only folded and stripped of neutral elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Final
+
+from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array
+from certus.core.terms import Expr, Function, Kind, Value
+
+
+def constant(value: Value, sort: Sort) -> Expr:
+    """The constant `value` of `sort`. A machine integer must be in range."""
+    if sort is BOOL:
+        value = bool(value)
+    elif sort is REAL:
+        value = Fraction(value)
+    else:
+        value = int(value)
+        if isinstance(sort, MachineSort) and not sort.low <= value <= sort.high:
+            raise ValueError(f"{value} does not fit {sort}")
+    return Expr(Kind.CONST, (), value, sort)
+
+
+TRUE: Final = constant(True, BOOL)
+FALSE: Final = constant(False, BOOL)
+
+
+def boolean(value: bool) -> Expr:  # noqa: FBT001 - the value itself, not a switch
+    return TRUE if value else FALSE
+
+
+def integer(value: int) -> Expr:
+    return Expr(Kind.CONST, (), value, INT)
+
+
+def real(value: Fraction | int) -> Expr:
+    return Expr(Kind.CONST, (), Fraction(value), REAL)
+
+
+def var(name: str, sort: Sort) -> Expr:
+    return Expr(Kind.VAR, (), name, sort)
+
+
+def bound(index: int, sort: Sort) -> Expr:
+    return Expr(Kind.BOUND, (), index, sort)
+
+
+# ---------------------------------------------------------------------------------------- Bool
+
+
+def not_(a: Expr) -> Expr:
+    if a.kind is Kind.NOT:
+        return a.args[0]
+    if a is TRUE:
+        return FALSE
+    if a is FALSE:
+        return TRUE
+    return Expr(Kind.NOT, (a,), None, BOOL)
+
+
+def and_(*parts: Expr) -> Expr:
+    return conjunction(parts)
+
+
+def or_(*parts: Expr) -> Expr:
+    return disjunction(parts)
+
+
+def conjunction(parts: Iterable[Expr]) -> Expr:
+    return _lattice(Kind.AND, parts, TRUE, FALSE)
+
+
+def disjunction(parts: Iterable[Expr]) -> Expr:
+    return _lattice(Kind.OR, parts, FALSE, TRUE)
+
+
+def _lattice(kind: Kind, parts: Iterable[Expr], neutral: Expr, absorbing: Expr) -> Expr:
+    seen: dict[Expr, None] = {}
+    for part in parts:
+        for item in part.args if part.kind is kind else (part,):
+            if item is absorbing:
+                return absorbing
+            if item is not neutral:
+                seen[item] = None
+    for item in seen:
+        if item.kind is Kind.NOT and item.args[0] in seen:
+            return absorbing
+    if not seen:
+        return neutral
+    if len(seen) == 1:
+        return next(iter(seen))
+    return Expr(kind, tuple(sorted(seen, key=_order)), None, BOOL)
+
+
+def _order(a: Expr) -> int:
+    return a.digest
+
+
+def implies(a: Expr, b: Expr) -> Expr:
+    return or_(not_(a), b)
+
+
+def ite(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+    if condition is TRUE or then is otherwise:
+        return then
+    if condition is FALSE:
+        return otherwise
+    if condition.kind is Kind.NOT:
+        condition, then, otherwise = condition.args[0], otherwise, then
+    if then.sort is BOOL:
+        if then is TRUE:
+            return or_(condition, otherwise)
+        if then is FALSE:
+            return and_(not_(condition), otherwise)
+        if otherwise is TRUE:
+            return or_(not_(condition), then)
+        if otherwise is FALSE:
+            return and_(condition, then)
+    return Expr(Kind.ITE, (condition, then, otherwise), None, then.sort)
+
+
+def eq(a: Expr, b: Expr) -> Expr:
+    assert a.sort is b.sort, f"{a!r}: {a.sort} == {b!r}: {b.sort}"
+    if a is b:
+        return TRUE
+    if a.kind is Kind.CONST and b.kind is Kind.CONST:
+        return FALSE  # interned: different objects are different values
+    if a.sort is BOOL:
+        for one, other in ((a, b), (b, a)):
+            if one is TRUE:
+                return other
+            if one is FALSE:
+                return not_(other)
+        if a is not_(b):
+            return FALSE
+    if b.digest < a.digest:
+        a, b = b, a
+    return Expr(Kind.EQ, (a, b), None, BOOL)
+
+
+def ne(a: Expr, b: Expr) -> Expr:
+    return not_(eq(a, b))
+
+
+def le(a: Expr, b: Expr) -> Expr:
+    assert a.sort is b.sort, f"{a!r}: {a.sort} <= {b!r}: {b.sort}"
+    if a is b:
+        return TRUE
+    if a.kind is Kind.CONST and b.kind is Kind.CONST:
+        return boolean(a.value <= b.value)
+    return Expr(Kind.LE, (a, b), None, BOOL)
+
+
+def lt(a: Expr, b: Expr) -> Expr:
+    assert a.sort is b.sort, f"{a!r}: {a.sort} < {b!r}: {b.sort}"
+    if a is b:
+        return FALSE
+    if a.kind is Kind.CONST and b.kind is Kind.CONST:
+        return boolean(a.value < b.value)
+    return Expr(Kind.LT, (a, b), None, BOOL)
+
+
+def ge(a: Expr, b: Expr) -> Expr:
+    return le(b, a)
+
+
+def gt(a: Expr, b: Expr) -> Expr:
+    return lt(b, a)
+
+
+# ---------------------------------------------------------------------------------- arithmetic
+
+
+def add(*parts: Expr) -> Expr:
+    """The sum of one or more terms of one numeric sort."""
+    sort = parts[0].sort
+    if isinstance(sort, MachineSort):
+        total = parts[0]
+        for part in parts[1:]:
+            total = _machine_add(total, part, sort)
+        return total
+    if len(parts) == 1:
+        return parts[0]
+    coefficients: dict[Expr, int | Fraction] = {}
+    rest: int | Fraction = 0
+    for part in parts:
+        for item in part.args if part.kind is Kind.ADD else (part,):
+            if item.kind is Kind.CONST:
+                rest += item.value
+            else:
+                factor, base = monomial(item)
+                coefficients[base] = coefficients.get(base, 0) + factor
+    return _linear(coefficients, rest, sort)
+
+
+def monomial(item: Expr) -> tuple[int | Fraction, Expr]:
+    """`item`, an Int or Real term that is no sum, as a constant factor and the rest."""
+    if item.kind is Kind.MUL and item.args[0].kind is Kind.CONST:
+        rest = item.args[1:]
+        base = rest[0] if len(rest) == 1 else Expr(Kind.MUL, rest, None, item.sort)
+        return item.args[0].value, base
+    return 1, item
+
+
+def _linear(coefficients: dict[Expr, int | Fraction], rest: int | Fraction, sort: Sort) -> Expr:
+    items = [_scaled(c, t) for t, c in coefficients.items() if c != 0]
+    items.sort(key=_order)
+    if rest != 0 or not items:
+        items.append(constant(rest, sort))
+    return items[0] if len(items) == 1 else Expr(Kind.ADD, tuple(items), None, sort)
+
+
+def _scaled(factor: int | Fraction, base: Expr) -> Expr:
+    if factor == 1:
+        return base
+    factors = base.args if base.kind is Kind.MUL else (base,)
+    return Expr(Kind.MUL, (constant(factor, base.sort), *factors), None, base.sort)
+
+
+def scale(factor: int | Fraction, a: Expr) -> Expr:
+    """`factor * a` for an Int or Real term, distributed over sums."""
+    if factor == 0:
+        return constant(0, a.sort)
+    coefficients: dict[Expr, int | Fraction] = {}
+    rest: int | Fraction = 0
+    for item in a.args if a.kind is Kind.ADD else (a,):
+        if item.kind is Kind.CONST:
+            rest = item.value * factor
+        else:
+            own, base = monomial(item)
+            coefficients[base] = own * factor
+    return _linear(coefficients, rest, a.sort)
+
+
+def _machine_add(a: Expr, b: Expr, sort: MachineSort) -> Expr:
+    if b.kind is Kind.CONST:
+        a, b = b, a
+    if a.kind is Kind.CONST:
+        if b.kind is Kind.CONST:
+            return constant(sort.wrap(int(a.value) + int(b.value)), sort)
+        if a.value == 0:
+            return b
+    elif b.digest < a.digest:
+        a, b = b, a
+    return Expr(Kind.ADD, (a, b), None, sort)
+
+
+def sub(a: Expr, b: Expr) -> Expr:
+    sort = a.sort
+    if not isinstance(sort, MachineSort):
+        return add(a, scale(-1, b))
+    if a is b:
+        return constant(0, sort)
+    if b.kind is Kind.CONST:
+        if b.value == 0:
+            return a
+        if a.kind is Kind.CONST:
+            return constant(sort.wrap(int(a.value) - int(b.value)), sort)
+    return Expr(Kind.SUB, (a, b), None, sort)
+
+
+def neg(a: Expr) -> Expr:
+    sort = a.sort
+    if not isinstance(sort, MachineSort):
+        return scale(-1, a)
+    if a.kind is Kind.CONST:
+        return constant(sort.wrap(-int(a.value)), sort)
+    return Expr(Kind.NEG, (a,), None, sort)
+
+
+def mul(a: Expr, b: Expr) -> Expr:
+    sort = a.sort
+    if b.kind is Kind.CONST:
+        a, b = b, a
+    if isinstance(sort, MachineSort):
+        if a.kind is Kind.CONST:
+            if b.kind is Kind.CONST:
+                return constant(sort.wrap(int(a.value) * int(b.value)), sort)
+            if a.value == 0:
+                return a
+            if a.value == 1:
+                return b
+        elif b.digest < a.digest:
+            a, b = b, a
+        return Expr(Kind.MUL, (a, b), None, sort)
+    if a.kind is Kind.CONST:
+        return scale(a.value, b)
+    if a.kind is Kind.ADD or b.kind is Kind.ADD:  # an opaque product of sums
+        return Expr(Kind.MUL, tuple(sorted((a, b), key=_order)), None, sort)
+    (c, x), (d, y) = monomial(a), monomial(b)
+    factors = [f for t in (x, y) for f in (t.args if t.kind is Kind.MUL else (t,))]
+    product = Expr(Kind.MUL, tuple(sorted(factors, key=_order)), None, sort)
+    return _scaled(c * d, product)
+
+
+def truncating_quotient(a: int, b: int) -> int:
+    """C's `/` on mathematical integers."""
+    return a // b if (a >= 0) == (b > 0) else -(-a // b)
+
+
+def euclidean(a: int, b: int) -> tuple[int, int]:
+    """SMT-LIB's (div, mod): the remainder is never negative."""
+    remainder = a % abs(b)
+    return (a - remainder) // b, remainder
+
+
+def quot(a: Expr, b: Expr) -> Expr:
+    return _divide(Kind.QUOT, a, b)
+
+
+def rem(a: Expr, b: Expr) -> Expr:
+    return _divide(Kind.REM, a, b)
+
+
+def div(a: Expr, b: Expr) -> Expr:
+    return _divide(Kind.DIV, a, b)
+
+
+def mod(a: Expr, b: Expr) -> Expr:
+    return _divide(Kind.MOD, a, b)
+
+
+def _divide(kind: Kind, a: Expr, b: Expr) -> Expr:
+    sort = a.sort
+    if b.kind is Kind.CONST and b.value != 0:
+        divisor = int(b.value)
+        if a.kind is Kind.CONST:
+            value = fold_division(kind, int(a.value), divisor)
+            return constant(sort.wrap(value) if isinstance(sort, MachineSort) else value, sort)
+        if divisor == 1:
+            return a if kind in (Kind.QUOT, Kind.DIV) else constant(0, sort)
+    return Expr(kind, (a, b), None, sort)
+
+
+def fold_division(kind: Kind, a: int, b: int) -> int:
+    """The value of a division of `kind` by `b`, which is not zero."""
+    if kind is Kind.QUOT:
+        return truncating_quotient(a, b)
+    if kind is Kind.REM:
+        return a - b * truncating_quotient(a, b)
+    return euclidean(a, b)[0 if kind is Kind.DIV else 1]
+
+
+def rdiv(a: Expr, b: Expr) -> Expr:
+    if b.kind is Kind.CONST and b.value != 0:
+        return scale(1 / Fraction(b.value), a)
+    return Expr(Kind.RDIV, (a, b), None, REAL)
+
+
+# ------------------------------------------------------------------------- bits and conversions
+
+
+def bit_and(a: Expr, b: Expr) -> Expr:
+    return _bitwise(Kind.BIT_AND, a, b)
+
+
+def bit_or(a: Expr, b: Expr) -> Expr:
+    return _bitwise(Kind.BIT_OR, a, b)
+
+
+def bit_xor(a: Expr, b: Expr) -> Expr:
+    return _bitwise(Kind.BIT_XOR, a, b)
+
+
+def _bitwise(kind: Kind, a: Expr, b: Expr) -> Expr:
+    sort = _machine(a)
+    if a is b:
+        return constant(0, sort) if kind is Kind.BIT_XOR else a
+    if a.kind is Kind.CONST and b.kind is Kind.CONST:
+        return constant(sort.wrap(fold_bits(kind, int(a.value), int(b.value))), sort)
+    if b.digest < a.digest:
+        a, b = b, a
+    return Expr(kind, (a, b), None, sort)
+
+
+def fold_bits(kind: Kind, a: int, b: int) -> int:
+    """Bitwise `kind` of two integers in (unbounded) two's complement."""
+    if kind is Kind.BIT_AND:
+        return a & b
+    return a | b if kind is Kind.BIT_OR else a ^ b
+
+
+def bit_not(a: Expr) -> Expr:
+    if a.kind is Kind.BIT_NOT:
+        return a.args[0]
+    sort = _machine(a)
+    if a.kind is Kind.CONST:
+        return constant(sort.wrap(~int(a.value)), sort)
+    return Expr(Kind.BIT_NOT, (a,), None, sort)
+
+
+def shl(a: Expr, b: Expr) -> Expr:
+    return _shift(Kind.SHL, a, b)
+
+
+def shr(a: Expr, b: Expr) -> Expr:
+    return _shift(Kind.SHR, a, b)
+
+
+def _shift(kind: Kind, a: Expr, b: Expr) -> Expr:
+    sort = _machine(a)
+    assert b.sort is sort
+    if b.kind is Kind.CONST and 0 <= b.value < sort.width:
+        if b.value == 0:
+            return a
+        if a.kind is Kind.CONST:
+            amount = int(b.value)
+            value = int(a.value) << amount if kind is Kind.SHL else int(a.value) >> amount
+            return constant(sort.wrap(value), sort)
+    return Expr(kind, (a, b), None, sort)
+
+
+def wrap(a: Expr, sort: MachineSort) -> Expr:
+    """An Int or machine integer converted to `sort`: the value modulo 2**width."""
+    if a.sort is sort:
+        return a
+    if a.kind is Kind.CONST:
+        return constant(sort.wrap(int(a.value)), sort)
+    if a.kind is Kind.TO_INT:
+        return wrap(a.args[0], sort)
+    if a.kind is Kind.WRAP:  # through a sort at least as wide, or one that keeps every value
+        middle, inner = _machine(a), a.args[0]
+        if middle.width >= sort.width or keeps(inner.sort, middle):
+            return wrap(inner, sort)
+    return Expr(Kind.WRAP, (a,), None, sort)
+
+
+def keeps(source: Sort, target: Sort) -> bool:
+    """Whether every value of machine sort `source` is a value of machine sort `target`."""
+    return (
+        isinstance(source, MachineSort)
+        and isinstance(target, MachineSort)
+        and target.low <= source.low
+        and source.high <= target.high
+    )
+
+
+def to_int(a: Expr) -> Expr:
+    if a.kind is Kind.CONST:
+        return integer(int(a.value))
+    if a.kind is Kind.WRAP and keeps(a.args[0].sort, a.sort):
+        return to_int(a.args[0])
+    return Expr(Kind.TO_INT, (a,), None, INT)
+
+
+def to_real(a: Expr) -> Expr:
+    if a.kind is Kind.CONST:
+        return real(int(a.value))
+    return Expr(Kind.TO_REAL, (a,), None, REAL)
+
+
+def floor(a: Expr) -> Expr:
+    if a.kind is Kind.CONST:
+        value = Fraction(a.value)
+        return integer(value.numerator // value.denominator)
+    return a.args[0] if a.kind is Kind.TO_REAL else Expr(Kind.FLOOR, (a,), None, INT)
+
+
+def _machine(a: Expr) -> MachineSort:
+    assert isinstance(a.sort, MachineSort), f"{a!r} is no machine integer"
+    return a.sort
+
+
+# ------------------------------------------------------------- arrays, functions, quantifiers
+
+
+def _array(a: Expr) -> ArraySort:
+    assert isinstance(a.sort, ArraySort), f"{a!r} is no array"
+    return a.sort
+
+
+def select(a: Expr, index: Expr) -> Expr:
+    while a.kind is Kind.STORE:
+        base, written, value = a.args
+        if written is index:
+            return value
+        if not (written.kind is Kind.CONST and index.kind is Kind.CONST):
+            break
+        a = base
+    if a.kind is Kind.CONST_ARRAY:
+        return a.args[0]
+    return Expr(Kind.SELECT, (a, index), None, _array(a).element)
+
+
+def store(a: Expr, index: Expr, value: Expr) -> Expr:
+    if a.kind is Kind.STORE and a.args[1] is index:
+        a = a.args[0]
+    return Expr(Kind.STORE, (a, index, value), None, a.sort)
+
+
+def const_array(index: Sort, value: Expr) -> Expr:
+    return Expr(Kind.CONST_ARRAY, (value,), None, array(index, value.sort))
+
+
+def apply(function: Function, args: Sequence[Expr]) -> Expr:
+    assert tuple(a.sort for a in args) == function.parameters, f"{function!r} applied to {args!r}"
+    return Expr(Kind.APPLY, tuple(args), function, function.result)
+
+
+def forall(sorts: tuple[Sort, ...], body: Expr) -> Expr:
+    return body if not sorts or body.kind is Kind.CONST else Expr(Kind.FORALL, (body,), sorts, BOOL)
+
+
+def exists(sorts: tuple[Sort, ...], body: Expr) -> Expr:
+    return body if not sorts or body.kind is Kind.CONST else Expr(Kind.EXISTS, (body,), sorts, BOOL)

@@ -1,0 +1,42 @@
+"""What Certus has to say to a user: positions in the source and sentences about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Severity(Enum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of source text: lines and columns from 1, the end exclusive.
+
+    `presumed_file` and `presumed_line` are what line markers claim; without markers they repeat
+    the physical position."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    presumed_file: str | None = None
+    presumed_line: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One sentence for the user: `code` is stable and machine-readable, `hint` says what to do next."""
+
+    code: str
+    message: str
+    severity: Severity = Severity.ERROR
+    span: Span | None = None
+    hint: str | None = None

@@ -1,0 +1,97 @@
+"""Evidence: what makes a verdict checkable.
+
+A *point* is a location with a call string: the call edges (by index) entered since the frame where
+the string starts. Its formula ranges over
+
+- the globals (`x`), and their values at the entry of the frame where the string starts (`old(x)`);
+- the locals of that first frame (`p.x`) and its parameters at entry (`old(p.x)`);
+- the locals of the k-th frame entered after it (`q.y/k`), for k = 1 .. length of the string.
+
+See "Evidence, precisely" in ARCHITECTURE.md for the clauses a proof must satisfy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from certus.core import build
+from certus.core.horn import Derivation, Model
+from certus.core.program import Location
+from certus.core.terms import Expr, Value
+
+
+def old(variable: Expr) -> Expr:
+    """The value of `variable` at the entry of the frame where the call string starts."""
+    return build.var(f"old({variable.name})", variable.sort)
+
+
+def in_frame(variable: Expr, depth: int) -> Expr:
+    """A local as it is named in the frame entered by the `depth`-th call of a call string."""
+    return variable if depth == 0 else build.var(f"{variable.name}/{depth}", variable.sort)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A location reached through the given calls."""
+
+    location: Location
+    calls: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return ">".join((*map(str, self.calls), self.location.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Inductive:
+    """Formulas at points, and for procedures treated by contract a summary over `old(...)` of
+    globals and parameters and the present globals and results."""
+
+    invariants: Mapping[Point, Expr]
+    summaries: Mapping[str, Expr] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KInductive:
+    """Like `Inductive`, where a formula may rely on holding in the `k` visits before."""
+
+    k: int
+    invariants: Mapping[Point, Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Unrolling:
+    """No execution enters a loop head (`loops`, by location name) or a recursive procedure
+    (`recursion`, by name) more often than its bound, and none within the bounds fails.
+
+    A loop's bound counts entries of its head in one activation since control last came to it from
+    outside the loop; a procedure's bound counts its simultaneous activations."""
+
+    loops: Mapping[str, int]
+    recursion: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The program meets no nondeterministic value: its one run, finished, is the proof."""
+
+    steps: int
+
+
+Proof = Inductive | KInductive | Unrolling | Execution | Model
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """An execution that reaches an error, given by all it depends on.
+
+    `initial` are the values of globals without an initial value, `inputs` the values of each
+    `Havoc` edge (by index) at its first, second, ... execution. What is missing is 0 or false."""
+
+    error: str  # the name of the error location
+    initial: Mapping[Expr, Value] = field(default_factory=dict)
+    inputs: Mapping[int, tuple[tuple[Value, ...], ...]] = field(default_factory=dict)
+
+
+Refutation = Trace | Derivation

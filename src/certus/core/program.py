@@ -1,0 +1,232 @@
+"""Programs as control-flow automata (seed 004, section 2.1), one per procedure.
+
+A `Program` is what the front ends make and what `validate` checks against. Its invariants:
+
+- A location with several outgoing edges has only `Assume`s on them, with mutually exclusive
+  conditions: given the inputs, an execution is determined. Where no edge is enabled the execution
+  ends silently, as it does at the exit of the main procedure.
+- An error location has no outgoing edge; reaching one violates the property.
+- Variables are `VAR` terms. A global is named `x`, a local or parameter `proc.x`, a name the front
+  end invented has a `$`: `proc.$1`. No name contains `@`, `/` or a parenthesis: these mark SSA
+  indices, frames and `old(...)`.
+- Locals are nondeterministic at the entry of their procedure (an explicit `Havoc` stands there for
+  those that may be read before they are written, so that their values are inputs of a trace);
+  globals are nondeterministic at the start unless `initial` gives their value.
+
+Passes may replace the op of an edge by a block: a DAG of `Seq` and `Choice` over original edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from certus.core.diagnostic import Span
+from certus.core.terms import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Parallel assignment: all values are computed, then all targets written."""
+
+    targets: tuple[Expr, ...]
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assume:
+    """Continue only if the condition is true."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Havoc:
+    """Each target gets any value of its sort: an input of the program."""
+
+    targets: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`targets = procedure(arguments)`; parameters are bound by value."""
+
+    procedure: str
+    arguments: tuple[Expr, ...]
+    targets: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Write the procedure's result variables; the edge leads to the exit."""
+
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seq:
+    """First one block, then the other. Compared by identity: blocks are shared, not copied."""
+
+    first: Block
+    second: Block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """Any one of the alternatives."""
+
+    alternatives: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Location:
+    """A control location. `index` is unique in the program and gives its order and name."""
+
+    index: int
+    procedure: str
+    span: Span | None = None
+    loop: Span | None = None  # the loop statement whose head this is, from its keyword on
+
+    @property
+    def name(self) -> str:
+        return f"{self.procedure}:{self.index}"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edge:
+    """A step of a procedure. `index` is unique in the program; inputs are keyed by it.
+
+    `branch` is the polarity of a source branch (`if`, `while`, `assert`), `text` the statement as a
+    person would write it."""
+
+    index: int
+    source: Location
+    op: Op
+    target: Location
+    span: Span | None = None
+    branch: bool | None = None
+    text: str = ""
+
+    def __repr__(self) -> str:
+        return f"{self.source} --[{self.text or self.op}]--> {self.target}"
+
+
+BasicOp = Assign | Assume | Havoc | Call | Return
+Block = Edge | Seq | Choice
+Op = BasicOp | Seq | Choice
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSite:
+    """A location that must not be reached: `kind` is `assertion`, `error-label`, `division-by-zero` ..."""
+
+    location: Location
+    kind: str
+    span: Span | None
+    text: str  # what was claimed there, as in the source
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """One control-flow automaton. `results` are the variables `Return` writes, `variables` all
+    locals: parameters, results, declared and invented ones."""
+
+    name: str
+    parameters: tuple[Expr, ...]
+    results: tuple[Expr, ...]
+    variables: tuple[Expr, ...]
+    entry: Location
+    exit: Location
+    edges: tuple[Edge, ...]
+    span: Span | None = None
+
+    @cached_property
+    def locations(self) -> tuple[Location, ...]:
+        """All locations, ordered by index."""
+        found = {self.entry: None, self.exit: None}
+        for edge in self.edges:
+            found[edge.source] = None
+            found[edge.target] = None
+        return tuple(sorted(found, key=lambda at: at.index))
+
+    @cached_property
+    def successors(self) -> Mapping[Location, tuple[Edge, ...]]:
+        """The outgoing edges of every location, in order of index."""
+        found: dict[Location, list[Edge]] = {at: [] for at in self.locations}
+        for edge in self.edges:
+            found[edge.source].append(edge)
+        return {at: tuple(sorted(out, key=lambda e: e.index)) for at, out in found.items()}
+
+    @cached_property
+    def predecessors(self) -> Mapping[Location, tuple[Edge, ...]]:
+        """The incoming edges of every location, in order of index."""
+        found: dict[Location, list[Edge]] = {at: [] for at in self.locations}
+        for edge in self.edges:
+            found[edge.target].append(edge)
+        return {at: tuple(sorted(into, key=lambda e: e.index)) for at, into in found.items()}
+
+
+@dataclass(frozen=True)
+class Program:
+    """Procedures over shared globals, starting in `main`.
+
+    `initial` gives closed values of globals at the start. `source_names` maps variables to the
+    names a user gave them; what is not in it is ours."""
+
+    procedures: Mapping[str, Procedure]
+    main: str
+    globals: tuple[Expr, ...]
+    errors: tuple[ErrorSite, ...]
+    initial: Mapping[Expr, Expr] = field(default_factory=dict)
+    source_names: Mapping[Expr, str] = field(default_factory=dict)
+    source: str = ""  # the source text, for reports
+    file: str = ""
+
+    @cached_property
+    def entry(self) -> Location:
+        return self.procedures[self.main].entry
+
+    @cached_property
+    def error_locations(self) -> frozenset[Location]:
+        return frozenset(site.location for site in self.errors)
+
+    @cached_property
+    def location(self) -> Mapping[str, Location]:
+        """Locations by name."""
+        return {at.name: at for p in self.procedures.values() for at in p.locations}
+
+    @cached_property
+    def edge(self) -> Mapping[int, Edge]:
+        """Edges by index."""
+        return {e.index: e for p in self.procedures.values() for e in p.edges}
+
+    def error_at(self, location: Location) -> ErrorSite:
+        return next(site for site in self.errors if site.location is location)
+
+
+def called(op: Op) -> Iterator[Call]:
+    """The calls in an op."""
+    for edge in leaves(op):
+        if isinstance(edge, Call):
+            yield edge
+
+
+def leaves(op: Op | Edge) -> Iterator[BasicOp]:
+    """The basic ops in a block, each shared block once."""
+    done: set[int] = set()
+    stack: list[Op | Edge] = [op]
+    while stack:
+        item = stack.pop()
+        if not isinstance(item, (Edge, Seq, Choice)):
+            yield item
+        elif id(item) not in done:
+            done.add(id(item))
+            if isinstance(item, Edge):
+                stack.append(item.op)
+            else:
+                parts = (item.first, item.second) if isinstance(item, Seq) else item.alternatives
+                stack.extend(reversed(parts))

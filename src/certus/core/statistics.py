@@ -1,0 +1,56 @@
+"""Counters and times of one run, filled by whoever does the work."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from certus.core.terms import Expr
+
+
+class QueryRecorder(Protocol):
+    """Keeps every question asked of a solver."""
+
+    def query(self, formulas: Sequence[Expr], *, purpose: str, solver: str) -> Path:
+        """Save the question whether `formulas` are satisfiable together."""
+        ...
+
+    def answer(self, path: Path, answer: str, seconds: float) -> None:
+        """Note the answer to a question saved before."""
+        ...
+
+
+@dataclass(slots=True)
+class Statistics:
+    """`counters` are deterministic (solver calls by purpose, terms, blocks, refinements), `seconds`
+    are not. Keys are dotted: `solver.bmc`, `blocks.locations`.
+
+    What may be watched meanwhile: `on_progress` gets a line now and then, `queries` each question
+    asked of a solver."""
+
+    counters: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+    on_progress: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
+    queries: QueryRecorder | None = field(default=None, compare=False, repr=False)
+
+    def count(self, key: str, amount: int = 1) -> None:
+        self.counters[key] += amount
+
+    @contextmanager
+    def timed(self, key: str) -> Iterator[None]:
+        """Add the wall time of the body to `seconds[key]`."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[key] = self.seconds.get(key, 0.0) + time.perf_counter() - start
+
+    def progress(self, line: str) -> None:
+        """Say what is being done."""
+        if self.on_progress is not None:
+            self.on_progress(line)

@@ -1,0 +1,3 @@
+"""The version of Certus, for people, packages and saved files."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,187 @@
+"""Iterative walks over terms: no recursion, each shared subterm visited once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from certus.core import build
+from certus.core.sorts import ArraySort, MachineSort
+from certus.core.terms import Expr, Kind
+
+
+def postorder(*roots: Expr) -> Iterator[Expr]:
+    """Every subterm of the roots once, arguments before the terms that use them."""
+    done: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
+    while stack:
+        term, ready = stack.pop()
+        if term in done:
+            continue
+        if ready or not term.args:
+            done.add(term)
+            yield term
+        else:
+            stack.append((term, True))
+            stack.extend((a, False) for a in reversed(term.args) if a not in done)
+
+
+def variables(*roots: Expr) -> tuple[Expr, ...]:
+    """The free variables of the roots, in order of first occurrence."""
+    return tuple(t for t in postorder(*roots) if t.kind is Kind.VAR)
+
+
+def size(*roots: Expr) -> int:
+    """The number of distinct subterms."""
+    return sum(1 for _ in postorder(*roots))
+
+
+def rebuild(term: Expr, args: Sequence[Expr]) -> Expr:
+    """`term` with other arguments, simplified again."""
+    if all(a is b for a, b in zip(term.args, args, strict=True)):
+        return term
+    return _BUILDERS[term.kind](term, args)
+
+
+def substitute(root: Expr, values: Mapping[Expr, Expr]) -> Expr:
+    """`root` with every free variable in `values` replaced, all at once.
+
+    The values must have no free bound variables (`BOUND` above its quantifiers)."""
+    return substitute_all((root,), values)[0]
+
+
+def substitute_all(roots: Iterable[Expr], values: Mapping[Expr, Expr]) -> tuple[Expr, ...]:
+    """`substitute` on several roots that share subterms."""
+    roots = tuple(roots)
+    if not values:
+        return roots
+    return Substitution(values).apply_all(roots)
+
+
+class Substitution:
+    """A fixed replacement of variables that remembers what it has already rewritten."""
+
+    __slots__ = ("_done",)
+
+    def __init__(self, values: Mapping[Expr, Expr]) -> None:
+        self._done: dict[Expr, Expr] = dict(values)  # term -> term after replacement
+
+    def apply_all(self, roots: Iterable[Expr]) -> tuple[Expr, ...]:
+        return tuple(self.apply(root) for root in roots)
+
+    def apply(self, root: Expr) -> Expr:
+        done = self._done
+        found = done.get(root)
+        if found is not None:
+            return found
+        stack = [root]
+        while stack:
+            term = stack[-1]
+            if term in done:
+                stack.pop()
+                continue
+            missing = [a for a in term.args if a not in done]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            stack.pop()
+            done[term] = rebuild(term, [done[a] for a in term.args]) if term.args else term
+        return done[root]
+
+
+def transform(root: Expr, step: Callable[[Expr, tuple[Expr, ...]], Expr]) -> Expr:
+    """Bottom-up rewriting: `step(term, new arguments)` gives each term's replacement."""
+    done: dict[Expr, Expr] = {}
+    for term in postorder(root):
+        done[term] = step(term, tuple(done[a] for a in term.args))
+    return done[root]
+
+
+def instantiate(quantified: Expr, values: Sequence[Expr]) -> Expr:
+    """The body of a quantifier with its variables (outermost first) replaced by closed-below `values`."""
+    return _shift_in(quantified.args[0], tuple(reversed(values)))
+
+
+def _shift_in(body: Expr, values: tuple[Expr, ...]) -> Expr:
+    """Replace BOUND i (i < len(values)) by values[i], lower the others; `values` have no free BOUND."""
+    count = len(values)
+    done: dict[tuple[Expr, int], Expr] = {}
+    stack: list[tuple[Expr, int, bool]] = [(body, 0, False)]
+    while stack:
+        term, depth, ready = stack.pop()
+        key = (term, depth)
+        if key in done:
+            continue
+        inner = depth + (len(term.bound_sorts) if term.kind in QUANTIFIERS else 0)
+        if term.kind is Kind.BOUND:
+            index = term.data
+            assert isinstance(index, int)
+            if index < depth:
+                done[key] = term
+            elif index < depth + count:
+                done[key] = values[index - depth]
+            else:
+                done[key] = build.bound(index - count, term.sort)
+        elif not term.args:
+            done[key] = term
+        elif ready:
+            done[key] = rebuild(term, [done[(a, inner)] for a in term.args])
+        else:
+            stack.append((term, depth, True))
+            stack.extend((a, inner, False) for a in term.args)
+    return done[(body, 0)]
+
+
+QUANTIFIERS = (Kind.FORALL, Kind.EXISTS)
+
+
+def _wrap(term: Expr, args: Sequence[Expr]) -> Expr:
+    assert isinstance(term.sort, MachineSort)
+    return build.wrap(args[0], term.sort)
+
+
+def _const_array(term: Expr, args: Sequence[Expr]) -> Expr:
+    assert isinstance(term.sort, ArraySort)
+    return build.const_array(term.sort.index, args[0])
+
+
+def _product(args: Sequence[Expr]) -> Expr:
+    total = args[0]
+    for factor in args[1:]:
+        total = build.mul(total, factor)
+    return total
+
+
+_BUILDERS: dict[Kind, Callable[[Expr, Sequence[Expr]], Expr]] = {
+    Kind.APPLY: lambda t, a: build.apply(t.function, a),
+    Kind.NOT: lambda _, a: build.not_(a[0]),
+    Kind.AND: lambda _, a: build.conjunction(a),
+    Kind.OR: lambda _, a: build.disjunction(a),
+    Kind.ITE: lambda _, a: build.ite(a[0], a[1], a[2]),
+    Kind.EQ: lambda _, a: build.eq(a[0], a[1]),
+    Kind.LE: lambda _, a: build.le(a[0], a[1]),
+    Kind.LT: lambda _, a: build.lt(a[0], a[1]),
+    Kind.ADD: lambda _, a: build.add(*a),
+    Kind.MUL: lambda _, a: _product(a),
+    Kind.SUB: lambda _, a: build.sub(a[0], a[1]),
+    Kind.NEG: lambda _, a: build.neg(a[0]),
+    Kind.QUOT: lambda _, a: build.quot(a[0], a[1]),
+    Kind.REM: lambda _, a: build.rem(a[0], a[1]),
+    Kind.DIV: lambda _, a: build.div(a[0], a[1]),
+    Kind.MOD: lambda _, a: build.mod(a[0], a[1]),
+    Kind.RDIV: lambda _, a: build.rdiv(a[0], a[1]),
+    Kind.BIT_AND: lambda _, a: build.bit_and(a[0], a[1]),
+    Kind.BIT_OR: lambda _, a: build.bit_or(a[0], a[1]),
+    Kind.BIT_XOR: lambda _, a: build.bit_xor(a[0], a[1]),
+    Kind.BIT_NOT: lambda _, a: build.bit_not(a[0]),
+    Kind.SHL: lambda _, a: build.shl(a[0], a[1]),
+    Kind.SHR: lambda _, a: build.shr(a[0], a[1]),
+    Kind.WRAP: _wrap,
+    Kind.TO_INT: lambda _, a: build.to_int(a[0]),
+    Kind.TO_REAL: lambda _, a: build.to_real(a[0]),
+    Kind.FLOOR: lambda _, a: build.floor(a[0]),
+    Kind.SELECT: lambda _, a: build.select(a[0], a[1]),
+    Kind.STORE: lambda _, a: build.store(a[0], a[1], a[2]),
+    Kind.CONST_ARRAY: _const_array,
+    Kind.FORALL: lambda t, a: build.forall(t.bound_sorts, a[0]),
+    Kind.EXISTS: lambda t, a: build.exists(t.bound_sorts, a[0]),
+}

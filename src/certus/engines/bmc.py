@@ -1,0 +1,146 @@
+"""Bounded model checking (seed 004, section 2.3).
+
+The program is unrolled block by block, with growing bounds on how often a loop head is entered and how
+deep a recursive procedure is active. For each bound a solver is asked for an execution that
+reaches an error. The first found is made the shortest: with the least bound, and among those with
+the fewest statements. If no execution goes beyond the bound, the program is safe, and the bounds are
+the proof.
+
+Invariant: no execution within `clear` reaches an error. Sound because the unrolled formula holds
+exactly the executions within the bound; both answers are checked again by `validate`.
+Says Unknown at the bound asked for, at a limit, or where the solver gives up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.evidence import Trace, Unrolling
+from certus.core.program import Program
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.terms import Expr, Value
+from certus.core.values import ArrayValue
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.logic.solver import Answer
+from certus.logic.unrolling import UnrolledProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`bound`: the most entries of a loop head or simultaneous activations of a recursive procedure
+    to look at; 0 means without end. `shortest`: whether to look for the fewest statements."""
+
+    bound: int = 0
+    shortest: bool = True
+
+
+class BoundedModelChecking:
+    """The engine `bmc`."""
+
+    name = "bmc"
+    summary = "bounded model checking of large blocks, shortest counterexample first"
+    options = Options
+
+    def unsupported(self, task: Task) -> Diagnostic | None:
+        if isinstance(task.subject, Program):
+            return None
+        return Diagnostic("unsupported-subject", "bmc treats programs, not Horn clauses", Severity.NOTE)
+
+    def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+        from certus.logic.z3solver import Z3Solver
+
+        assert isinstance(task.subject, Program)
+        search = _Search(UnrolledProgram(task.subject, Z3Solver(statistics)), budget)
+        clear, bound = 0, 1
+        while True:
+            statistics.progress(f"bmc: bound {bound}")
+            search.unrolled.expand(bound, budget)
+            statistics.counters["bmc.bound"] = bound
+            answer = search.errors()
+            if answer is Answer.SAT:
+                return Unsafe(search.shortest(clear, bound) if options.shortest else search.trace())
+            if answer is Answer.UNKNOWN:
+                return _unknown("solver-gave-up", f"the solver gave no answer at bound {bound}")
+            clear = bound
+            if not search.goes_on():
+                return Safe(search.bounds())
+            if clear == options.bound:
+                return _unknown("bound-reached", f"no execution within bound {clear} fails, but some go on")
+            bound = clear + max(1, clear // 4)
+            bound = min(bound, options.bound or bound)
+            search.unrolled.admit(bound)
+
+
+@dataclass(slots=True)
+class _Search:
+    """Questions to the unrolled program."""
+
+    unrolled: UnrolledProgram
+    budget: Budget
+
+    def errors(self, *also: Expr) -> Answer:
+        """Whether an execution unrolled so far reaches an error (and satisfies `also`)."""
+        unrolled = self.unrolled
+        if not unrolled.errors:
+            return Answer.UNSAT
+        literals = [unrolled.some([e.selector for e in unrolled.errors]), *also, *unrolled.closed()]
+        return unrolled.solver.check(literals, budget=self.budget, purpose="bmc")
+
+    def goes_on(self) -> bool:
+        """Whether some execution may need a higher bound."""
+        waiting = [visit.literal for visit in self.unrolled.waiting]
+        if not waiting:
+            return False
+        return self.unrolled.feasible([self.unrolled.some(waiting)], self.budget, "bmc.complete")
+
+    def bounds(self) -> Unrolling:
+        loops = {loop.head.name: times for loop, times in self.unrolled.entered.items()}
+        return Unrolling(loops, dict(self.unrolled.activated))
+
+    def trace(self) -> Trace:
+        return self.unrolled.trace(self._scalar)
+
+    def _scalar(self, term: Expr) -> Value:
+        value = self.unrolled.solver.value(term)
+        assert not isinstance(value, ArrayValue), "inputs are scalars"
+        return value
+
+    def shortest(self, clear: int, bound: int) -> Trace:
+        """The execution to an error with the least bound above `clear`, then the fewest statements.
+
+        The last query found one within `bound`. What a limit leaves unfinished is not minimal."""
+        trace = self.trace()
+        within: list[Expr] = []
+        for least in range(clear + 1, bound):
+            within = [build.not_(gate.literal) for gate in self.unrolled.gates() if gate.measure > least]
+            if self.errors(*within) is Answer.SAT:
+                trace = self.trace()
+                break
+        else:
+            within = []
+        return self._fewest(trace, within)
+
+    def _fewest(self, trace: Trace, within: list[Expr]) -> Trace:
+        solver = self.unrolled.solver
+        solver.push()
+        length = self.unrolled.lengths()
+        least, most = 0, 0
+        if self.errors(*within) is Answer.SAT:
+            trace, most = self.trace(), int(self._scalar(length))
+        while least < most:
+            middle = (least + most) // 2
+            if self.errors(*within, build.le(length, build.integer(middle))) is Answer.SAT:
+                trace, most = self.trace(), int(self._scalar(length))
+            else:
+                least = middle + 1
+        solver.pop()
+        return trace
+
+
+def _unknown(code: str, message: str) -> Unknown:
+    hint = "try a larger --bound or --timeout" if code == "bound-reached" else "try another engine"
+    return Unknown(Diagnostic(code, message, Severity.NOTE, hint=hint))

@@ -1,0 +1,12 @@
+"""The engines there are. A new one is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from certus.core.task import Engine
+from certus.engines.bmc import BoundedModelChecking
+
+_ALL: tuple[Engine, ...] = (BoundedModelChecking(),)
+
+ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in _ALL}

@@ -1,0 +1,293 @@
+"""From expressions to terms, with types and what must hold for every division to be defined.
+
+Each place of an expression asks for a sort: the operands of `+` for Int, a condition for Bool, the
+two sides of `==` for the sort that one of them has by itself. So a `*` has the sort of its place, and
+a type error is reported at the very operand that does not fit.
+
+`divisions` lists, in order of evaluation, each division with its guard: the divisor is not zero,
+provided that C would evaluate the division at all. In `b != 0 && a / b > 1` the guard is
+`b != 0 -> b != 0`. Divisions by a constant other than zero need none.
+
+The work is done with a stack of pending visits and combinations and a stack of results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from certus.core import build
+from certus.core.sorts import BOOL, INT, Sort
+from certus.core.terms import Expr
+from certus.frontend.lp import ast
+from certus.frontend.lp.messages import Findings
+
+Guarded = tuple[ast.Binary, Expr]  # a division and its guard
+
+
+@dataclass(frozen=True, slots=True)
+class Elaborated:
+    """A term, and the divisions that must be defined before it has a value."""
+
+    term: Expr
+    divisions: tuple[Guarded, ...] = ()
+
+
+COMPARISONS: Final[Mapping[str, Callable[[Expr, Expr], Expr]]] = {
+    "<": build.lt,
+    "<=": build.le,
+    ">": build.gt,
+    ">=": build.ge,
+}
+EQUALITIES: Final[Mapping[str, Callable[[Expr, Expr], Expr]]] = {"==": build.eq, "!=": build.ne}
+SUMS: Final = ("+", "-")
+
+
+def type_name(sort: Sort) -> str:
+    return "a bool" if sort is BOOL else "an int"
+
+
+class Scope(Protocol):
+    """What the names in an expression mean. Each method reports why, where it answers None."""
+
+    def variable(self, name: ast.Name) -> Expr | None: ...
+
+    def any_value(self, star: ast.Nondet, sort: Sort) -> Expr | None:
+        """A variable that stands for this nondeterministic value."""
+        ...
+
+    def invocation(self, call: ast.Invocation) -> Expr | None: ...
+
+    def sort_of(self, name: str) -> Sort | None:
+        """The sort of a variable, if there is one of that name. Reports nothing."""
+        ...
+
+
+class Elaborator:
+    """Makes terms of expressions in one scope."""
+
+    def __init__(self, scope: Scope, findings: Findings) -> None:
+        self._scope = scope
+        self._findings = findings
+        self._todo: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._done: list[Elaborated] = []
+
+    def elaborate(self, expression: ast.Expression, sort: Sort) -> Elaborated:
+        """The meaning of an expression in a place that asks for `sort`. What is wrong with it is
+        reported; the term then is some constant."""
+        self._visit(expression, sort)
+        while self._todo:
+            step, arguments = self._todo.pop()
+            step(*arguments)
+        return self._done.pop()
+
+    def natural_sort(self, expression: ast.Expression) -> Sort | None:
+        """The sort an expression has by itself; None if it may have any."""
+        candidates = [expression]
+        while candidates:
+            node = candidates.pop()
+            if isinstance(node, ast.Conditional):
+                candidates += [node.otherwise, node.then]
+                continue
+            sort = self._own_sort(node)
+            if sort is not None:
+                return sort
+        return None
+
+    def _own_sort(self, node: ast.Expression) -> Sort | None:
+        if isinstance(node, ast.Name):
+            return self._scope.sort_of(node.name)
+        if isinstance(node, ast.Number):
+            return INT
+        if isinstance(node, ast.Truth):
+            return BOOL
+        if isinstance(node, ast.Unary):
+            return BOOL if node.operator == "!" else INT
+        if isinstance(node, ast.Binary):
+            return INT if ast.PRECEDENCE[node.operator] >= ast.PRECEDENCE["+"] else BOOL
+        return None
+
+    # ------------------------------------------------------------------ visits, operands last
+
+    def _visit(self, node: ast.Expression, sort: Sort) -> None:
+        if isinstance(node, ast.Conditional):
+            self._later(self._join_conditional)
+            self._parts((node.condition, BOOL), (node.then, sort), (node.otherwise, sort))
+        elif isinstance(node, (ast.Nondet, ast.Invocation)):
+            self._leaf(
+                self._scope.any_value(node, sort)
+                if isinstance(node, ast.Nondet)
+                else self._scope.invocation(node),
+                node,
+                sort,
+            )
+        elif isinstance(node, ast.Name):
+            self._leaf(self._scope.variable(node), node, sort)
+        elif isinstance(node, ast.Number):
+            self._leaf(build.integer(node.value), node, sort)
+        elif isinstance(node, ast.Truth):
+            self._leaf(build.boolean(node.value), node, sort)
+        else:
+            own = self._own_sort(node)
+            assert own is not None
+            if own is not sort:
+                self._mismatch(node, own, sort)
+                self._later(self._replace, sort)
+            self._operation(node)
+
+    def _later(self, step: Callable[..., None], *arguments: Any) -> None:
+        self._todo.append((step, arguments))
+
+    def _parts(self, *parts: tuple[ast.Expression, Sort]) -> None:
+        """Visit the parts, the first one first."""
+        self._todo.extend((self._visit, part) for part in reversed(parts))
+
+    def _leaf(self, term: Expr | None, node: ast.Node, sort: Sort) -> None:
+        if term is not None and term.sort is not sort:
+            self._mismatch(node, term.sort, sort)
+            term = None
+        self._done.append(Elaborated(term if term is not None else placeholder(sort)))
+
+    def _replace(self, sort: Sort) -> None:
+        self._done[-1] = Elaborated(placeholder(sort))
+
+    def _mismatch(self, node: ast.Node, own: Sort, wanted: Sort) -> None:
+        message = f"Expected {type_name(wanted)} here, but this is {type_name(own)}."
+        hint = "Write `b ? 1 : 0`."
+        if wanted is BOOL:
+            number = isinstance(node, ast.Number)
+            hint = "Write `true` or `false`." if number else "Write a comparison such as `x != 0`."
+        self._findings.error("type-mismatch", message, node.start, node.end, hint)
+
+    def _operation(self, node: ast.Unary | ast.Binary) -> None:
+        operator = node.operator
+        if operator == "!":
+            self._later(self._join_not)
+            self._parts((node.operand, BOOL))  # type: ignore[union-attr]
+        elif operator in SUMS:
+            terms = _summands(node)
+            self._later(self._join_sum, [sign for _, sign in terms])
+            self._parts(*((term, INT) for term, _ in terms))
+        else:
+            assert isinstance(node, ast.Binary)
+            self._binary(node)
+
+    def _binary(self, node: ast.Binary) -> None:
+        operator = node.operator
+        if operator in ("&&", "||", "*"):
+            operands = _operands(node)
+            self._later(self._join_product if operator == "*" else self._join_logical, node, len(operands))
+            self._parts(*((operand, INT if operator == "*" else BOOL) for operand in operands))
+            return
+        sort: Sort | None = INT
+        if operator in EQUALITIES:
+            sort = self.natural_sort(node.left) or self.natural_sort(node.right)
+            if sort is None:
+                message = f"The types of both sides of this `{operator}` are unclear."
+                hint = "Compare with a variable or a constant."
+                self._findings.error("unclear-type", message, node.start, node.end, hint)
+        self._later(self._join_division if operator in "/%" else self._join_comparison, node)
+        self._parts((node.left, sort or INT), (node.right, sort or INT))
+
+    # --------------------------------------------------------------- combinations of results
+
+    def _take(self, count: int) -> list[Elaborated]:
+        parts = self._done[-count:]
+        del self._done[-count:]
+        return parts
+
+    def _join_not(self) -> None:
+        part = self._done.pop()
+        self._done.append(Elaborated(build.not_(part.term), part.divisions))
+
+    def _join_sum(self, signs: Sequence[int]) -> None:
+        parts = self._take(len(signs))
+        terms = [p.term if s > 0 else build.neg(p.term) for p, s in zip(parts, signs, strict=True)]
+        self._done.append(Elaborated(build.add(*terms), _all_divisions(parts)))
+
+    def _join_product(self, _: ast.Binary, count: int) -> None:
+        parts = self._take(count)
+        factors = [p.term for p in parts]
+        while len(factors) > 1:  # in pairs, so that long products stay cheap
+            pairs = [factors[i : i + 2] for i in range(0, len(factors), 2)]
+            factors = [build.mul(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+        self._done.append(Elaborated(factors[0], _all_divisions(parts)))
+
+    def _join_logical(self, node: ast.Binary, count: int) -> None:
+        """`a && b` evaluates b only if a is true; `a || b` only if a is false."""
+        parts = self._take(count)
+        conjunctive = node.operator == "&&"
+        passed = [p.term if conjunctive else build.not_(p.term) for p in parts]
+        divisions: list[Guarded] = []
+        for i, part in enumerate(parts):
+            if part.divisions:
+                divisions += _if_reached(build.conjunction(passed[:i]), part.divisions)
+        term = build.conjunction(passed)
+        self._done.append(Elaborated(term if conjunctive else build.not_(term), tuple(divisions)))
+
+    def _join_comparison(self, node: ast.Binary) -> None:
+        left, right = parts = self._take(2)
+        make = COMPARISONS.get(node.operator) or EQUALITIES[node.operator]
+        self._done.append(Elaborated(make(left.term, right.term), _all_divisions(parts)))
+
+    def _join_division(self, node: ast.Binary) -> None:
+        left, right = parts = self._take(2)
+        make = build.quot if node.operator == "/" else build.rem
+        divisions = _all_divisions(parts)
+        guard = build.ne(right.term, build.integer(0))
+        if guard is not build.TRUE:
+            divisions += ((node, guard),)
+        self._done.append(Elaborated(make(left.term, right.term), divisions))
+
+    def _join_conditional(self) -> None:
+        condition, then, otherwise = self._take(3)
+        divisions = (
+            *condition.divisions,
+            *_if_reached(condition.term, then.divisions),
+            *_if_reached(build.not_(condition.term), otherwise.divisions),
+        )
+        term = build.ite(condition.term, then.term, otherwise.term)
+        self._done.append(Elaborated(term, divisions))
+
+
+def placeholder(sort: Sort) -> Expr:
+    """What stands where an error was reported."""
+    return build.FALSE if sort is BOOL else build.integer(0)
+
+
+def _all_divisions(parts: Sequence[Elaborated]) -> tuple[Guarded, ...]:
+    return tuple(division for part in parts if part.divisions for division in part.divisions)
+
+
+def _if_reached(path: Expr, divisions: Sequence[Guarded]) -> list[Guarded]:
+    return [(node, build.implies(path, guard)) for node, guard in divisions]
+
+
+def _summands(root: ast.Expression) -> list[tuple[ast.Expression, int]]:
+    """The terms of nested sums, differences and negations from left to right, each with its sign."""
+    found: list[tuple[ast.Expression, int]] = []
+    stack = [(root, 1)]
+    while stack:
+        node, sign = stack.pop()
+        if isinstance(node, ast.Binary) and node.operator in SUMS:
+            stack.append((node.right, sign if node.operator == "+" else -sign))
+            stack.append((node.left, sign))
+        elif isinstance(node, ast.Unary) and node.operator == "-":
+            stack.append((node.operand, -sign))
+        else:
+            found.append((node, sign))
+    return found
+
+
+def _operands(root: ast.Binary) -> list[ast.Expression]:
+    """The operands of nested uses of one operator, from left to right."""
+    found: list[ast.Expression] = []
+    stack: list[ast.Expression] = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Binary) and node.operator == root.operator:
+            stack += [node.right, node.left]
+        else:
+            found.append(node)
+    return found

@@ -1,0 +1,139 @@
+"""From the text of a program to the `Program` that the rest of Certus works on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.errors import InputError
+from certus.core.program import ErrorSite, Havoc, Procedure, Program
+from certus.frontend.lp import ast
+from certus.frontend.lp.assigned import Flow, UnwrittenLocals, unwritten_globals
+from certus.frontend.lp.draft import Draft, Numbering
+from certus.frontend.lp.lower import NO_DIV_ZERO, UNREACH_CALL, Lowering
+from certus.frontend.lp.messages import Findings
+from certus.frontend.lp.parser import parse
+from certus.frontend.lp.symbols import Symbols, collect
+from certus.frontend.source import Source
+
+PROPERTIES: Final = (UNREACH_CALL, NO_DIV_ZERO)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProgram:
+    """A program and what should be said about it although it is well-formed."""
+
+    program: Program
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def load_lp(text: str, file: str, property: str = UNREACH_CALL) -> LoadedProgram:
+    """The program of a text. Raises `InputError` with everything that is wrong with it."""
+    if property not in PROPERTIES:
+        message = f"The small language has no property `{property}`."
+        raise InputError([Diagnostic("unknown-property", message, hint=f"Choose {' or '.join(PROPERTIES)}.")])
+    source = Source(text, file)
+    tree = parse(source)
+    findings = Findings(source)
+    symbols = collect(tree, findings)
+    lowered = {}
+    for name, unit in symbols.procedures.items():
+        lowered[name] = Lowering(unit, symbols, findings, property)
+        lowered[name].run()
+    findings.raise_errors()
+    program = _finish(lowered, symbols, source, findings)
+    return LoadedProgram(program, findings.warnings())
+
+
+def _finish(lowered: Mapping[str, Lowering], symbols: Symbols, source: Source, findings: Findings) -> Program:
+    flows = {name: Flow(lowering.draft) for name, lowering in lowered.items()}
+    _warn_of_globals(flows, symbols, findings)
+    numbering = Numbering()
+    procedures: dict[str, Procedure] = {}
+    errors: list[ErrorSite] = []
+    names = {variable: name for name, variable in symbols.globals.items()}
+    for name, lowering in lowered.items():
+        _warn_of_end(lowering, flows[name], findings)
+        _begin(lowering, flows[name], findings)
+        unit = lowering.unit
+        graph = lowering.draft.finish(numbering, (unit.start, unit.end))
+        scope = lowering.scope
+        procedures[name] = Procedure(
+            name,
+            scope.parameters,
+            lowering.results,
+            (*dict.fromkeys((*scope.parameters, *lowering.results, *scope.names)), *scope.invented),
+            graph.entry,
+            graph.exit,
+            graph.edges,
+            _header(unit, source),
+        )
+        errors += graph.errors
+        names |= scope.names
+        for error in graph.unreached:
+            if error.kind != "division-by-zero":
+                what = "label" if error.kind == "error-label" else "assertion"
+                message = f"No path leads to this {what}."
+                findings.warning(f"unreachable-{what}", message, error.start, error.end)
+    return Program(
+        procedures,
+        "main",
+        tuple(symbols.globals.values()),
+        tuple(errors),
+        symbols.initial,
+        names,
+        source.text,
+        source.file,
+    )
+
+
+def _header(unit: ast.ProcedureDefinition, source: Source) -> Span:
+    return source.span(unit.start, unit.header)
+
+
+def _warn_of_end(lowering: Lowering, flow: Flow, findings: Findings) -> None:
+    unit = lowering.unit
+    if lowering.results and lowering.body_end in flow.reached:
+        message = f"`{unit.name}` can end here without `return`; its result is then nondeterministic."
+        hint = "Return a value on every path."
+        findings.warning("missing-return", message, unit.end - 1, unit.end, hint)
+
+
+def _begin(lowering: Lowering, flow: Flow, findings: Findings) -> None:
+    """Make nondeterministic what has no value at the entry: the parameters of `main`, and locals whose
+    declaration is jumped over. Drop the inputs of declarations that are written before they are read."""
+    unit, draft = lowering.unit, lowering.draft
+    unwritten = UnwrittenLocals(flow, [v for v in lowering.scope.names if v not in lowering.scope.parameters])
+    draft.drop(
+        [
+            edge
+            for edge in draft.edges
+            if edge.declares
+            and isinstance(edge.op, Havoc)
+            and not any(v in unwritten.since_declaration for v in edge.op.targets)
+        ]
+    )
+    for variable, place in (unwritten.since_entry | unwritten.since_declaration).items():
+        _warn_of_read(lowering.scope.names[variable], place, findings)
+    arguments = lowering.scope.parameters if unit.name == "main" else ()
+    targets = (*arguments, *unwritten.since_entry)
+    if targets:
+        header = ast.Node(start=unit.start, end=unit.header)
+        left = ", ".join(lowering.scope.names[v] for v in targets)
+        right = ", ".join("*" for _ in targets)
+        del draft.stands_for[Draft.ENTRY]
+        op, text = Havoc(targets), f"{left} = {right};"
+        draft.edge(Draft.ENTRY, op, lowering.body_start, header, text, order=Draft.FIRST)
+
+
+def _warn_of_globals(flows: Mapping[str, Flow], symbols: Symbols, findings: Findings) -> None:
+    for variable, place in unwritten_globals(flows, "main", symbols.free).items():
+        _warn_of_read(variable.name, place, findings)
+
+
+def _warn_of_read(name: str, place: ast.Node, findings: Findings) -> None:
+    message = f"`{name}` may be read here before it is written; its value is then nondeterministic."
+    hint = "Give it a value where it is declared: a constant, or `*` if any value is meant."
+    findings.warning("read-before-write", message, place.start, place.end, hint)

@@ -1,0 +1,119 @@
+"""What a program declares at its top level: globals with their values, and procedures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from certus.core import build
+from certus.core.sorts import BOOL, INT, Sort
+from certus.core.terms import Expr
+from certus.frontend.lp import ast
+from certus.frontend.lp.expressions import Elaborator, type_name
+from certus.frontend.lp.messages import Findings
+
+SORTS: Final[Mapping[str, Sort]] = {"int": INT, "bool": BOOL}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a caller knows of a procedure."""
+
+    parameters: tuple[Sort, ...]
+    results: tuple[Sort, ...]
+
+
+@dataclass(slots=True)
+class Symbols:
+    """`initial` are the globals that start with a given value, `free` those that are declared with
+    neither a value nor `*`, and the definitions to take (the first of each name) are `procedures`."""
+
+    globals: dict[str, Expr] = field(default_factory=dict)
+    initial: dict[Expr, Expr] = field(default_factory=dict)
+    free: list[Expr] = field(default_factory=list)
+    procedures: dict[str, ast.ProcedureDefinition] = field(default_factory=dict)
+    signatures: dict[str, Signature] = field(default_factory=dict)
+
+
+class _Constants:
+    """The scope of initial values, which refer to no variables."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+
+    def variable(self, name: ast.Name) -> None:
+        self._refuse(name, f"The initial value of a global must be constant, but refers to `{name.name}`.")
+
+    def any_value(self, star: ast.Nondet, sort: Sort) -> None:
+        message = f"A nondeterministic initial value must stand alone; {type_name(sort)} is computed here."
+        self._refuse(star, message)
+
+    def invocation(self, call: ast.Invocation) -> None:
+        self._refuse(call, "The initial value of a global must be constant, but calls a procedure.")
+
+    def sort_of(self, name: str) -> None:
+        return None
+
+    def _refuse(self, node: ast.Node, message: str) -> None:
+        hint = "Assign the value at the beginning of `main`."
+        self._findings.error("not-constant", message, node.start, node.end, hint)
+
+
+def collect(program: ast.ProgramText, findings: Findings) -> Symbols:
+    """The declarations of a program; duplicates and a missing `main` are findings."""
+    symbols = Symbols()
+    for unit in program.units:
+        if isinstance(unit, ast.Declaration):
+            for declarator in unit.declarators:
+                _declare_global(SORTS[unit.type], declarator, symbols, findings)
+        else:
+            _declare_procedure(unit, symbols, findings)
+    if "main" not in symbols.procedures:
+        findings.error(
+            "missing-main",
+            "The program has no procedure `main`.",
+            0,
+            0,
+            "Execution starts there: add `void main() { ... }`.",
+        )
+    return symbols
+
+
+def _taken(name: str, symbols: Symbols) -> str | None:
+    if name in symbols.globals:
+        return "a global variable"
+    return "a procedure" if name in symbols.procedures else None
+
+
+def _declare_global(sort: Sort, declarator: ast.Declarator, symbols: Symbols, findings: Findings) -> None:
+    name, start = declarator.name, declarator.start
+    taken = _taken(name, symbols)
+    if taken:
+        message = f"`{name}` is declared twice: it already is {taken}."
+        findings.error("duplicate-declaration", message, start, start + len(name))
+    variable = build.var(name, sort)
+    if not taken:
+        symbols.globals[name] = variable
+    if declarator.value is None:
+        symbols.free.append(variable)
+    elif not isinstance(declarator.value, ast.Nondet):
+        value = Elaborator(_Constants(findings), findings).elaborate(declarator.value, sort)
+        for division, guard in value.divisions:
+            if guard is build.FALSE:
+                message = "This initial value divides by zero."
+                findings.error("division-by-zero", message, division.start, division.end)
+        symbols.initial[variable] = value.term
+
+
+def _declare_procedure(unit: ast.ProcedureDefinition, symbols: Symbols, findings: Findings) -> None:
+    taken = _taken(unit.name, symbols)
+    if taken:
+        message = f"`{unit.name}` is declared twice: it already is {taken}."
+        end = unit.name_start + len(unit.name)
+        findings.error("duplicate-declaration", message, unit.name_start, end)
+        return
+    symbols.procedures[unit.name] = unit
+    symbols.signatures[unit.name] = Signature(
+        tuple(SORTS[p.type] for p in unit.parameters), tuple(SORTS[r] for r in unit.results)
+    )

@@ -1,0 +1,86 @@
+"""Source texts: reading them from disk, and turning offsets into positions."""
+
+from __future__ import annotations
+
+import stat
+from bisect import bisect_right
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NoReturn
+
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.errors import InputError
+
+MAX_BYTES: Final = 20_000_000  # larger files are refused before they are read
+
+
+class Source:
+    """A text and the name of its file. Offsets count characters from 0."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text: Final = text
+        self.file: Final = file
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The offset of the first character of every line."""
+        starts, at = [0], self.text.find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = self.text.find("\n", at + 1)
+        return starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both from 1."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def span(self, start: int, end: int) -> Span:
+        """The stretch from `start` up to, not including, `end`."""
+        line, column = self.position(start)
+        end_line, end_column = self.position(end)
+        return Span(self.file, line, column, end_line, end_column, self.file, line)
+
+
+def read_source(path: Path) -> Source:
+    """The text of a file. What cannot be read, is too large or is no text is an `InputError`."""
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            _refuse("cannot-read", f"{path} is a directory, not a file.", "Name one file in it.")
+        if status.st_size > MAX_BYTES:
+            _too_large(path)
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        _refuse("cannot-read", f"There is no file {path}.", "Check the name and the directory.")
+    except PermissionError:
+        _refuse("cannot-read", f"The file {path} may not be read.", "Check its permissions.")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        _refuse("cannot-read", f"The file {path} cannot be read: {reason}.", None)
+    if len(data) > MAX_BYTES:
+        _too_large(path)
+    return decode(data, str(path))
+
+
+def decode(data: bytes, file: str) -> Source:
+    """The text of `data`, which must be UTF-8 without NUL bytes."""
+    try:
+        text = data.decode("utf-8-sig")
+        wrong = data.find(b"\0")
+    except UnicodeDecodeError as error:
+        wrong = error.start
+    if wrong >= 0:
+        message = f"{file} is not a text file: byte {wrong} is not UTF-8 text."
+        _refuse("not-text", message, "Certus reads source text in UTF-8.")
+    return Source(text, file)
+
+
+def _too_large(path: Path) -> NoReturn:
+    limit = MAX_BYTES // 1_000_000
+    _refuse("file-too-large", f"{path} is larger than {limit} MB.", "Split the program or slice it first.")
+
+
+def _refuse(code: str, message: str, hint: str | None) -> NoReturn:
+    raise InputError([Diagnostic(code, message, hint=hint)])

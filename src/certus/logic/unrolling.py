@@ -1,0 +1,349 @@
+"""The unrolled program: its executions up to a bound, as one growing formula.
+
+A *visit* is a location in one activation of its procedure (a `Frame`), with the number of times each
+enclosing loop has been entered so far. Visits form an acyclic graph; each has a literal that
+implies an execution comes there, and the values of the variables as terms. Where several steps may
+lead to a visit it is a *join*: its literal implies one of the selectors of its arrivals, or that it
+is still `open`; assuming all joins closed asks about the executions unrolled so far.
+
+So the formula only ever grows: raising the bound adds definitions and never retracts any.
+
+Visits that enter a loop again or a recursive procedure are *gates*: they wait until the bound admits
+them and a solver finds them feasible. `measure` is what the bound limits: the number of entries of
+a loop head since control came to the loop from outside, or of simultaneous activations of a
+recursive procedure. (For a loop with several entries, each of them counts as its head.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.evidence import Trace
+from certus.core.loops import Loop
+from certus.core.program import Call, Choice, Edge, Havoc, Location, Procedure, Program, Seq
+from certus.core.sorts import BOOL, INT
+from certus.core.terms import Expr, Value
+from certus.core.walk import Substitution
+from certus.logic.blocks import BlockFormula, Instance, block_formula
+from certus.logic.regions import Shape, shapes
+from certus.logic.solver import Answer, Solver
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """One activation of a procedure. `order` is the key of the calling visit; `active` counts the
+    activations of each recursive procedure on the stack, this one included."""
+
+    shape: Shape
+    caller: Visit | None
+    call: Edge | None
+    order: tuple[int, ...]
+    active: Mapping[str, int]
+
+    @property
+    def procedure(self) -> Procedure:
+        return self.shape.procedure
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """A way to a visit: from `source`, through a block (`instance`) or, without one, by call or return."""
+
+    source: Visit
+    edge: Edge
+    instance: Instance | None
+    selector: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """A location of the unrolled program. `counts`: entries of each enclosing loop, outermost first."""
+
+    location: Location
+    frame: Frame
+    counts: tuple[int, ...]
+    order: tuple[int, ...]  # a topological order of all visits
+    literal: Expr  # implies: some execution comes here
+    values: dict[Expr, Expr]
+    merged: tuple[Expr, ...]  # the variables with a symbol of their own here, at a join
+    open: Expr | None  # at a join: implies an arrival that is not yet known
+    gate: bool
+    measure: int
+    arrivals: list[Arrival] = field(default_factory=list)
+
+    def __lt__(self, other: Visit) -> bool:
+        return self.order < other.order
+
+
+class UnrolledProgram:
+    """Unrolls a program of blocks into `solver`, as far as `expand` is asked to."""
+
+    def __init__(self, program: Program, solver: Solver) -> None:
+        self.program = program
+        self.solver = solver
+        self.errors: list[Arrival] = []  # arrivals at error locations; edge.target is the location
+        self.entered: dict[Loop, int] = {}  # most entries expanded, per loop
+        self.activated: dict[str, int] = {}  # most simultaneous activations expanded
+        self.waiting: list[Visit] = []  # gates not expanded
+        self.initial: dict[Expr, Expr] = {}  # symbols for globals without an initial value
+        self._shapes = shapes(program)
+        self._formulas: dict[Edge, BlockFormula | None] = {}
+        self._visits: dict[tuple[Frame, Location, tuple[int, ...]], Visit] = {}
+        self._open: dict[Expr, None] = {}  # the literals of joins that may still grow
+        self._numbers = count()
+        self._ready: list[Visit] = [self._start()]
+
+    # ------------------------------------------------------------------------------- unrolling
+
+    def expand(self, bound: int, budget: Budget) -> None:
+        """Expand every visit that the bound admits and that is feasible."""
+        while True:
+            asleep: list[Visit] = []
+            while self._ready:
+                budget.check()
+                visit = heappop(self._ready)
+                if not visit.gate:
+                    self._expand(visit)
+                elif visit.measure > bound:
+                    self.waiting.append(visit)
+                elif self.feasible([visit.literal], budget, "unroll"):
+                    self._expand(visit)
+                else:
+                    asleep.append(visit)
+            self.waiting.extend(asleep)
+            admitted = [v for v in self.waiting if v.measure <= bound]
+            if not admitted or not self.feasible([self.some([v.literal for v in admitted])], budget, "unroll"):
+                return
+            self.waiting = [v for v in self.waiting if v.measure > bound]
+            for visit in admitted:
+                heappush(self._ready, visit)
+
+    def admit(self, bound: int) -> None:
+        """Let gates within the new bound be looked at again."""
+        for visit in self.waiting:
+            if visit.measure <= bound:
+                heappush(self._ready, visit)
+        self.waiting = [v for v in self.waiting if v.measure > bound]
+
+    def feasible(self, literals: list[Expr], budget: Budget, purpose: str) -> bool:
+        """Whether the executions unrolled so far satisfy the literals; "unknown" counts as yes."""
+        answer = self.solver.check([*literals, *self.closed()], budget=budget, purpose=purpose)
+        return answer is not Answer.UNSAT
+
+    def closed(self) -> list[Expr]:
+        """Assumptions: no execution takes a way that is not unrolled."""
+        return [build.not_(literal) for literal in self._open]
+
+    def some(self, literals: list[Expr]) -> Expr:
+        """A literal that implies one of the given ones."""
+        if len(literals) == 1:
+            return literals[0]
+        literal = self._literal()
+        self.solver.add(build.disjunction((build.not_(literal), *literals)))
+        return literal
+
+    def gates(self) -> Iterator[Visit]:
+        """All gates, expanded or not."""
+        return (visit for visit in self._visits.values() if visit.gate)
+
+    def _start(self) -> Visit:
+        shape = self._shapes[self.program.main]
+        frame = Frame(shape, None, None, (), self._activation({}, shape))
+        values: dict[Expr, Expr] = {}
+        for x in self.program.globals:
+            values[x] = self.program.initial.get(x) or build.var(f"{x.name}@0", x.sort)
+            if x not in self.program.initial:
+                self.initial[x] = values[x]
+        return self._visit(shape.procedure.entry, frame, (), build.TRUE, values)
+
+    def _visit(
+        self, location: Location, frame: Frame, counts: tuple[int, ...], literal: Expr, values: dict[Expr, Expr]
+    ) -> Visit:
+        loops = frame.shape.enclosing(location)
+        order = frame.order + frame.shape.order(location, counts)
+        measure, gate = 0, False
+        if loops and location in loops[-1].entries:
+            measure, gate = counts[-1], counts[-1] > 1
+        if location is frame.procedure.entry and frame.active.get(frame.procedure.name, 0) > 1:
+            measure, gate = max(measure, frame.active[frame.procedure.name]), True
+        visit = Visit(location, frame, counts, order, literal, values, (), None, gate, measure)
+        self._visits[frame, location, counts] = visit
+        return visit
+
+    def _expand(self, visit: Visit) -> None:
+        frame, location = visit.frame, visit.location
+        loops = frame.shape.enclosing(location)
+        if loops and location in loops[-1].entries:
+            self.entered[loops[-1]] = max(self.entered.get(loops[-1], 0), visit.counts[-1])
+        procedure = frame.procedure
+        if location is procedure.entry and procedure.name in frame.active:
+            most = max(self.activated.get(procedure.name, 0), frame.active[procedure.name])
+            self.activated[procedure.name] = most
+        if location is procedure.exit:
+            self._leave(visit)
+        for edge in procedure.successors[location]:
+            if isinstance(edge.op, Call):
+                self._enter(visit, edge, edge.op)
+            else:
+                self._follow(visit, edge)
+
+    def _follow(self, visit: Visit, edge: Edge) -> None:
+        formula = self._formula(edge, visit.frame.procedure)
+        if formula is None:
+            return
+        instance = formula.instance(next(self._numbers), visit.values)
+        if instance.guard is build.FALSE:
+            return
+        self.solver.add(*instance.definitions)
+        values = {**visit.values, **instance.values}
+        self._arrive(visit, edge, instance, visit.frame, edge.target, values)
+
+    def _enter(self, visit: Visit, edge: Edge, call: Call) -> None:
+        shape = self._shapes[call.procedure]
+        frame = Frame(shape, visit, edge, visit.order, self._activation(visit.frame.active, shape))
+        arguments = Substitution(visit.values).apply_all(call.arguments)
+        values = {x: visit.values[x] for x in self.program.globals}
+        values.update(zip(shape.procedure.parameters, arguments, strict=True))
+        self._arrive(visit, edge, None, frame, shape.procedure.entry, values)
+
+    def _leave(self, visit: Visit) -> None:
+        frame = visit.frame
+        if frame.caller is None or frame.call is None:
+            return
+        call = frame.call.op
+        assert isinstance(call, Call)
+        values = dict(frame.caller.values)
+        values.update((x, visit.values[x]) for x in self.program.globals)
+        for target, result in zip(call.targets, frame.procedure.results, strict=False):
+            values[target] = visit.values.get(result) or self._fresh(result)
+        self._arrive(visit, frame.call, None, frame.caller.frame, frame.call.target, values, frame.caller)
+
+    def _arrive(
+        self,
+        source: Visit,
+        edge: Edge,
+        instance: Instance | None,
+        frame: Frame,
+        target: Location,
+        values: dict[Expr, Expr],
+        before: Visit | None = None,
+    ) -> None:
+        """Record a step from `source` to `target`; `before` is where it started if in another frame."""
+        literal = self._literal()
+        arrival = Arrival(source, edge, instance, literal)
+        for condition in (source.literal, instance.guard if instance else build.TRUE):
+            if condition is not build.TRUE:
+                self.solver.add(build.implies(literal, condition))
+        if target in self.program.error_locations:
+            self.errors.append(arrival)
+            return
+        start = before or source
+        inside = start.frame is frame
+        counts = frame.shape.counts(start.location if inside else None, start.counts, target)
+        visit = self._visits.get((frame, target, counts))
+        joins = inside and frame.shape.joins(start.location, target)
+        if visit is None:
+            visit = self._visit(target, frame, counts, literal, values)
+            if joins:
+                self._open_join(visit)
+            heappush(self._ready, visit)
+        if joins:
+            self._join(visit, arrival, values)
+        visit.arrivals.append(arrival)
+
+    def _open_join(self, visit: Visit) -> None:
+        """Give a visit symbols of its own for all its procedure may write, and an open literal."""
+        visit.literal = self._literal()
+        at_exit = visit.location is visit.frame.procedure.exit
+        written = visit.frame.shape.at_exit if at_exit else visit.frame.shape.written
+        visit.merged = tuple(x for x in written if x in visit.values)
+        visit.values = {**visit.values, **{x: self._fresh(x) for x in visit.merged}}
+        visit.open = self._literal()
+        self._open[visit.open] = None
+        self.solver.add(build.implies(visit.literal, visit.open))
+
+    def _join(self, visit: Visit, arrival: Arrival, values: Mapping[Expr, Expr]) -> None:
+        for x in visit.merged:
+            if x in values:
+                self.solver.add(build.implies(arrival.selector, build.eq(visit.values[x], values[x])))
+        assert visit.open is not None
+        later = self._literal()
+        self.solver.add(build.or_(build.not_(visit.open), arrival.selector, later))
+        del self._open[visit.open]
+        self._open[later] = None
+        visit.open = later
+
+    def _formula(self, edge: Edge, procedure: Procedure) -> BlockFormula | None:
+        if edge not in self._formulas:
+            live = () if edge.target in self.program.error_locations else None
+            block = edge.op if isinstance(edge.op, Seq | Choice) else edge
+            self._formulas[edge] = block_formula(block, procedure, live=live)
+        return self._formulas[edge]
+
+    def _activation(self, active: Mapping[str, int], shape: Shape) -> Mapping[str, int]:
+        name = shape.procedure.name
+        return {**active, name: active.get(name, 0) + 1} if shape.recursive else active
+
+    def _literal(self) -> Expr:
+        return build.var(f"@{next(self._numbers)}", BOOL)
+
+    def _fresh(self, variable: Expr) -> Expr:
+        return build.var(f"{variable.name}@{next(self._numbers)}", variable.sort)
+
+    # ---------------------------------------------------------------------------- executions
+
+    def trace(self, value: Callable[[Expr], Value]) -> Trace:
+        """The execution to an error in the model that `value` reads."""
+        error = next(e for e in self.errors if value(e.selector))
+        inputs: dict[int, list[tuple[Value, ...]]] = {}
+        for arrival in self._arrivals(error, value):
+            if arrival.instance is not None:
+                for passage in arrival.instance.path(value):
+                    if isinstance(passage.edge.op, Havoc):
+                        inputs.setdefault(passage.edge.index, []).append(passage.inputs)
+        initial = {x: value(symbol) for x, symbol in self.initial.items()}
+        return Trace(error.edge.target.name, initial, {e: tuple(v) for e, v in inputs.items()})
+
+    def _arrivals(self, last: Arrival, value: Callable[[Expr], Value]) -> list[Arrival]:
+        found = [last]
+        while found[-1].source.arrivals:
+            ways = found[-1].source.arrivals
+            found.append(next(a for a in ways if len(ways) == 1 or value(a.selector)))
+        found.reverse()
+        return found
+
+    def lengths(self) -> Expr:
+        """A symbol for the number of statements on the way to the error, defined in the solver.
+
+        To be called under `push`: the definitions burden every later query."""
+        total = self._fresh(build.var("length", INT))
+        length: dict[Visit, Expr] = {}
+        for visit in sorted(self._visits.values()):
+            if not visit.arrivals:
+                length[visit] = build.integer(0)
+            elif visit.open is None:
+                length[visit] = self._length(visit.arrivals[0], length)
+            else:
+                length[visit] = self._fresh(build.var("length", INT))
+                for arrival in visit.arrivals:
+                    self._same(arrival, length[visit], self._length(arrival, length))
+        for error in self.errors:
+            self._same(error, total, self._length(error, length))
+        return total
+
+    def _length(self, arrival: Arrival, length: Mapping[Visit, Expr]) -> Expr:
+        before = length[arrival.source]
+        if arrival.instance is None:
+            return build.add(before, build.integer(1))
+        own, definitions = arrival.instance.length(lambda: self._fresh(build.var("length", INT)))
+        self.solver.add(*definitions)
+        return build.add(before, own)
+
+    def _same(self, arrival: Arrival, one: Expr, other: Expr) -> None:
+        self.solver.add(build.implies(arrival.selector, build.eq(one, other)))
+

@@ -1,0 +1,48 @@
+"""No answer is published before `validate` has checked its evidence on the program as given."""
+
+from __future__ import annotations
+
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import BudgetExceeded
+from certus.core.evidence import Trace
+from certus.core.outcome import ProofCheck, Replay
+from certus.core.program import Program
+from certus.core.statistics import Statistics
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+
+
+def confirm(
+    program: Program, verdict: Verdict, *, budget: Budget, statistics: Statistics
+) -> tuple[Verdict, ProofCheck | Replay | None]:
+    """The verdict with how its evidence was checked; UNKNOWN if it was not confirmed."""
+    if isinstance(verdict, Unknown):
+        return verdict, None
+    statistics.progress("checking the evidence")
+    try:
+        check = examine(program, verdict, budget=budget, statistics=statistics)
+    except BudgetExceeded:
+        check = Diagnostic(
+            "evidence-not-checked",
+            "an answer was found, but its evidence could not be checked within the limit",
+            hint="try a larger --timeout",
+        )
+    if isinstance(check, Diagnostic):
+        return Unknown(check), None
+    return verdict, check
+
+
+def examine(
+    program: Program, verdict: Safe | Unsafe, *, budget: Budget, statistics: Statistics
+) -> ProofCheck | Replay | Diagnostic:
+    """Check the evidence of a verdict: how it went, or why it is refused."""
+    if isinstance(verdict, Safe):
+        from certus.validate.proofs import check_proof
+
+        return check_proof(program, verdict.proof, budget=budget, statistics=statistics)
+    from certus.validate.replay import replay
+
+    if not isinstance(verdict.refutation, Trace):
+        return Diagnostic("evidence-malformed", "a program is refuted by a trace, not by a derivation")
+    with statistics.timed("validate.replay"):
+        return replay(program, verdict.refutation, budget=budget)

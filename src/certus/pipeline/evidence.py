@@ -1,0 +1,122 @@
+"""Evidence in a directory, for others to keep and to check again.
+
+    manifest.json     format, verdict, property, the source's name and SHA-256, the clauses
+    source.*          the program as it was verified
+    evidence.json     the proof or the trace
+    clauses/*.smt2    each clause of the proof, stand-alone: to be unsatisfiable
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from certus.core.budget import Budget
+from certus.core.codec import decode_verdict, encode_verdict
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import InputError
+from certus.core.evidence import Execution
+from certus.core.program import Program
+from certus.core.smtlib import script
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.verdict import Safe, Unknown, Verdict
+from certus.pipeline.solve import Solved
+from certus.validate.proofs import clauses_of
+
+FORMAT = 1
+
+
+def save(directory: Path, task: Task, solved: Solved) -> None:
+    """Write the evidence of a checked answer; of UNKNOWN only the manifest."""
+    program = task.subject
+    assert isinstance(program, Program)
+    directory.mkdir(parents=True, exist_ok=True)
+    clauses = directory / "clauses"
+    shutil.rmtree(clauses, ignore_errors=True)
+    source = f"source{Path(program.file).suffix}"
+    (directory / source).write_text(program.source, encoding="utf-8")
+    titles: dict[str, str] = {}
+    for number, (title, text) in enumerate(clause_texts(program, solved.verdict), 1):
+        clauses.mkdir(exist_ok=True)
+        name = f"clauses/{number:04d}.smt2"
+        titles[name] = title
+        (directory / name).write_text(text, encoding="utf-8")
+    manifest = {
+        "format": FORMAT,
+        "verdict": _WORDS[type(solved.verdict).__name__],
+        "property": task.property_name,
+        "engine": solved.engine,
+        "source": source,
+        "original": Path(program.file).name,
+        "sha256": digest(program.source),
+        "clauses": titles,
+    }
+    _write(directory / "evidence.json", encode_verdict(solved.verdict))
+    _write(directory / "manifest.json", manifest)
+
+
+_WORDS = {"Safe": "HOLDS", "Unsafe": "VIOLATED", "Unknown": "UNKNOWN"}
+
+
+def clause_texts(program: Program, verdict: Verdict) -> list[tuple[str, str]]:
+    """Title and SMT-LIB text of every clause of a proof."""
+    if not isinstance(verdict, Safe) or isinstance(verdict.proof, Execution):
+        return []
+    clauses = clauses_of(program, verdict.proof, Budget(), Statistics())
+    return [(c.title, script(c.formulas, comment=f"{c.title}\nexpected: unsat")) for c in clauses]
+
+
+def digest(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+def _write(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """The manifest, its fields checked; raises `InputError`."""
+    found = read_json(directory / "manifest.json")
+    wanted = {"format": int, "verdict": str, "property": str, "source": str, "sha256": str, "clauses": dict}
+    for field, kind in wanted.items():
+        if not isinstance(found.get(field), kind):
+            raise unusable(directory, f"its manifest has no proper field {field!r}")
+    if found["format"] != FORMAT:
+        raise unusable(directory, f"its format is {found['format']}, and this version reads format {FORMAT}")
+    names = (found["source"], *found["clauses"])
+    if any(Path(n).is_absolute() or ".." in Path(n).parts for n in names):
+        raise unusable(directory, "its manifest names a file outside the directory")
+    return found
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise unusable(path.parent, f"{path.name} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise unusable(path.parent, f"{path.name} is no JSON") from None
+    if not isinstance(found, dict):
+        raise unusable(path.parent, f"{path.name} is no JSON object")
+    return found
+
+
+def read_verdict(directory: Path, program: Program) -> Verdict:
+    try:
+        return decode_verdict(read_json(directory / "evidence.json"), program)
+    except ValueError as error:
+        raise unusable(directory, f"evidence.json does not fit the program: {error}") from None
+
+
+def unusable(directory: Path, why: str) -> InputError:
+    hint = "write it anew with `certus verify FILE --evidence DIR`"
+    return InputError([Diagnostic("bad-evidence", f"{directory} is no usable evidence: {why}", hint=hint)])
+
+
+def no_claim(verdict: Verdict) -> Diagnostic | None:
+    """The reason of a verdict that claims nothing."""
+    return verdict.reason if isinstance(verdict, Unknown) else None

@@ -1,0 +1,81 @@
+"""What a user may ask for in one run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args, get_type_hints
+
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import InputError
+from certus.core.task import Engine
+
+AUTO = "auto"
+Blocks = Literal["single", "large", "advanced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`engine` is a name from `certus engines` or "auto"; `options` are raw pairs as of `--set`
+    ("bmc.bound" -> "10"); `timeout` is in seconds, `memory` in bytes."""
+
+    engine: str = AUTO
+    options: Mapping[str, str] = field(default_factory=dict)
+    blocks: Blocks = "large"
+    bound: int | None = None
+    property_name: str = "unreach-call"
+    timeout: float | None = 60.0
+    memory: int | None = None
+    evidence: Path | None = None
+    log_queries: Path | None = None
+
+
+def engine_options(engine: Engine, settings: Settings) -> Any:
+    """The options of `engine` as the settings have them; raises `InputError` for what does not fit."""
+    hints = get_type_hints(engine.options)
+    names = [f.name for f in dataclasses.fields(engine.options)]
+    given: dict[str, Any] = {}
+    if settings.bound is not None and "bound" in names:
+        given["bound"] = settings.bound
+    for key, text in settings.options.items():
+        owner, _, name = key.partition(".")
+        if owner != engine.name:
+            continue
+        if name not in names:
+            raise bad_usage(f"the engine {owner} has no option {name!r}", f"its options: {', '.join(names)}")
+        given[name] = _converted(text, hints[name], key)
+    return engine.options(**given)
+
+
+def check_owners(settings: Settings, engines: Mapping[str, Engine]) -> None:
+    """Raise `InputError` for engines that do not exist."""
+    choices = ", ".join((AUTO, *engines))
+    if settings.engine not in (AUTO, *engines):
+        raise bad_usage(f"there is no engine {settings.engine!r}", f"choose one of: {choices}")
+    for key in settings.options:
+        if key.partition(".")[0] not in engines:
+            raise bad_usage(f"--set {key}: there is no engine {key.partition('.')[0]!r}", f"engines: {choices}")
+
+
+def _converted(text: str, wanted: Any, key: str) -> Any:
+    if wanted is bool:
+        if text.lower() in ("true", "yes", "on", "1"):
+            return True
+        if text.lower() in ("false", "no", "off", "0"):
+            return False
+        raise bad_usage(f"--set {key}: {text!r} is neither true nor false", "write true or false")
+    if wanted is int:
+        try:
+            return int(text)
+        except ValueError:
+            raise bad_usage(f"--set {key}: {text!r} is not a whole number", "write a number such as 10") from None
+    choices = get_args(wanted)
+    if choices and text not in choices:
+        raise bad_usage(f"--set {key}: {text!r} is not possible", f"choose one of: {', '.join(choices)}")
+    return text
+
+
+def bad_usage(message: str, hint: str) -> InputError:
+    return InputError([Diagnostic("usage", message, hint=hint)])

@@ -1,0 +1,237 @@
+"""Control-flow automata as pictures: DOT text, and SVG.
+
+Both are made from one `Drawing`. As in seed 004 the entry has a dashed border and error locations
+are red; a loop head has a double border. SVG comes from graphviz where it is installed, otherwise from
+our own layout (`certus.report.layout`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from certus.core.build import TRUE
+from certus.core.ctext import c_text
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import Unsupported
+from certus.core.loops import loop_forest
+from certus.core.program import (
+    Assign,
+    Assume,
+    Block,
+    Call,
+    Choice,
+    Edge,
+    Havoc,
+    Location,
+    Procedure,
+    Program,
+    Return,
+    Seq,
+    leaves,
+)
+from certus.core.terms import Expr
+from certus.system.tools import ToolFailed, find_tool, run_tool
+
+Role = Literal["entry", "exit", "error", "plain"]
+LINE = 38  # characters of one line of a label
+LINES = 5  # lines of a label, the one that counts the rest included
+LARGEST = 1000  # edges: nobody reads a larger picture, and no layout makes a good one
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A location: `name` is unique in the drawing, `lines` stand in it, `note` is shown on hovering."""
+
+    name: str
+    lines: tuple[str, ...]
+    role: Role
+    head: bool  # of a loop
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    source: str
+    target: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """One procedure."""
+
+    title: str
+    nodes: tuple[Node, ...]
+    arrows: tuple[Arrow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    clusters: tuple[Cluster, ...]
+
+
+def drawing(program: Program) -> Drawing:
+    """What there is to draw of a program."""
+    return Drawing(tuple(_cluster(program, procedure) for procedure in program.procedures.values()))
+
+
+def to_dot(program: Program) -> str:
+    """The program as a graphviz text, one cluster for each procedure."""
+    lines = [
+        "digraph cfa {",
+        '  graph [fontname="Helvetica", fontsize=13, ranksep=0.35, nodesep=0.4];',
+        '  node [fontname="Helvetica", fontsize=11, shape=box, style=rounded];',
+        '  node [margin="0.1,0.05", height=0, width=0.45];',
+        '  edge [fontname="Courier", fontsize=10, arrowsize=0.7, color="#444444"];',
+    ]
+    for position, cluster in enumerate(drawing(program).clusters):
+        lines.append(f"  subgraph cluster_{position} {{")
+        lines.append(f'    label={_quoted(cluster.title)}; labeljust=l; style=rounded; color="#bbbbbb";')
+        lines.extend(f"    {_dot_node(node)}" for node in cluster.nodes)
+        lines.extend(f"    {_dot_arrow(arrow)}" for arrow in cluster.arrows)
+        lines.append("  }")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def to_svg(program: Program, *, graphviz: bool = True, seconds: float = 5.0) -> str:
+    """The program as an SVG picture; `graphviz` permits that program to do the layout."""
+    edges = sum(len(p.edges) for p in program.procedures.values())
+    if edges > LARGEST:
+        raise Unsupported(
+            Diagnostic(
+                "picture-too-large",
+                f"a picture of {edges} edges cannot be read; the largest has {LARGEST}",
+                hint="try larger blocks, or DOT",
+            )
+        )
+    tool = find_tool("dot") if graphviz else None
+    if tool is not None:
+        try:
+            result = run_tool(tool, ["-Kdot", "-Tsvg"], given=to_dot(program).encode(), seconds=seconds)
+        except ToolFailed:
+            result = None
+        if result is not None and result.code == 0:
+            return result.output.decode()
+    from certus.report.svg import draw
+
+    return draw(drawing(program))
+
+
+def _cluster(program: Program, procedure: Procedure) -> Cluster:
+    heads = set(loop_forest(procedure).heads)
+    names = dict(program.source_names)
+    nodes = tuple(_node(program, procedure, at, head=at in heads) for at in procedure.locations)
+    arrows = tuple(Arrow(e.source.name, e.target.name, edge_lines(e, names)) for e in procedure.edges)
+    parameters = ", ".join(names.get(p, p.name) for p in procedure.parameters)
+    return Cluster(f"{procedure.name}({parameters})", nodes, arrows)
+
+
+def _node(program: Program, procedure: Procedure, at: Location, *, head: bool) -> Node:
+    role: Role = "plain"
+    note = str(at.span) if at.span else at.name
+    if at in program.error_locations:
+        role = "error"
+        site = program.error_at(at)
+        note = f"{site.kind} {site.text}".strip()
+    elif at is procedure.entry:
+        role = "entry"
+    elif at is procedure.exit:
+        role = "exit"
+    line = f"line {at.span.line}" if at.span else ""
+    words = {"error": "error", "exit": "exit"}.get(role, line)
+    return Node(at.name, tuple(filter(None, (str(at.index), words))), role, head, note)
+
+
+# ------------------------------------------------------------------------------------- labels
+
+
+def edge_lines(edge: Edge, names: Mapping[Expr, str]) -> tuple[str, ...]:
+    """The label of an edge: its statements as far as they fit, else how many there are."""
+    lines = [""]
+    for word in _words(edge, names):
+        text = word.strip() if len(word.strip()) <= LINE else word.strip()[: LINE - 1] + "…"
+        if not lines[-1]:
+            lines[-1] = text
+        elif len(lines[-1]) + 1 + len(text) <= LINE:
+            lines[-1] += " " + text
+        elif len(lines) == LINES:
+            lines[-1] = f"… {sum(1 for _ in leaves(edge.op))} statements"
+            break
+        else:
+            lines.append(text)
+    return tuple(lines)
+
+
+def _words(edge: Edge, names: Mapping[Expr, str]) -> Iterator[str]:
+    """The statements of an edge, with the punctuation around them; unfolded no further than asked."""
+    stack: list[Block | str] = [edge.op if isinstance(edge.op, (Seq, Choice)) else edge]
+    word = ""
+    complete = False  # the word has its statement
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Seq):
+            stack += [item.second, ";", item.first]
+        elif isinstance(item, Choice):
+            stack.append(")")
+            for alternative in reversed(item.alternatives[1:]):
+                stack += [alternative, " |"]
+            stack += [item.alternatives[0], "("]
+        else:
+            if complete and (item == "(" or isinstance(item, Edge)):
+                yield word
+                word, complete = "", False
+            if isinstance(item, Edge):
+                complete = True
+                word += statement(item, names)
+            else:
+                word += item
+    yield word
+
+
+def statement(edge: Edge, names: Mapping[Expr, str]) -> str:
+    """One original edge as text: `[x > 0]` for an assumption, otherwise the statement."""
+
+    def text(terms: tuple[Expr, ...]) -> str:
+        return ", ".join(c_text(t, names=names, limit=200) for t in terms)
+
+    op = edge.op
+    if isinstance(op, Assume):
+        return "skip" if op.condition is TRUE else f"[{text((op.condition,))}]"
+    if isinstance(op, Assign):
+        return f"{text(op.targets)} = {text(op.values)}"
+    if isinstance(op, Havoc):
+        return f"{text(op.targets)} = *"
+    if isinstance(op, Call):
+        results = f"{text(op.targets)} = " if op.targets else ""
+        return f"{results}{op.procedure}({text(op.arguments)})"
+    assert isinstance(op, Return), f"{edge.index} is no original edge"
+    return f"return {text(op.values)}".rstrip()
+
+
+# ---------------------------------------------------------------------------------------- DOT
+
+
+def _dot_node(node: Node) -> str:
+    styles = {
+        "entry": 'style="rounded,dashed"',
+        "exit": 'style="rounded,bold"',
+        "error": 'style="rounded,filled", fillcolor="#d62728", fontcolor=white',
+        "plain": "",
+    }
+    label = "label=" + _quoted("\n".join(node.lines))
+    head = "peripheries=2" if node.head else ""
+    attributes = [label, styles[node.role], head, f"tooltip={_quoted(node.note)}"]
+    return f"{_quoted(node.name)} [{', '.join(filter(None, attributes))}];"
+
+
+def _dot_arrow(arrow: Arrow) -> str:
+    label = _quoted("".join(f"\N{NO-BREAK SPACE}{line}\n" for line in arrow.lines), newline="\\l")
+    return f"{_quoted(arrow.source)} -> {_quoted(arrow.target)} [label={label}];"
+
+
+def _quoted(text: str, *, newline: str = "\\n") -> str:
+    """A DOT string that shows exactly this text; lines end with `newline` (centred or left-aligned)."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", newline)
+    return f'"{escaped}"'

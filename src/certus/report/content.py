@@ -1,0 +1,254 @@
+"""What an outcome says, before it is laid out: the one source of the text and of the JSON.
+
+Everything here is in the user's terms: source names, lines and C expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from certus.core.ctext import c_text
+from certus.core.diagnostic import Span
+from certus.core.evidence import Inductive, KInductive, Point, Proof, Trace, Unrolling, in_frame, old
+from certus.core.horn import Derivation, HornSystem, Model
+from certus.core.outcome import Outcome, Replay, Step
+from certus.core.program import Edge, ErrorSite, Havoc, Location, Program
+from certus.core.terms import Expr, Value
+from certus.core.verdict import Safe, Unsafe
+from certus.core.walk import variables
+
+_READABLE_BITS: Final = 2000
+INPUT: Final = "*"  # the name of a nondeterministic value that the source does not give to a variable
+RESULT: Final = "(result)"  # the name of what a procedure returns
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """A formula that always holds at a place; `calls` are the lines of the calls that lead there."""
+
+    location: Location
+    calls: tuple[int, ...]
+    formula: str
+
+    @property
+    def span(self) -> Span | None:
+        return self.location.loop or self.location.span
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How often at most a loop head is entered, or how deep a procedure (`span` None) recurses."""
+
+    name: str
+    span: Span | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One step of a counterexample: the statement, and the values that it changed."""
+
+    edge: Edge
+    depth: int
+    changes: tuple[tuple[str, Value], ...]
+
+    @property
+    def statement(self) -> str:
+        """An input into a variable of ours is shown as the `*` in the source that stands for it."""
+        return INPUT if INPUT in (name for name, _ in self.changes) else self.edge.text
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A counterexample: `omitted` moves stand between `head` and `tail`."""
+
+    steps: int
+    initial: tuple[tuple[str, Value], ...]
+    head: tuple[Move, ...]
+    omitted: int
+    tail: tuple[Move, ...]
+    error: ErrorSite
+
+
+def file_of(outcome: Outcome) -> str:
+    return outcome.subject.file or "<input>"
+
+
+def total_seconds(outcome: Outcome) -> float:
+    return outcome.seconds.get("total", sum(outcome.seconds.values()))
+
+
+def value_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if is_vast(value):
+        return f"{'-' if value < 0 else ''}(about 2**{abs(int(value)).bit_length()})"
+    if isinstance(value, Fraction) and value.denominator != 1:
+        return f"{value.numerator}/{value.denominator}"
+    return str(value)
+
+
+def is_vast(value: Value) -> bool:
+    """Whether the number has too many digits to be read, or to be printed in decimal at all."""
+    return isinstance(value, int) and value.bit_length() > _READABLE_BITS
+
+
+# ------------------------------------------------------------------------------------------ names
+
+
+class Names:
+    """The user's names for the variables of a program and of the formulas about it."""
+
+    __slots__ = ("_by_name", "_origin", "_results", "_source")
+
+    def __init__(self, program: Program) -> None:
+        own = (*program.globals, *(v for p in program.procedures.values() for v in p.variables))
+        self._source = program.source_names
+        self._by_name = {v.name: v for v in own}
+        self._origin = {v: (v, False) for v in own} | {old(v): (v, True) for v in own}  # (variable, is old)
+
+        self._results = frozenset(v for p in program.procedures.values() for v in p.results)
+
+    def of(self, variable: Expr) -> str:
+        return self._source.get(variable, variable.name)
+
+    def values(self, changes: Iterable[tuple[Expr, Value]]) -> tuple[tuple[str, Value], ...]:
+        """The changes a user can know of: not those of variables of ours, but for results."""
+        return tuple(
+            (self._source.get(v, RESULT), value)
+            for v, value in changes
+            if v in self._source or v in self._results
+        )
+
+    def changes(self, edge: Edge, step: Step) -> tuple[tuple[str, Value], ...]:
+        if isinstance(edge.op, Havoc):
+            return tuple((self._source.get(v, INPUT), value) for v, value in step.changes)
+        return self.values(step.changes)
+
+    def formula(self, formula: Expr) -> str:
+        """A formula of a proof as C text. Where plain names would clash, the procedure's stands in
+        front, and the frame's number behind."""
+        chosen: dict[Expr, str] = {}
+        taken: set[str] = set()
+        for variable in variables(formula):
+            base, at_entry = self._base(variable)
+            for candidate in (self.of(base), base.name):
+                name = f"old({candidate})" if at_entry else candidate
+                if name not in taken:
+                    break
+            else:
+                name = variable.name
+            chosen[variable] = name
+            taken.add(name)
+        return c_text(formula, names=chosen)
+
+    def _base(self, variable: Expr) -> tuple[Expr, bool]:
+        """The program variable that `x`, `old(x)` or `p.x/2` stands for, and whether it is the old value."""
+        found = self._origin.get(variable)
+        if found is None:
+            name, _, frame = variable.name.partition("/")
+            base = self._by_name.get(name)
+            inner = base is not None and frame.isdigit() and in_frame(base, int(frame)) is variable
+            found = (base, False) if base is not None and inner else (variable, False)
+        return found
+
+
+# ----------------------------------------------------------------------------------------- proofs
+
+
+def invariants(proof: Proof, program: Program) -> tuple[Invariant, ...]:
+    """The formulas of an inductive proof, in program order."""
+    if not isinstance(proof, (Inductive, KInductive)):
+        return ()
+    names = Names(program)
+    ordered = sorted(proof.invariants.items(), key=lambda item: (item[0].location.index, item[0].calls))
+    return tuple(
+        Invariant(point.location, _call_lines(point, program), names.formula(formula))
+        for point, formula in ordered
+    )
+
+
+def _call_lines(point: Point, program: Program) -> tuple[int, ...]:
+    spans = (program.edge[index].span for index in point.calls if index in program.edge)
+    return tuple(span.line for span in spans if span is not None)
+
+
+def summaries(proof: Proof, program: Program) -> tuple[tuple[str, str], ...]:
+    """What a proof claims of whole procedures: (name, formula)."""
+    if not isinstance(proof, Inductive):
+        return ()
+    names = Names(program)
+    return tuple((name, names.formula(f)) for name, f in sorted(proof.summaries.items()))
+
+
+def bounds(proof: Proof, program: Program) -> tuple[tuple[Bound, ...], tuple[Bound, ...]]:
+    """The bounds of an unrolling: of loops, in program order, and of recursive procedures."""
+    if not isinstance(proof, Unrolling):
+        return (), ()
+    loops = []
+    for name, count in proof.loops.items():
+        at = program.location[name]
+        loops.append((at.index, Bound(name, at.loop or at.span, count)))
+    recursion = [Bound(name, None, count) for name, count in sorted(proof.recursion.items())]
+    return tuple(bound for _, bound in sorted(loops, key=lambda item: item[0])), tuple(recursion)
+
+
+def relations(proof: Proof) -> tuple[tuple[str, str], ...]:
+    """The relations of a model of Horn clauses: (head, formula)."""
+    if not isinstance(proof, Model):
+        return ()
+    return tuple(
+        (f"{function.name}({', '.join(p.name for p in parameters)})", c_text(formula))
+        for function, (parameters, formula) in proof.relations.items()
+    )
+
+
+# ---------------------------------------------------------------------------------- refutations
+
+
+def path(outcome: Outcome) -> Path | None:
+    """The replayed counterexample of a violated program."""
+    program, check, verdict = outcome.subject, outcome.check, outcome.verdict
+    if not isinstance(program, Program) or not isinstance(check, Replay) or not isinstance(verdict, Unsafe):
+        return None
+    initial = verdict.refutation.initial if isinstance(verdict.refutation, Trace) else {}
+    names = Names(program)
+    return Path(
+        check.steps,
+        names.values(initial.items()),
+        _moves(check.head, program, names),
+        check.omitted,
+        _moves(check.tail, program, names),
+        program.error_at(program.location[check.error]),
+    )
+
+
+def _moves(steps: Iterable[Step], program: Program, names: Names) -> tuple[Move, ...]:
+    edges = program.edge
+    return tuple(Move(edges[step.edge], step.depth, names.changes(edges[step.edge], step)) for step in steps)
+
+
+def derivation(outcome: Outcome) -> tuple[tuple[int, tuple[tuple[str, Value], ...], tuple[int, ...]], ...]:
+    """The derivation of a contradiction from Horn clauses: (clause, values, premises) for each step."""
+    verdict, system = outcome.verdict, outcome.subject
+    if not isinstance(verdict, Unsafe) or not isinstance(verdict.refutation, Derivation):
+        return ()
+    if not isinstance(system, HornSystem):
+        return ()
+    return tuple(
+        (
+            step.clause,
+            tuple(
+                (v.name, value)
+                for v, value in zip(system.clauses[step.clause].variables, step.values, strict=True)
+            ),
+            step.premises,
+        )
+        for step in verdict.refutation.steps
+    )
+
+
+def proof_of(outcome: Outcome) -> Proof | None:
+    return outcome.verdict.proof if isinstance(outcome.verdict, Safe) else None

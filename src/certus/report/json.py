@@ -1,0 +1,181 @@
+"""An outcome for programs: versioned JSON that says the same as the text.
+
+Every field is described in docs/json.md; `FORMAT` goes up when one changes its meaning or goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any, Final
+
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.evidence import Execution, Inductive, KInductive, Proof, Unrolling
+from certus.core.outcome import Outcome, ProofCheck, Replay
+from certus.core.program import Program
+from certus.core.terms import Value
+from certus.core.verdict import Unknown
+from certus.core.version import VERSION
+from certus.report.content import (
+    Move,
+    Path,
+    bounds,
+    derivation,
+    file_of,
+    invariants,
+    is_vast,
+    path,
+    proof_of,
+    relations,
+    summaries,
+    total_seconds,
+    value_text,
+)
+
+FORMAT: Final = 1
+
+Json = dict[str, Any]
+
+
+def render_json(outcome: Outcome) -> str:
+    """The outcome as JSON text, keys in a fixed order, without a final newline."""
+    return _text(outcome_json(outcome))
+
+
+def render_input_error_json(file: str, diagnostics: Sequence[Diagnostic]) -> str:
+    """What is said of malformed input: no verdict, and why."""
+    return _text(_header(file) | {"verdict": None, "diagnostics": [_diagnostic(d) for d in diagnostics]})
+
+
+def outcome_json(outcome: Outcome) -> Json:
+    found = _header(file_of(outcome)) | {
+        "property": outcome.property_name,
+        "engine": outcome.engine,
+        "verdict": outcome.answer,
+    }
+    proof, trace, steps = proof_of(outcome), path(outcome), derivation(outcome)
+    if isinstance(outcome.verdict, Unknown):
+        found["reason"] = _diagnostic(outcome.verdict.reason)
+    if proof is not None:
+        found["proof"] = _proof(proof, outcome)
+    if trace is not None:
+        found["trace"] = _trace(trace)
+    if steps:
+        found["derivation"] = [
+            {"clause": clause, "values": _values(values), "premises": list(premises)}
+            for clause, values, premises in steps
+        ]
+    found["check"] = _check(outcome)
+    found["diagnostics"] = [_diagnostic(d) for d in outcome.diagnostics]
+    found["passes"] = [
+        {"name": p.name, "before": asdict(p.before), "after": asdict(p.after)} for p in outcome.passes
+    ]
+    found["statistics"] = {
+        "counters": dict(sorted(outcome.statistics.counters.items())),
+        "seconds": dict(sorted(outcome.statistics.seconds.items())),
+    }
+    found["seconds"] = {"total": total_seconds(outcome), **dict(sorted(outcome.seconds.items()))}
+    return found
+
+
+def _text(found: Json) -> str:
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _header(file: str) -> Json:
+    return {"certus": VERSION, "format": FORMAT, "file": file}
+
+
+def _proof(proof: Proof, outcome: Outcome) -> Json:
+    program = outcome.subject
+    if not isinstance(program, Program):
+        return {
+            "kind": "model",
+            "relations": [{"relation": head, "formula": formula} for head, formula in relations(proof)],
+        }
+    if isinstance(proof, Execution):
+        return {"kind": "execution", "steps": proof.steps}
+    if isinstance(proof, Unrolling):
+        loops, recursion = bounds(proof, program)
+        return {
+            "kind": "unrolling",
+            "loops": [{"location": b.name, **_place(b.span), "entries": b.count} for b in loops],
+            "recursion": [{"procedure": b.name, "activations": b.count} for b in recursion],
+        }
+    found: Json = {"kind": "inductive" if isinstance(proof, Inductive) else "k-inductive"}
+    if isinstance(proof, KInductive):
+        found["k"] = proof.k
+    found["invariants"] = [
+        {
+            "location": i.location.name,
+            "loop": i.location.loop is not None,
+            **_place(i.span),
+            "called_from_lines": list(i.calls),
+            "formula": i.formula,
+        }
+        for i in invariants(proof, program)
+    ]
+    found["summaries"] = [
+        {"procedure": name, "formula": formula} for name, formula in summaries(proof, program)
+    ]
+    return found
+
+
+def _trace(found: Path) -> Json:
+    site = found.error
+    return {
+        "steps": found.steps,
+        "initial": _values(found.initial),
+        "head": [_move(move) for move in found.head],
+        "omitted": found.omitted,
+        "tail": [_move(move) for move in found.tail],
+        "violated": {"kind": site.kind, "claim": site.text, **_place(site.span)},
+    }
+
+
+def _move(move: Move) -> Json:
+    return {
+        **_place(move.edge.span),
+        "statement": move.statement,
+        "branch": move.edge.branch,
+        "depth": move.depth,
+        "changes": _values(move.changes),
+    }
+
+
+def _values(pairs: tuple[tuple[str, Value], ...]) -> list[Json]:
+    return [{"name": name, "value": _value(value)} for name, value in pairs]
+
+
+def _value(value: Value) -> bool | int | str:
+    if isinstance(value, Fraction):
+        return value_text(value)
+    return hex(value) if is_vast(value) else value
+
+
+def _check(outcome: Outcome) -> Json | None:
+    check = outcome.check
+    if isinstance(check, ProofCheck):
+        return {
+            "kind": "proof",
+            "clauses": check.clauses,
+            "discharged": dict(check.discharged),
+            "runs": check.runs,
+        }
+    return {"kind": "replay", "steps": check.steps} if isinstance(check, Replay) else None
+
+
+def _diagnostic(diagnostic: Diagnostic) -> Json:
+    return {
+        "severity": diagnostic.severity.value,
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "hint": diagnostic.hint,
+        "file": None if diagnostic.span is None else diagnostic.span.file,
+        **_place(diagnostic.span),
+    }
+
+
+def _place(span: Span | None) -> Json:
+    return {"line": None if span is None else span.line, "column": None if span is None else span.column}

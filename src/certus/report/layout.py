@@ -1,0 +1,309 @@
+"""A layered layout of a directed graph, for machines without graphviz.
+
+The classical four steps: (1) arrows that close a cycle in a depth-first search are turned round; (2)
+every node gets the layer of its longest way from the top; (3) within layers, nodes are ordered by the
+mean position of their neighbours, up and down several times, and the order with the fewest crossings
+wins; (4) horizontal positions are the least-squares fit to the neighbours' positions that keeps order
+and distances (pool adjacent violators).
+
+Nodes stand on even layers. Every arrow passes through *stations*, one on each layer between its ends,
+so that it always has an odd layer to carry its label: a station has the label's size. Hence boxes,
+nodes or labels, never overlap: within a layer by step 4, between layers by their heights.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+GAP = 16.0  # between neighbours on a layer
+SWEEPS = 12
+STRAIGHT = 8.0  # how much more than others two stations of one arrow want to be in line
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The space something needs: to the left and right of its anchor, and its height."""
+
+    left: float
+    right: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An arrow between nodes (by position) and the space of its label."""
+
+    source: int
+    target: int
+    label: Box
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where an arrow crosses a layer: vertically at `x`, from `top` to `bottom`."""
+
+    x: float
+    top: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way of an arrow from its source to its target. Its label stands right of its first stop.
+
+    It leaves the layer of its source at height `leaves` and comes to that of its target at `arrives`;
+    only between layers it may run aslant. `backward` arrows run upwards. An arrow from a node to
+    itself has no stops."""
+
+    leaves: float
+    stops: tuple[Stop, ...]
+    arrives: float
+    backward: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Anchors (x, centre y) of the nodes, and the routes of the links."""
+
+    places: tuple[tuple[float, float], ...]
+    routes: tuple[Route, ...]
+    width: float
+    height: float
+
+
+class _Item:
+    """A node or a station on its layer."""
+
+    __slots__ = ("above", "below", "box", "layer", "order", "station", "x")
+
+    def __init__(self, box: Box, layer: int, *, station: bool) -> None:
+        self.box = box
+        self.layer = layer
+        self.station = station
+        self.above: list[_Item] = []
+        self.below: list[_Item] = []
+        self.order = 0  # position in the layer
+        self.x = 0.0
+
+
+def layered(nodes: Sequence[Box], links: Sequence[Link], *, root: int = 0, space: float = 12.0) -> Layout:
+    """Lay the graph out from `root` downwards; `space` is the vertical distance of layers."""
+    turned = _backward(len(nodes), links, root)
+    ranks = _ranks(len(nodes), links, turned)
+    items = [_Item(box, 2 * rank, station=False) for box, rank in zip(nodes, ranks, strict=True)]
+    chains = [_chain(items, link, turned=n in turned) for n, link in enumerate(links)]
+    layers = _layers(items, chains)
+    _order(layers)
+    _position(layers)
+    tops, bottoms = _heights(layers, space)
+    leftmost = min((i.x - i.box.left for layer in layers for i in layer), default=0.0)
+    for layer in layers:
+        for item in layer:
+            item.x -= leftmost
+    routes = tuple(_route(chain, tops, bottoms, turned=n in turned) for n, chain in enumerate(chains))
+    width = max((i.x + i.box.right for layer in layers for i in layer), default=0.0)
+    places = tuple((i.x, (tops[i.layer] + bottoms[i.layer]) / 2) for i in items)
+    return Layout(places, routes, width, bottoms[-1] if bottoms else 0.0)
+
+
+def _backward(count: int, links: Sequence[Link], root: int) -> set[int]:
+    """The links that lead to a node on the current path of a depth-first search."""
+    out: list[list[int]] = [[] for _ in range(count)]
+    for n, link in enumerate(links):
+        out[link.source].append(n)
+    state = [0] * count  # 0 new, 1 on the path, 2 done
+    found: set[int] = set()
+    for start in (root, *range(count)) if count else ():
+        if state[start]:
+            continue
+        state[start] = 1
+        stack = [(start, iter(out[start]))]
+        while stack:
+            node, rest = stack[-1]
+            for n in rest:
+                target = links[n].target
+                if state[target] == 1:
+                    found.add(n)
+                elif state[target] == 0:
+                    state[target] = 1
+                    stack.append((target, iter(out[target])))
+                    break
+            else:
+                state[node] = 2
+                stack.pop()
+    return found
+
+
+def _ranks(count: int, links: Sequence[Link], turned: set[int]) -> list[int]:
+    """For every node the length of the longest way to it."""
+    below: list[list[int]] = [[] for _ in range(count)]
+    waiting = [0] * count
+    for n, link in enumerate(links):
+        if link.source != link.target:
+            upper, lower = _ends(link, turned=n in turned)
+            below[upper].append(lower)
+            waiting[lower] += 1
+    ranks = [0] * count
+    ready = deque(node for node in range(count) if not waiting[node])
+    while ready:
+        node = ready.popleft()
+        for lower in below[node]:
+            ranks[lower] = max(ranks[lower], ranks[node] + 1)
+            waiting[lower] -= 1
+            if not waiting[lower]:
+                ready.append(lower)
+    return ranks
+
+
+def _ends(link: Link, *, turned: bool) -> tuple[int, int]:
+    return (link.target, link.source) if turned else (link.source, link.target)
+
+
+def _chain(items: list[_Item], link: Link, *, turned: bool) -> list[_Item]:
+    """The stations of a link, from top to bottom; the one next to its source has the label."""
+    if link.source == link.target:
+        return []
+    upper, lower = (items[n] for n in _ends(link, turned=turned))
+    label_at = lower.layer - 1 if turned else upper.layer + 1
+    line = Box(3.0, 3.0, 0.0)
+    chain = [
+        _Item(link.label if layer == label_at else line, layer, station=True)
+        for layer in range(upper.layer + 1, lower.layer)
+    ]
+    above = upper
+    for item in (*chain, lower):
+        above.below.append(item)
+        item.above.append(above)
+        above = item
+    return chain
+
+
+def _layers(items: list[_Item], chains: list[list[_Item]]) -> list[list[_Item]]:
+    """All items by layer, in the order a search from the top meets them."""
+    layers: list[list[_Item]] = [[] for _ in range(1 + max((i.layer for i in items), default=-1))]
+    seen: set[int] = set()
+    for start in items:
+        stack = [] if start.above else [start]
+        while stack:
+            item = stack.pop()
+            if id(item) not in seen:
+                seen.add(id(item))
+                layers[item.layer].append(item)
+                stack.extend(reversed(item.below))
+    assert len(seen) == len(items) + sum(map(len, chains))
+    return layers
+
+
+# ------------------------------------------------------------------------------------ ordering
+
+
+def _order(layers: list[list[_Item]]) -> None:
+    """Sort every layer such that few arrows cross."""
+    _number(layers)
+    best, fewest = [list(layer) for layer in layers], _crossings(layers)
+    for sweep in range(SWEEPS):
+        if not fewest:
+            break
+        down = sweep % 2 == 0
+        for layer in layers if down else reversed(layers):
+            keys = {id(i): _mean(i.above if down else i.below, i) for i in layer}
+            layer.sort(key=lambda i, keys=keys: keys[id(i)])  # type: ignore[misc]
+            _number([layer])
+        crossings = _crossings(layers)
+        if crossings < fewest:
+            best, fewest = [list(layer) for layer in layers], crossings
+    layers[:] = best
+    _number(layers)
+
+
+def _number(layers: list[list[_Item]]) -> None:
+    for layer in layers:
+        for position, item in enumerate(layer):
+            item.order = position
+
+
+def _mean(neighbours: list[_Item], item: _Item) -> float:
+    return sum(n.order for n in neighbours) / len(neighbours) if neighbours else float(item.order)
+
+
+def _crossings(layers: list[list[_Item]]) -> int:
+    """How many pairs of arrows cross between neighbouring layers."""
+    total = 0
+    for layer in layers:
+        seen: list[int] = []  # ends of the arrows further left, sorted
+        for item in layer:
+            ends = sorted(n.order for n in item.below)
+            total += sum(len(seen) - bisect_left(seen, end + 1) for end in ends)
+            for end in ends:
+                insort(seen, end)
+    return total
+
+
+# ----------------------------------------------------------------------------------- positions
+
+
+def _position(layers: list[list[_Item]]) -> None:
+    """Give every item its x: neighbours above and below pull, order and distances hold."""
+    for layer in layers:
+        _settle(layer, [0.0] * len(layer), [1.0] * len(layer))
+    for sweep in range(2 * SWEEPS):
+        down = sweep % 2 == 0
+        last = sweep >= 2 * SWEEPS - 2
+        for layer in layers if down else reversed(layers):
+            wanted, weights = [], []
+            for item in layer:
+                pulls = [*item.above, *item.below] if last else item.above if down else item.below
+                strengths = [STRAIGHT if item.station and n.station else 1.0 for n in pulls]
+                weight = sum(strengths)
+                place = sum(s * n.x for s, n in zip(strengths, pulls, strict=True))
+                wanted.append(place / weight if weight else item.x)
+                weights.append(weight or 0.1)
+            _settle(layer, wanted, weights)
+
+
+def _settle(layer: list[_Item], wanted: list[float], weights: list[float]) -> None:
+    """The positions nearest to the wanted ones (weighted squares) that keep order and distances."""
+    offset = 0.0
+    offsets: list[float] = []
+    for position, item in enumerate(layer):
+        if position:
+            offset += layer[position - 1].box.right + GAP + item.box.left
+        offsets.append(offset)
+    pools: list[tuple[float, float, int]] = []  # mean, weight, members: of items that touch
+    for want, weight, start in zip(wanted, weights, offsets, strict=True):
+        mean, total, members = want - start, weight, 1
+        while pools and pools[-1][0] >= mean:
+            other, others, number = pools.pop()
+            mean = (mean * total + other * others) / (total + others)
+            total += others
+            members += number
+        pools.append((mean, total, members))
+    position = 0
+    for mean, _, members in pools:
+        for _ in range(members):
+            layer[position].x = mean + offsets[position]
+            position += 1
+
+
+def _heights(layers: list[list[_Item]], space: float) -> tuple[list[float], list[float]]:
+    """The upper and the lower edge of every layer."""
+    tops, bottoms, y = [], [], 0.0
+    for layer in layers:
+        tops.append(y)
+        y += max(i.box.height for i in layer)
+        bottoms.append(y)
+        y += space
+    return tops, bottoms
+
+
+def _route(chain: list[_Item], tops: list[float], bottoms: list[float], *, turned: bool) -> Route:
+    if not chain:
+        return Route(0.0, (), 0.0, backward=turned)
+    stops = tuple(Stop(i.x, tops[i.layer], bottoms[i.layer]) for i in chain)
+    upper, lower = bottoms[chain[0].layer - 1], tops[chain[-1].layer + 1]
+    if turned:
+        return Route(lower, stops[::-1], upper, backward=True)
+    return Route(upper, stops, lower, backward=False)

@@ -1,0 +1,192 @@
+"""An outcome for people: one line with the answer, then what backs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from certus.core.diagnostic import Diagnostic
+from certus.core.evidence import Execution, KInductive, Unrolling
+from certus.core.horn import Model
+from certus.core.outcome import Outcome, ProofCheck, Replay
+from certus.core.program import Program
+from certus.core.terms import Value
+from certus.core.verdict import Unknown
+from certus.report.content import (
+    Invariant,
+    Move,
+    Path,
+    bounds,
+    derivation,
+    file_of,
+    invariants,
+    path,
+    proof_of,
+    relations,
+    summaries,
+    total_seconds,
+    value_text,
+)
+from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render_diagnostic
+
+Detail = Literal["quiet", "normal", "verbose"]
+_ANSWER_COLOURS: Final = {"HOLDS": "green", "VIOLATED": "red", "UNKNOWN": "yellow"}
+_STATEMENT_WIDTH: Final = 48
+
+
+def render_text(outcome: Outcome, *, detail: Detail = "normal", palette: Palette = PLAIN) -> str:
+    """The report, without a final newline. A quiet one is a single line."""
+    lines = [_first_line(outcome, palette)]
+    if detail == "quiet":
+        return lines[0]
+    if isinstance(outcome.verdict, Unknown):
+        lines.append(_reason(outcome, outcome.verdict.reason, palette))
+    elif proof_of(outcome) is not None:
+        lines += _proof(outcome, every_point=detail == "verbose")
+    else:
+        lines += _refutation(outcome, palette)
+    lines += _check(outcome)
+    lines += [render_diagnostic(d, outcome.subject.source, palette=palette) for d in outcome.diagnostics]
+    if detail == "verbose":
+        lines += _statistics(outcome)
+    return "\n".join(lines)
+
+
+def _first_line(outcome: Outcome, palette: Palette) -> str:
+    answer = palette.paint(outcome.answer, _ANSWER_COLOURS[outcome.answer])
+    cause = f"  {outcome.verdict.reason.code}" if isinstance(outcome.verdict, Unknown) else ""
+    seconds = f"{total_seconds(outcome):.2f} s"
+    file = printable(file_of(outcome))
+    return f"{answer}  {file}  {outcome.property_name}{cause}  ({outcome.engine}, {seconds})"
+
+
+def _reason(outcome: Outcome, reason: Diagnostic, palette: Palette) -> str:
+    return render_diagnostic(
+        reason, outcome.subject.source, palette=palette, label="unknown", colour="yellow"
+    )
+
+
+# ------------------------------------------------------------------------------------------ HOLDS
+
+
+def _proof(outcome: Outcome, *, every_point: bool) -> Iterator[str]:
+    proof, program = proof_of(outcome), outcome.subject
+    if isinstance(proof, Model):
+        yield from (f"  {head}: {formula}" for head, formula in relations(proof))
+    if proof is None or not isinstance(program, Program):
+        return
+    if isinstance(proof, Execution):
+        yield f"  the program has one execution; it ends after {_count(proof.steps, 'step')}"
+    elif isinstance(proof, Unrolling):
+        yield from _unrolling(proof, program)
+    if isinstance(proof, KInductive):
+        yield f"  the invariants are {proof.k}-inductive"
+    for invariant in invariants(proof, program):
+        if every_point or invariant.location.loop is not None:
+            yield f"  {_place(invariant)}: {invariant.formula}"
+    for name, formula in summaries(proof, program):
+        yield f"  procedure {name}: {formula}"
+
+
+def _unrolling(proof: Unrolling, program: Program) -> Iterator[str]:
+    loops, recursion = bounds(proof, program)
+    if not loops and not recursion:
+        yield "  all executions end without entering a loop or a recursion"
+    for bound in loops:
+        place = bound.name if bound.span is None else f"line {bound.span.line}"
+        entries = _count(bound.count, "loop entry", "loop entries")
+        yield f"  loop at {place}: all executions end within {entries}"
+    for bound in recursion:
+        activations = _count(bound.count, "simultaneous activation")
+        yield f"  procedure {bound.name}: all executions end within {activations}"
+
+
+def _place(invariant: Invariant) -> str:
+    kind = "loop at" if invariant.location.loop is not None else "at"
+    where = invariant.location.name if invariant.span is None else f"line {invariant.span.line}"
+    calls = "".join(f", called from line {line}" for line in reversed(invariant.calls))
+    return f"{kind} {where}{calls}"
+
+
+# --------------------------------------------------------------------------------------- VIOLATED
+
+
+def _refutation(outcome: Outcome, palette: Palette) -> Iterator[str]:
+    for number, (clause, values, premises) in enumerate(derivation(outcome)):
+        used = f" from {', '.join(map(str, premises))}" if premises else ""
+        yield f"  {number}: clause {clause}{used}  {_values(values)}".rstrip()
+    found = path(outcome)
+    if found is not None:
+        yield from _counterexample(found, palette)
+        yield from _failed_claim(found, outcome.subject.source, palette)
+
+
+def _counterexample(found: Path, palette: Palette) -> Iterator[str]:
+    yield f"counterexample, {_count(found.steps, 'step')}:"
+    if found.initial:
+        yield f"   initially  {_values(found.initial)}"
+    yield from _moves(found.head, palette)
+    if found.omitted:
+        yield palette.paint(f"         ... {_count(found.omitted, 'step')} omitted ...", "grey")
+    yield from _moves(found.tail, palette)
+
+
+def _moves(moves: tuple[Move, ...], palette: Palette) -> Iterator[str]:
+    for move in moves:
+        if not move.statement and not move.changes:
+            continue  # a step of ours that does nothing the user could see
+        line = "" if move.edge.span is None else str(move.edge.span.line)
+        statement = "  " * move.depth + printable(move.statement or "(start)")
+        effect = _values(move.changes) if move.edge.branch is None else value_text(move.edge.branch)
+        yield f"{palette.paint(f'{line:>6}', 'grey')}  {statement:<{_STATEMENT_WIDTH}}  {effect}".rstrip()
+
+
+def _failed_claim(found: Path, source: str, palette: Palette) -> Iterator[str]:
+    site = found.error
+    place = "" if site.span is None else f"{site.span}: "
+    yield f"{place}{palette.paint(f'violated[{site.kind}]', 'red')}: {printable(site.text)}"
+    if site.span is not None:
+        yield from excerpt(site.span, source, palette)
+
+
+def _values(changes: tuple[tuple[str, Value], ...]) -> str:
+    return ", ".join(f"{name} = {value_text(value)}" for name, value in changes)
+
+
+# ---------------------------------------------------------------------------- how it was checked
+
+
+def _check(outcome: Outcome) -> Iterator[str]:
+    check = outcome.check
+    if isinstance(check, ProofCheck):
+        solvers = ", ".join(f"{name} {count}/{check.clauses}" for name, count in check.discharged.items())
+        clauses = _count(check.clauses, "clause") + (f" ({solvers})" if solvers else "")
+        yield f"  checked: {clauses}, {_count(check.runs, 'random run')}"
+    elif isinstance(check, Replay):
+        yield f"  checked: replayed on the program, {_count(check.steps, 'step')}"
+
+
+def _statistics(outcome: Outcome) -> Iterator[str]:
+    counters = sorted(outcome.statistics.counters.items())
+    if counters:
+        yield "counters:"
+        yield from (f"  {name:<32} {count:>10}" for name, count in counters)
+    times = {**outcome.seconds, **outcome.statistics.seconds}
+    if times:
+        yield "seconds:"
+        yield from (f"  {name:<32} {seconds:>10.3f}" for name, seconds in sorted(times.items()))
+
+
+def render_passes(outcome: Outcome) -> str:
+    """The sizes before and after each pass."""
+    lines = [f"{'pass':<20} {'locations':>10} {'after':>8} {'edges':>8} {'after':>8}"]
+    for made in outcome.passes:
+        before, after = made.before, made.after
+        lines.append(
+            f"{made.name:<20} {before.locations:>10} {after.locations:>8} {before.edges:>8} {after.edges:>8}"
+        )
+    return "\n".join(lines)
+
+
+def _count(number: int, singular: str, plural: str | None = None) -> str:
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

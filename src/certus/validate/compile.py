@@ -1,0 +1,347 @@
+"""Procedures as Python functions, one for each stretch of straight or branching code.
+
+Some locations are *cuts*: entries, joins, places a call returns to, watched locations. Every other
+location has one way in, so what runs from a cut to the next ones is a tree, and becomes one function
+
+    stretch(g, l, n, limit, h) -> (next, n)
+
+over the globals `g`, the locals `l` (lists, by slot), the number `n` of edges executed so far, and the
+source `h` of inputs. It stops at a cut once `n` has reached `limit`. `next` is the index of the cut to
+go on with or, if negative, names an `Event`. A loop whose body is one stretch runs inside its function.
+
+Every cycle passes a cut: it has a location with two ways in, or is never reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from certus.core import build
+from certus.core.errors import Inconsistent
+from certus.core.program import Assign, Assume, Call, Edge, Havoc, Location, Procedure, Program, Return
+from certus.core.terms import Expr, Kind
+from certus.core.values import Datum
+from certus.validate.expressions import Writer, define, pool
+
+Stretch = Callable[[list[Any], list[Any], int, int, Callable[[int], tuple[Datum, ...]]], tuple[int, int]]
+
+
+class What(Enum):
+    """Why a stretch gives control back, other than to go on with the next one."""
+
+    ARRIVE = "at a watched location"
+    CALL = "at a call; the arguments are in `Code.passed`"
+    FINISH = "at the exit of the procedure"
+    ERROR = "at an error location"
+    BLOCKED = "no edge is enabled"
+    UNDEFINED = "the edge divides by zero or shifts too far"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened at `location`, or on `edge`; the edge is None where control did not come over one."""
+
+    what: What
+    location: Location
+    edge: Edge | None
+    link: Link | None = None  # of a call
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A call by slots: `arguments` go into the first slots of the callee's frame; on return, `back`
+    gives (whether to a global, to which slot, from which slot of the callee)."""
+
+    edge: Edge
+    callee: Procedure
+    arguments: int
+    back: tuple[tuple[bool, int, int], ...]
+
+
+class Compiled:
+    """A program ready to run. Code is made on demand, per procedure and set of watched locations."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.globals: Mapping[Expr, int] = {v: i for i, v in enumerate(program.globals)}
+        self.locals: Mapping[str, Mapping[Expr, int]] = {
+            p.name: slots(p) for p in program.procedures.values()
+        }
+        self.location: Mapping[int, Location] = {at.index: at for at in program.location.values()}
+        self._codes: dict[frozenset[Location], Code] = {}
+        for edge in program.edge.values():
+            _expect_basic(edge, program)
+
+    def code(self, watched: frozenset[Location] = frozenset()) -> Code:
+        """Code that reports every arrival at a watched location."""
+        found = self._codes.get(watched)
+        if found is None:
+            found = self._codes[watched] = Code(self, watched)
+        return found
+
+    def link(self, edge: Edge) -> Link:
+        """How the call `edge` passes values."""
+        op = edge.op
+        assert isinstance(op, Call)
+        callee = self.program.procedures[op.procedure]
+        own, inner = self.locals[edge.source.procedure], self.locals[callee.name]
+        back = []
+        for target, result in zip(op.targets, callee.results, strict=False):
+            shared = target in self.globals
+            back.append((shared, (self.globals if shared else own)[target], inner[result]))
+        return Link(edge, callee, len(op.arguments), tuple(back))
+
+    @property
+    def everywhere(self) -> frozenset[Location]:
+        return frozenset(self.location.values())
+
+
+def compile_program(program: Program) -> Compiled:
+    """Prepare `program` (basic operations only) to be run."""
+    return Compiled(program)
+
+
+def slots(procedure: Procedure) -> Mapping[Expr, int]:
+    """Where a frame keeps each local: parameters first, in order."""
+    names = dict.fromkeys((*procedure.parameters, *procedure.results, *procedure.variables))
+    return {v: i for i, v in enumerate(names)}
+
+
+class Code:
+    """The stretches of a program under one choice of watched locations."""
+
+    def __init__(self, compiled: Compiled, watched: frozenset[Location]) -> None:
+        self.watched = watched
+        self.stretches: dict[int, Stretch] = {}  # by the index of the cut they start at
+        self.events: dict[int, Event] = {}  # by the negative number that stands for them
+        self.passed: list[tuple[Datum, ...]] = [()]  # the arguments of the call under way
+        self.longest = 0  # a stretch executes at most so many edges before it looks at the limit
+        self._compiled = compiled
+        self._ready: dict[str, None] = {}
+
+    def require(self, procedure: str) -> None:
+        """Make the stretches of a procedure, unless they are there."""
+        if procedure not in self._ready:
+            self._ready[procedure] = None
+            _ProcedureWriter(self, self._compiled, self._compiled.program.procedures[procedure]).write()
+
+    def event(self, what: What, location: Location, edge: Edge | None) -> int:
+        number = -1 - len(self.events)
+        link = self._compiled.link(edge) if what is What.CALL and edge is not None else None
+        self.events[number] = Event(what, location, edge, link)
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """Write what happens from `location` on, `steps` edges after the cut."""
+
+    location: Location
+    indent: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Take:
+    """Write `edge`: in a conditional statement if `nested`, else as what remains to be done; `sure` if
+    the edge is known to be enabled then."""
+
+    edge: Edge
+    indent: int
+    steps: int
+    nested: bool
+    sure: bool
+
+
+class _ProcedureWriter:
+    def __init__(self, code: Code, compiled: Compiled, procedure: Procedure) -> None:
+        self._code = code
+        self._procedure = procedure
+        self._errors = compiled.program.error_locations
+        self._names: dict[Expr, str] = {v: f"g[{i}]" for v, i in compiled.globals.items()}
+        self._names.update((v, f"l[{i}]") for v, i in compiled.locals[procedure.name].items())
+        self._cuts = self._cut_locations()
+        self._sizes = self._tree_sizes()
+        self._pool = pool()
+        self._pool["passed"] = code.passed
+        self._writer = Writer(self._names, self._pool)
+
+    def write(self) -> None:
+        for start in self._cuts:
+            self._stretch(start)
+        define("\n".join(self._writer.lines) + "\n", self._procedure.name, self._pool)
+        for start in self._cuts:
+            self._code.stretches[start.index] = self._pool[f"s{start.index}"]
+
+    def _cut_locations(self) -> dict[Location, None]:
+        p = self._procedure
+        found = {p.entry: None}
+        for at in p.locations:
+            into = p.predecessors[at]
+            if len(into) > 1 or at in self._code.watched or any(isinstance(e.op, Call) for e in into):
+                found[at] = None
+        return found
+
+    def _tree_sizes(self) -> Mapping[Location, int]:
+        """How many edges hang below each location before the next cuts."""
+        order = list(self._cuts)
+        for at in order:  # grows: trees are disjoint
+            order.extend(t for t in self._inner(at) if t not in self._cuts)
+        sizes: dict[Location, int] = {}
+        for at in reversed(order):
+            sizes[at] = sum(1 + (0 if t in self._cuts else sizes[t]) for t in self._inner(at))
+        return sizes
+
+    def _inner(self, at: Location) -> Iterator[Location]:
+        return (e.target for e in self._procedure.successors[at])
+
+    def _below(self, edge: Edge) -> int:
+        return 0 if edge.target in self._cuts else self._sizes[edge.target]
+
+    def _stretch(self, start: Location) -> None:
+        out = self._writer
+        out.indent = 0
+        out.line(f"def s{start.index}(g, l, n, limit, h):")
+        out.indent = 1
+        ending = self._ending(start)
+        if ending is not None:
+            out.line(f"return {self._code.event(ending, start, None)}, n")
+            return
+        out.line("while n < limit:")
+        stack: list[_Visit | _Take] = [_Visit(start, 2, 0)]
+        while stack:
+            item = stack.pop()
+            out.indent = item.indent
+            if isinstance(item, _Visit):
+                stack.extend(reversed(self._choices(item)))
+            elif isinstance(item.edge.op, Assume):
+                self._guard(item, item.edge.op.condition)
+                stack.extend(self._onward(start, item))
+            elif self._effect(item):
+                stack.extend(self._onward(start, item))
+        out.indent = 1
+        out.line(f"return {start.index}, n")
+
+    def _ending(self, at: Location) -> What | None:
+        if at in self._errors:
+            return What.ERROR
+        if at is self._procedure.exit:
+            return What.FINISH
+        return None if self._procedure.successors[at] else What.BLOCKED
+
+    def _choices(self, visit: _Visit) -> list[_Take]:
+        """The edges to try in order. The one with most behind it comes last and is not nested, so
+        nesting is logarithmic in the size of the tree."""
+        edges = sorted(self._procedure.successors[visit.location], key=lambda e: (self._below(e), e.index))
+        sure = len(edges) == 2 and _complementary(edges[0], edges[1])
+        last = len(edges) - 1
+        return [_Take(e, visit.indent, visit.steps, i < last, sure) for i, e in enumerate(edges)]
+
+    def _guard(self, take: _Take, condition: Expr) -> None:
+        out = self._writer
+        (value,) = out.terms([condition])
+        if value.partial:
+            self._leave_if(f"{value.text} is None", What.UNDEFINED, take)
+        if take.nested:
+            out.line(f"if {value.text}:")
+        elif condition is not build.TRUE and not take.sure:
+            self._leave_if(f"not {value.text}", What.BLOCKED, take)
+
+    def _effect(self, take: _Take) -> bool:
+        """Write what an edge without condition does; whether it goes on in this stretch."""
+        op, out = take.edge.op, self._writer
+        if isinstance(op, Havoc):
+            if op.targets:
+                out.line(f"{self._places(op.targets)} = h({take.edge.index})")
+            return True
+        if isinstance(op, Assign):
+            self._assign(take, op.targets, op.values)
+            return True
+        if isinstance(op, Return):
+            self._assign(take, self._procedure.results, op.values)
+            return True
+        assert isinstance(op, Call)
+        out.line(f"passed[0] = ({self._values(take, op.arguments)})")
+        self._leave(What.CALL, take.edge.source, take.edge, take.steps + 1)
+        return False
+
+    def _assign(self, take: _Take, targets: tuple[Expr, ...], values: tuple[Expr, ...]) -> None:
+        if targets:
+            text = self._values(take, values)
+            self._writer.line(f"{self._places(targets)} = {text}")
+
+    def _places(self, targets: tuple[Expr, ...]) -> str:
+        return "".join(f"{self._names[t]}, " for t in targets)
+
+    def _values(self, take: _Take, terms: tuple[Expr, ...]) -> str:
+        texts = self._writer.terms(terms)
+        missing = [t.text for t in texts if t.partial]
+        if missing:
+            self._leave_if(" or ".join(f"{t} is None" for t in missing), What.UNDEFINED, take)
+        return "".join(f"{t.text}, " for t in texts)
+
+    def _onward(self, start: Location, take: _Take) -> list[_Visit | _Take]:
+        """Write how control comes to the target of an executed edge."""
+        edge, out, steps = take.edge, self._writer, take.steps + 1
+        out.indent = take.indent + take.nested
+        self._code.longest = max(self._code.longest, steps)
+        target = edge.target
+        ending = self._ending(target)
+        if ending is not None:
+            self._leave(ending, target, edge, steps)
+        elif target in self._code.watched:
+            self._leave(What.ARRIVE, target, edge, steps)
+        elif target is start:
+            out.line(f"n += {steps}")
+            out.line("continue")
+        elif target in self._cuts:
+            out.line(f"return {target.index}, n + {steps}")
+        else:
+            return [_Visit(target, out.indent, steps)]
+        return []
+
+    def _leave(self, what: What, location: Location, edge: Edge | None, steps: int) -> None:
+        self._writer.line(f"return {self._code.event(what, location, edge)}, n + {steps}")
+
+    def _leave_if(self, condition: str, what: What, take: _Take) -> None:
+        out = self._writer
+        out.line(f"if {condition}:")
+        out.indent += 1
+        self._leave(what, take.edge.source, take.edge, take.steps)
+        out.indent -= 1
+
+
+def _complementary(one: Edge, other: Edge) -> bool:
+    """Whether one of two conditions certainly holds."""
+    if not (isinstance(one.op, Assume) and isinstance(other.op, Assume)):
+        return False
+    a, b = one.op.condition, other.op.condition
+    opposite = a.kind is not b.kind and {a.kind, b.kind} == {Kind.LE, Kind.LT} and a.args == b.args[::-1]
+    return opposite or build.not_(a) is b
+
+
+def _expect_basic(edge: Edge, program: Program) -> None:
+    """Refuse what the interpreter gives no meaning to."""
+    op = edge.op
+    procedure = program.procedures[edge.source.procedure]
+    if isinstance(op, Call):
+        callee = program.procedures.get(op.procedure)
+        if callee is None:
+            raise Inconsistent(f"{edge!r} calls a procedure that does not exist")
+        counts = len(op.arguments) == len(callee.parameters)
+        counts = counts and len(op.targets) in (0, len(callee.results))
+    elif isinstance(op, Return):
+        counts = len(op.values) == len(procedure.results) and edge.target is procedure.exit
+    elif isinstance(op, Assign):
+        counts = len(op.targets) == len(op.values)
+    elif isinstance(op, (Assume, Havoc)):
+        counts = True
+    else:
+        raise Inconsistent(f"{edge!r} is a block; only single operations can be run")
+    if not counts:
+        raise Inconsistent(f"{edge!r} does not fit the procedure it calls or returns from")
+    if not isinstance(op, Assume) and len(procedure.successors[edge.source]) > 1:
+        raise Inconsistent(f"{edge!r} is one of several edges, but is no condition")

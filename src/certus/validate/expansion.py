@@ -1,0 +1,264 @@
+"""The graph a proof is checked on: calls entered, cut at the points the proof mentions.
+
+A `Place` is a location under a call string that starts at a *root*: the main procedure, or one the
+proof treats by a summary. A call is entered unless the proof has a summary for the callee; a
+recursive callee without one is entered only along call strings the proof mentions, and otherwise
+*skipped*: what it may write becomes arbitrary. That is sound only if no error lies in it, so else
+the proof is refused.
+
+A cycle through no cut point is *blurred*: on entering it, all it may write becomes arbitrary, and
+control goes on from any place where the cycle can be entered. This covers the last time it passes such
+a place, so the cycle may then be cut there. Blurring repeats inside until no cycle is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import CertusError
+from certus.core.evidence import Point, in_frame
+from certus.core.loops import call_graph, components, recursive
+from certus.core.program import Assign, Call, Edge, Havoc, Location, Program, Return, leaves
+from certus.core.terms import Expr
+
+PLACES = 200_000  # the most places a root may expand to
+
+
+class Refused(CertusError):
+    """The proof does not show what it should; the diagnostic says why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.diagnostic = Diagnostic(code, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A location under a call string; or the point before a blurred cycle (`blur` counts from 1), or
+    before the entry of the root (`blur` is -1)."""
+
+    location: Location
+    calls: tuple[int, ...]
+    blur: int = 0
+
+    @property
+    def depth(self) -> int:
+        return len(self.calls)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """Execute a basic op that is no call."""
+
+    edge: Edge
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Enter:
+    """Bind the parameters and go to the callee's entry."""
+
+    edge: Edge
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leave:
+    """Write the results to the targets of the call."""
+
+    edge: Edge
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contract:
+    """Use the callee's summary."""
+
+    edge: Edge
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forget:
+    """All `variables` become arbitrary."""
+
+    variables: tuple[Expr, ...]
+
+
+Move = Step | Enter | Leave | Contract | Forget
+
+
+@dataclass(slots=True)
+class Expansion:
+    """The places reachable from `start`, which stands before the entry of `root`, and the moves between
+    them."""
+
+    root: str
+    start: Place
+    moves: dict[Place, list[tuple[Move, Place]]] = field(default_factory=dict)
+
+    @property
+    def entry(self) -> Place:
+        return Place(self.start.location, ())
+
+    def returns_to_entry(self) -> bool:
+        """Whether control can come to the entry again in the same activation."""
+        others = (moves for place, moves in self.moves.items() if place != self.start)
+        return any(target == self.entry for moves in others for _, target in moves)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is known of a program's calls: who is recursive, what each procedure may write (globals
+    only) and whether an error lies in it or in what it calls."""
+
+    recursive: frozenset[str]
+    writes: Mapping[str, tuple[Expr, ...]]
+    fails: frozenset[str]
+
+
+def outline(program: Program) -> Outline:
+    calls = call_graph(program)
+    shared = frozenset(program.globals)
+    writes: dict[str, dict[Expr, None]] = {}
+    fails: set[str] = set()
+    for name, procedure in program.procedures.items():
+        targets = (x for edge in procedure.edges for x in _targets(edge, program))
+        writes[name] = dict.fromkeys(x for x in targets if x in shared)
+        if any(at in program.error_locations for at in procedure.locations):
+            fails.add(name)
+    changed = True
+    while changed:
+        changed = False
+        for name, callees in calls.items():
+            for callee in callees:
+                before = len(writes[name]), len(fails)
+                writes[name].update(writes[callee])
+                if callee in fails:
+                    fails.add(name)
+                changed |= before != (len(writes[name]), len(fails))
+    cyclic = frozenset(name for group in recursive(program) for name in group)
+    return Outline(cyclic, {name: tuple(found) for name, found in writes.items()}, frozenset(fails))
+
+
+def _targets(edge: Edge, program: Program) -> Iterable[Expr]:
+    for op in leaves(edge):
+        if isinstance(op, Assign | Havoc | Call):
+            yield from op.targets
+        elif isinstance(op, Return):
+            yield from program.procedures[edge.source.procedure].results
+
+
+def expand(
+    program: Program, known: Outline, root: str, summarised: frozenset[str], points: Iterable[Point]
+) -> Expansion:
+    """All places of `root`."""
+    mentioned = {point.calls[:n] for point in points for n in range(1, len(point.calls) + 1)}
+    entry = Place(program.procedures[root].entry, ())
+    start = Place(entry.location, (), -1)
+    expansion = Expansion(root, start, {start: [(Forget(()), entry)]})
+    stack = [entry]
+    while stack:
+        place = stack.pop()
+        if place in expansion.moves:
+            continue
+        if len(expansion.moves) > PLACES:
+            raise Refused("proof-too-large", f"entering all calls of {root} gives more than {PLACES} places")
+        moves = expansion.moves[place] = []
+        procedure = program.procedures[place.location.procedure]
+        if place.calls and place.location is procedure.exit:
+            call = program.edge[place.calls[-1]]
+            moves.append((Leave(call), Place(call.target, place.calls[:-1])))
+        for edge in procedure.successors[place.location]:
+            moves.append(_move(program, known, place, edge, summarised, mentioned))
+        stack.extend(target for _, target in reversed(moves))
+    return expansion
+
+
+def _move(
+    program: Program,
+    known: Outline,
+    place: Place,
+    edge: Edge,
+    summarised: frozenset[str],
+    mentioned: set[tuple[int, ...]],
+) -> tuple[Move, Place]:
+    after = Place(edge.target, place.calls)
+    if not isinstance(edge.op, Call):
+        return Step(edge), after
+    callee, calls = edge.op.procedure, (*place.calls, edge.index)
+    if calls in mentioned or (callee not in summarised and callee not in known.recursive):
+        return Enter(edge), Place(program.procedures[callee].entry, calls)
+    if callee in summarised:
+        return Contract(edge), after
+    if callee in known.fails:
+        raise Refused(
+            "proof-incomplete", f"the proof says nothing of the recursive procedure {callee}, which can fail"
+        )
+    targets = (in_frame(x, place.depth) if x not in program.globals else x for x in edge.op.targets)
+    return Forget((*known.writes[callee], *targets)), after
+
+
+def blur(expansion: Expansion, cuts: frozenset[Place], program: Program, known: Outline) -> None:
+    """Blur every cycle that passes no cut point, in place."""
+    number = 0
+    work: list[list[Place]] = [[p for p in expansion.moves if p not in cuts]]
+    while work:
+        region = work.pop()
+        for cycle in components(region, lambda p: [target for _, target in expansion.moves[p]]):
+            inside = set(cycle)
+            if len(cycle) == 1 and cycle[0] not in {target for _, target in expansion.moves[cycle[0]]}:
+                continue
+            number += 1
+            entries = _blur_cycle(
+                expansion, cycle, inside, number, _written(expansion, cycle, inside, program, known)
+            )
+            work.append([p for p in cycle if p not in entries])
+
+
+def _blur_cycle(
+    expansion: Expansion, cycle: list[Place], inside: set[Place], number: int, written: tuple[Expr, ...]
+) -> set[Place]:
+    """Send whatever enters the cycle through `Forget`; cut it at its entries, which are returned."""
+    entries: dict[Place, None] = {}
+    for place, moves in expansion.moves.items():
+        if place not in inside:
+            entries.update((target, None) for _, target in moves if target in inside)
+    ordered = [p for p in cycle if p in entries]
+    before = Place(ordered[0].location, ordered[0].calls, number)
+    for place, moves in expansion.moves.items():
+        if place in inside:
+            moves[:] = [(m, t) for m, t in moves if t not in entries]
+        else:
+            moves[:] = [(m, before if t in entries else t) for m, t in moves]
+    expansion.moves[before] = [(Forget(written), target) for target in ordered]
+    return set(ordered)
+
+
+def _written(
+    expansion: Expansion, cycle: list[Place], inside: set[Place], program: Program, known: Outline
+) -> tuple[Expr, ...]:
+    """What the moves inside the cycle may write, named by frame."""
+    found: dict[Expr, None] = {}
+    for place in cycle:
+        for move, target in expansion.moves[place]:
+            if target in inside:
+                found.update((x, None) for x in written_by(move, place, program, known))
+    return tuple(found)
+
+
+def written_by(move: Move, place: Place, program: Program, known: Outline) -> Iterable[Expr]:
+    """What a move from `place` may write, named by frame."""
+    if isinstance(move, Forget):
+        yield from move.variables
+        return
+    op = move.edge.op
+    depth = place.depth - 1 if isinstance(move, Leave) else place.depth
+    if isinstance(move, Enter):
+        assert isinstance(op, Call)
+        for x in program.procedures[op.procedure].variables:
+            yield in_frame(x, depth + 1)
+        return
+    if isinstance(move, Contract):
+        assert isinstance(op, Call)
+        yield from known.writes[op.procedure]
+    for x in _targets(move.edge, program):
+        yield x if x in program.globals else in_frame(x, depth)

@@ -1,0 +1,174 @@
+"""Evidence that is a run: traces to an error, and the one run of a program without inputs."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.errors import Inconsistent
+from certus.core.evidence import Execution, Trace
+from certus.core.outcome import Replay, Step
+from certus.core.program import Assign, Call, Edge, Havoc, Program, Return
+from certus.core.terms import Expr, Value
+from certus.core.values import ArrayValue
+from certus.validate.compile import Compiled, compile_program
+from certus.validate.inputs import NoInputs, Nondeterministic, TraceInputs
+from certus.validate.interpreter import Ending, Machine, Run, run
+
+NOT_REPLAYED: Final = "trace-not-replayed"
+NEEDS_UNDEFINED: Final = "trace-needs-undefined-behaviour"
+NOT_DETERMINED: Final = "execution-not-confirmed"
+
+
+def replay(program: Program, trace: Trace, *, budget: Budget, keep: int = 400) -> Replay | Diagnostic:
+    """Run `trace` on `program`: what happened, step by step, if it ends in the error it names, and
+    else why it is no evidence. Of a long run only the first and last `keep` steps are kept.
+
+    The trace is run twice: first at full speed to see where it ends, then again, one step at a time
+    where steps are to be kept."""
+    compiled = compile_program(program)
+    try:
+        inputs = TraceInputs(program, trace)
+    except Inconsistent as error:
+        return Diagnostic(NOT_REPLAYED, f"the trace does not fit the program: {error}")
+    end = run(compiled, inputs, budget=budget)
+    if end.ending is not Ending.ERROR or end.location.name != trace.error:
+        return _not_replayed(program, trace, end)
+    return _recorded(compiled, inputs, end, budget, keep)
+
+
+def _recorded(compiled: Compiled, inputs: TraceInputs, end: Run, budget: Budget, keep: int) -> Replay:
+    machine = Machine(compiled, inputs)
+    fast, single = compiled.code(), compiled.code(compiled.everywhere)
+    recorder = _Recorder(compiled, machine, keep)
+    last_skipped = end.steps - keep - fast.longest
+    if keep + fast.longest < last_skipped:
+        while machine.steps < keep or machine.location.index not in fast.stretches:
+            machine.advance(single, limit=machine.steps + 1, budget=budget, observer=recorder)
+        machine.advance(fast, limit=last_skipped, budget=budget)
+        recorder.start(machine)
+    if machine.steps < end.steps:
+        machine.advance(single, budget=budget, observer=recorder)
+    head, tail = tuple(recorder.head), tuple(recorder.tail)
+    return Replay(end.steps, head, end.steps - len(head) - len(tail), tail, end.location.name)
+
+
+class _Recorder:
+    """Writes down the first and the last `keep` steps of a run that is watched everywhere.
+
+    A variable is listed if its value is another than before, if it is an input, or at the first
+    assignment seen in an activation."""
+
+    def __init__(self, compiled: Compiled, machine: Machine, keep: int) -> None:
+        self.watched = compiled.everywhere
+        self.head: deque[Step] = deque()
+        self.tail: deque[Step] = deque(maxlen=keep)
+        self._keep = keep
+        self._compiled = compiled
+        self.start(machine)
+
+    def start(self, machine: Machine) -> None:
+        """Begin, or go on at another state of the machine."""
+        self._seen: dict[Expr, None] = {}  # the variables whose present value was listed
+        self._remember(machine)
+
+    def arrive(self, machine: Machine, edge: Edge | None) -> None:
+        if edge is None or isinstance(edge.op, Call):
+            return  # seen by `enter` and `leave`
+        targets: tuple[Expr, ...] = ()
+        if isinstance(edge.op, (Assign, Havoc)):
+            targets = edge.op.targets
+        elif isinstance(edge.op, Return):
+            targets = self._compiled.program.procedures[edge.source.procedure].results
+        self._add(machine, edge, machine.depth, targets)
+
+    def enter(self, machine: Machine, edge: Edge) -> None:
+        callee = self._compiled.program.procedures[machine.location.procedure]
+        for variable in callee.variables:
+            self._seen.pop(variable, None)
+        self._add(machine, edge, machine.depth - 1, callee.parameters)
+
+    def leave(self, machine: Machine, edge: Edge) -> None:
+        """What a call writes on return belongs to the step that led to the exit."""
+        assert isinstance(edge.op, Call)
+        steps = self.tail or self.head
+        if steps:
+            last = steps.pop()
+            changes = last.changes + self._listed(machine, edge.op.targets, always=True)
+            steps.append(Step(last.edge, last.depth, changes))
+        self._remember(machine)
+
+    def _add(self, machine: Machine, edge: Edge, depth: int, targets: tuple[Expr, ...]) -> None:
+        always = isinstance(edge.op, (Havoc, Call))
+        step = Step(edge.index, depth, self._listed(machine, targets, always=always))
+        (self.head if len(self.head) < self._keep else self.tail).append(step)
+        self._remember(machine)
+
+    def _listed(
+        self, machine: Machine, targets: tuple[Expr, ...], *, always: bool
+    ) -> tuple[tuple[Expr, Value], ...]:
+        found = []
+        for variable in targets:
+            value = machine.value(variable)
+            fresh = variable not in self._seen
+            self._seen[variable] = None
+            if not isinstance(value, ArrayValue) and (always or fresh or value != self._before(variable)):
+                found.append((variable, value))
+        return tuple(found)
+
+    def _before(self, variable: Expr) -> object:
+        slot = self._compiled.globals.get(variable)
+        if slot is not None:
+            return self._globals[slot]
+        return self._frame[self._compiled.locals[self._procedure][variable]]
+
+    def _remember(self, machine: Machine) -> None:
+        self._procedure = machine.location.procedure
+        self._globals = machine.globals.copy()
+        self._frame = machine.frame.copy()
+
+
+def _not_replayed(program: Program, trace: Trace, end: Run) -> Diagnostic:
+    if end.ending is Ending.UNDEFINED:
+        return Diagnostic(
+            NEEDS_UNDEFINED,
+            f"the trace to {trace.error} meets a division by zero or an oversized shift{_at(end)}",
+            span=_span(end),
+            hint="the program has no definite meaning there; rule this out by an assumption or check for it",
+        )
+    if end.ending is Ending.ERROR:
+        site = program.error_at(end.location)
+        how = f"the run ends in another error, {end.location.name} ({site.kind})"
+    elif end.ending is Ending.EXIT:
+        how = "the main procedure returns"
+    elif end.ending is Ending.BLOCKED:
+        how = "an assumption fails"
+    else:
+        how = "its numbers grow beyond any measure"
+    return Diagnostic(
+        NOT_REPLAYED, f"the trace does not lead to {trace.error}: {how}{_at(end)}", span=_span(end)
+    )
+
+
+def _at(end: Run) -> str:
+    statement = f" in `{end.edge.text}`" if end.edge is not None and end.edge.text else ""
+    return f" at {end.location.name}{statement} after {end.steps} steps"
+
+
+def _span(end: Run) -> Span | None:
+    return end.edge.span if end.edge is not None and end.edge.span is not None else end.location.span
+
+
+def check_execution(program: Program, proof: Execution, budget: Budget) -> Diagnostic | None:
+    """Whether the program's one run depends on no input and ends without an error: None if so."""
+    try:
+        end = run(compile_program(program), NoInputs(), budget=budget)
+    except Nondeterministic as error:
+        return Diagnostic(NOT_DETERMINED, f"the run of {proof.steps} steps is not the only one: {error}")
+    if end.ending in (Ending.EXIT, Ending.BLOCKED):
+        return None
+    return Diagnostic(
+        NOT_DETERMINED, f"the run does not end well: {end.ending.value}{_at(end)}", span=_span(end)
+    )

@@ -1,0 +1,139 @@
+"""Programs by hand, for tests: `ProgramBuilder` names locations freely and numbers everything itself.
+
+    b = ProgramBuilder()
+    x = b.local("main", "x")
+    b.edge("main", "entry", "loop", b.assign((x, 0)))
+    b.branch("main", "loop", build.lt(x, build.integer(10)), "body", "after")
+    b.edge("main", "body", "loop", b.assign((x, build.add(x, build.integer(1)))))
+    b.check("main", "after", build.eq(x, build.integer(10)), "exit")
+    program = b.build()
+
+The locations `entry` and `exit` of each procedure have their meaning; others are made when first named.
+"""
+
+from __future__ import annotations
+
+from certus.core import build
+from certus.core.program import (
+    Assign,
+    Assume,
+    Call,
+    Edge,
+    ErrorSite,
+    Havoc,
+    Location,
+    Op,
+    Procedure,
+    Program,
+    Return,
+)
+from certus.core.sorts import INT, Sort
+from certus.core.terms import Expr
+
+
+class ProgramBuilder:
+    def __init__(self) -> None:
+        self._locations: dict[tuple[str, str], Location] = {}
+        self._edges: dict[str, list[Edge]] = {}
+        self._locals: dict[str, dict[Expr, None]] = {}
+        self._parameters: dict[str, list[Expr]] = {}
+        self._results: dict[str, list[Expr]] = {}
+        self._globals: dict[Expr, Expr | None] = {}
+        self._errors: list[ErrorSite] = []
+        self._edge_count = 0
+
+    # -- declarations
+
+    def var(self, name: str, sort: Sort = INT, initial: int | bool | None = None) -> Expr:
+        """A global, with an initial value if given."""
+        variable = build.var(name, sort)
+        self._globals[variable] = None if initial is None else build.constant(initial, sort)
+        return variable
+
+    def local(self, procedure: str, name: str, sort: Sort = INT) -> Expr:
+        variable = build.var(f"{procedure}.{name}", sort)
+        self._locals.setdefault(procedure, {})[variable] = None
+        return variable
+
+    def parameter(self, procedure: str, name: str, sort: Sort = INT) -> Expr:
+        variable = self.local(procedure, name, sort)
+        self._parameters.setdefault(procedure, []).append(variable)
+        return variable
+
+    def result(self, procedure: str, name: str = "result", sort: Sort = INT) -> Expr:
+        variable = self.local(procedure, name, sort)
+        self._results.setdefault(procedure, []).append(variable)
+        return variable
+
+    # -- structure
+
+    def at(self, procedure: str, name: str) -> Location:
+        """The location called `name` in a procedure."""
+        self._edges.setdefault(procedure, [])
+        for each in ("entry", "exit", name):
+            key = (procedure, each)
+            if key not in self._locations:
+                self._locations[key] = Location(len(self._locations), procedure)
+        return self._locations[procedure, name]
+
+    def edge(self, procedure: str, source: str, target: str, op: Op, text: str = "") -> Edge:
+        made = Edge(self._edge_count, self.at(procedure, source), op, self.at(procedure, target), text=text)
+        self._edge_count += 1
+        self._edges[procedure].append(made)
+        return made
+
+    def skip(self, procedure: str, source: str, target: str) -> Edge:
+        return self.edge(procedure, source, target, Assume(build.TRUE))
+
+    def branch(self, procedure: str, source: str, condition: Expr, then: str, otherwise: str) -> None:
+        self.edge(procedure, source, then, Assume(condition))
+        self.edge(procedure, source, otherwise, Assume(build.not_(condition)))
+
+    def error(self, procedure: str, name: str, kind: str = "assertion") -> Location:
+        """Make a location an error."""
+        location = self.at(procedure, name)
+        self._errors.append(ErrorSite(location, kind, None, name))
+        return location
+
+    def check(self, procedure: str, source: str, condition: Expr, target: str) -> Location:
+        """An assertion: on to `target`, or to an error location of its own, which is returned."""
+        name = f"error@{source}"
+        self.branch(procedure, source, condition, target, name)
+        return self.error(procedure, name)
+
+    # -- operations
+
+    def assign(self, *pairs: tuple[Expr, Expr | int]) -> Assign:
+        values = (build.constant(v, t.sort) if isinstance(v, int) else v for t, v in pairs)
+        return Assign(tuple(t for t, _ in pairs), tuple(values))
+
+    def havoc(self, *targets: Expr) -> Havoc:
+        return Havoc(targets)
+
+    def call(self, procedure: str, *arguments: Expr, into: tuple[Expr, ...] = ()) -> Call:
+        return Call(procedure, arguments, into)
+
+    def returns(self, *values: Expr) -> Return:
+        return Return(values)
+
+    def build(self, main: str = "main") -> Program:
+        for name in (main, *self._locals):
+            self.at(name, "entry")
+        procedures = {}
+        for name, edges in self._edges.items():
+            procedures[name] = Procedure(
+                name,
+                tuple(self._parameters.get(name, ())),
+                tuple(self._results.get(name, ())),
+                tuple(self._locals.get(name, ())),
+                self.at(name, "entry"),
+                self.at(name, "exit"),
+                tuple(edges),
+            )
+        return Program(
+            procedures,
+            main,
+            tuple(self._globals),
+            tuple(self._errors),
+            {v: value for v, value in self._globals.items() if value is not None},
+        )

@@ -1,0 +1,38 @@
+"""`certus cfa`: the automaton as text, DOT and SVG, with sizes before and after each rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from tests.cli.conftest import Certus
+
+
+def sizes(table: str) -> list[tuple[str, int, int]]:
+    header, *rows = [line.split() for line in table.splitlines() if line]
+    assert header == ["rule", "applied", "locations", "edges"]
+    return [(" ".join(row[:-3]), int(row[-2]), int(row[-1])) for row in rows]
+
+
+def test_text(certus: Certus) -> None:
+    done = certus("cfa", "examples/gcd.lp")
+    assert (done.returncode, done.stderr) == (0, "")
+    table, _, edges = done.stdout.partition("main: ")
+    found = sizes(table)
+    assert found[-1][1] < found[0][1]
+    assert found[-1][2] == sum(" -> " in line for line in edges.splitlines())
+
+
+def test_dot(certus: Certus) -> None:
+    done = certus("cfa", "examples/gcd.lp", "--format", "dot")
+    assert done.stdout.startswith("digraph")
+    assert sizes(done.stderr)[0][0]
+
+
+@pytest.mark.parametrize("blocks", ["single", "large", "advanced"])
+def test_svg(blocks: str, certus: Certus, tmp_path: Path) -> None:
+    target = tmp_path / "gcd.svg"
+    done = certus("cfa", "examples/gcd.lp", "--blocks", blocks, "--format", "svg", "-o", target)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert ElementTree.fromstring(target.read_text()).tag.endswith("svg")

@@ -1,0 +1,85 @@
+"""Usage: help, version, and sentences for what cannot be understood."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Certus
+
+from certus.core.version import VERSION
+
+
+def test_help_is_quick(certus: Certus) -> None:
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        done = certus("--help")
+        times.append(time.perf_counter() - start)
+        assert done.returncode == 0
+    assert "exit codes:" in done.stdout
+    assert min(times) < 1.5  # the promise is 0.3 s; a busy machine gets several times that
+
+
+@pytest.mark.parametrize("command", ["verify", "cfa", "check", "engines"])
+def test_every_command_has_help(command: str, certus: Certus) -> None:
+    done = certus(command, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"usage: certus {command}")
+
+
+def test_version(certus: Certus) -> None:
+    assert certus("--version").stdout == f"certus {VERSION}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["frobnicate"], "invalid choice: 'frobnicate'"),
+        (["verify"], "the following arguments are required: FILE"),
+        (["verify", "x.lp", "--timeout", "soon"], "'soon' is not a duration such as 60s"),
+        (["verify", "x.lp", "--timeout", "0"], "must be more than zero"),
+        (["verify", "x.lp", "--memory", "4 apples"], "'4 apples' is not a size such as 4GB"),
+        (["verify", "x.lp", "--bound", "-1"], "'-1' is not a number of loop entries"),
+        (["verify", "x.lp", "--set", "bmc"], "'bmc' is not of the form engine.field=value"),
+        (["verify", "x.lp", "--blocks", "huge"], "invalid choice: 'huge'"),
+        (["verify", "x.lp", "--quiet", "--verbose"], "not allowed with argument"),
+        (["verify", "x.lp", "--engin", "bmc"], "unrecognized arguments"),
+        (["cfa", "x.lp", "--format", "png"], "invalid choice: 'png'"),
+    ],
+)
+def test_usage_errors(arguments: list[str], sentence: str, certus: Certus) -> None:
+    done = certus(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--engine", "magic"], "magic"),
+        (["--set", "bmc.no_such_field=1"], "no_such_field"),
+        (["--property", "no-bugs"], "no-bugs"),
+    ],
+)
+def test_names_that_do_not_exist(arguments: list[str], word: str, certus: Certus) -> None:
+    done = certus("verify", "examples/swap.lp", *arguments)
+    assert done.returncode == 2
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_engines_lists_what_there_is(certus: Certus) -> None:
+    done = certus("engines")
+    assert done.returncode == 0
+    assert any(line.startswith("bmc ") for line in done.stdout.splitlines())
+
+
+def test_a_report_that_cannot_be_written(certus: Certus, tmp_path: Path) -> None:
+    done = certus("verify", "examples/swap.lp", "-o", tmp_path / "no" / "such" / "directory")
+    assert done.returncode == 2
+    assert "error[cannot-write]: cannot write" in done.stderr

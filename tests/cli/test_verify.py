@@ -1,0 +1,102 @@
+"""`certus verify` and `certus check` on the examples.
+
+Golden reports are in `golden/`; times and numbers of random runs are replaced by `#`. To accept a
+changed report on purpose, run this file with `CERTUS_ACCEPT=1` and review the difference."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import ENVIRONMENT, ROOT, Certus
+
+GOLDEN = Path(__file__).parent / "golden"
+CASES = {
+    "parity": ["examples/parity.lp"],
+    "parity_bug": ["examples/parity_bug.lp"],
+    "swap": ["examples/swap.lp"],
+    "swap_bug": ["examples/swap_bug.lp"],
+    "sum_bug": ["examples/sum_bug.lp"],
+    "gcd_bounded": ["examples/gcd.lp", "--bound", "3"],
+    "traffic_light_bug": ["examples/traffic_light_bug.lp", "--blocks", "single"],
+    "quiet": ["examples/parity.lp", "--quiet"],
+}
+EXIT_CODES = {"HOLDS": 0, "VIOLATED": 1, "UNKNOWN": 3}
+
+
+def settled(report: str) -> str:
+    report = re.sub(r"\d+\.\d\d s\)", "# s)", report)
+    return re.sub(r"[\d,]+ random runs?", "# random runs", report)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name: str, certus: Certus) -> None:
+    done = certus("verify", *CASES[name])
+    assert done.stderr == ""
+    assert done.returncode == EXIT_CODES[done.stdout.split()[0]]
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("CERTUS_ACCEPT"):
+        path.write_text(settled(done.stdout))
+    assert settled(done.stdout) == path.read_text()
+
+
+@pytest.mark.parametrize("name", ["parity", "swap_bug", "gcd_bounded"])
+def test_json_says_the_same(name: str, certus: Certus) -> None:
+    text, found = certus("verify", *CASES[name]), certus("verify", *CASES[name], "--json")
+    assert found.returncode == text.returncode
+    report = json.loads(found.stdout)
+    assert text.stdout.split()[:3] == [report["verdict"], report["file"], report["property"]]
+    if report["verdict"] == "VIOLATED":
+        assert f"counterexample, {report['trace']['steps']} step" in text.stdout
+        assert f":{report['trace']['violated']['line']}:" in text.stdout
+    if report["verdict"] == "UNKNOWN":
+        assert report["reason"]["message"] in text.stdout
+    if report["verdict"] == "HOLDS":
+        assert f"z3 {report['check']['discharged']['z3']}/{report['check']['clauses']}" in text.stdout
+
+
+def test_a_report_in_a_file(certus: Certus, tmp_path: Path) -> None:
+    target = tmp_path / "report.txt"
+    done = certus("verify", "examples/swap_bug.lp", "-o", target)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert target.read_text().startswith("VIOLATED  examples/swap_bug.lp")
+
+
+@pytest.mark.parametrize(("example", "code"), [("parity", 0), ("swap_bug", 1)])
+def test_evidence_is_checked_again_without_an_engine(
+    example: str, code: int, certus: Certus, tmp_path: Path
+) -> None:
+    directory = tmp_path / "evidence"
+    assert certus("verify", f"examples/{example}.lp", "--evidence", directory).returncode == code
+    done = certus("check", directory)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.split()[0] == ("HOLDS" if code == 0 else "VIOLATED")
+
+
+def test_queries_are_saved(certus: Certus, tmp_path: Path) -> None:
+    assert certus("verify", "examples/swap_bug.lp", "--log-queries", tmp_path / "queries").returncode == 1
+    saved = sorted((tmp_path / "queries").glob("*.smt2"))
+    assert saved
+    assert all("(check-sat" in path.read_text() for path in saved)
+
+
+def test_passes_are_shown(certus: Certus) -> None:
+    done = certus("verify", "examples/gcd.lp", "--bound", "2", "--show-passes")
+    assert re.search(r"large-blocks\s+\d+\s+\d+\s+\d+\s+\d+", done.stdout)
+
+
+def test_verbose_shows_statistics(certus: Certus) -> None:
+    assert "solver." in certus("verify", "examples/swap.lp", "--verbose").stdout
+
+
+def test_from_python() -> None:
+    script = "import certus; print(type(certus.verify('examples/parity.lp').verdict).__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Safe\n"

@@ -1,0 +1,169 @@
+"""The report for programs says the same as the one for people."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from certus.core import build
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.evidence import Execution, Inductive, KInductive, Point, Trace, Unrolling
+from certus.core.outcome import Outcome, PassSize, ProofCheck, Replay, Size, Step
+from certus.core.statistics import Statistics
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.core.version import VERSION
+from certus.report.json import render_input_error_json, render_json
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
+
+
+def read(counting: SimpleNamespace, verdict: Verdict, check: ProofCheck | Replay | None = None) -> Any:
+    statistics = Statistics(Counter({"solver.bmc": 2}), {"solver.bmc": 0.1})
+    passes = (PassSize("large-blocks", Size(8, 8), Size(4, 3)),)
+    outcome = Outcome(
+        counting.program, "unreach-call", verdict, "bmc", check, statistics, (), {"load": 0.25}, passes
+    )
+    return json.loads(render_json(outcome))
+
+
+def test_the_frame(counting: SimpleNamespace) -> None:
+    found = read(counting, Safe(Execution(9)), ProofCheck(3, {"z3": 3, "cvc5": 2}, 40))
+    assert found == {
+        "certus": VERSION,
+        "format": 1,
+        "file": "count.lp",
+        "property": "unreach-call",
+        "engine": "bmc",
+        "verdict": "HOLDS",
+        "proof": {"kind": "execution", "steps": 9},
+        "check": {"kind": "proof", "clauses": 3, "discharged": {"z3": 3, "cvc5": 2}, "runs": 40},
+        "diagnostics": [],
+        "passes": [
+            {
+                "name": "large-blocks",
+                "before": {"locations": 8, "edges": 8},
+                "after": {"locations": 4, "edges": 3},
+            }
+        ],
+        "statistics": {"counters": {"solver.bmc": 2}, "seconds": {"solver.bmc": 0.1}},
+        "seconds": {"total": 0.25, "load": 0.25},
+    }
+
+
+def test_proofs(counting: SimpleNamespace) -> None:
+    assert read(counting, Safe(Unrolling({"main:1": 4}, {"step": 2})))["proof"] == {
+        "kind": "unrolling",
+        "loops": [{"location": "main:1", "line": 4, "column": 3, "entries": 4}],
+        "recursion": [{"procedure": "step", "activations": 2}],
+    }
+    x, limit = counting.x, counting.limit
+    formula = build.eq(x, limit)
+    found = read(counting, Safe(Inductive({Point(counting.head): formula}, {"step": build.TRUE})))["proof"]
+    assert found["kind"] == "inductive"
+    assert found["summaries"] == [{"procedure": "step", "formula": "true"}]
+    (invariant,) = found["invariants"]
+    assert invariant.pop("formula") in ("x == limit", "limit == x")
+    assert invariant == {
+        "location": "main:1",
+        "loop": True,
+        "line": 4,
+        "column": 3,
+        "called_from_lines": [],
+    }
+    found = read(counting, Safe(KInductive(3, {Point(counting.head, (2,)): formula})))["proof"]
+    assert (found["kind"], found["k"]) == ("k-inductive", 3)
+    assert found["invariants"][0]["called_from_lines"] == [5]
+
+
+def test_a_trace(counting: SimpleNamespace) -> None:
+    trace = Trace("main:5", {counting.limit: 10**900})
+    replay = Replay(4, (Step(0, 0, ((counting.x, 7),)),), 2, (Step(5, 1, ()),), "main:5")
+    found = read(counting, Unsafe(trace), replay)
+    assert found["verdict"] == "VIOLATED"
+    assert found["check"] == {"kind": "replay", "steps": 4}
+    assert found["trace"] == {
+        "steps": 4,
+        "initial": [{"name": "limit", "value": hex(10**900)}],
+        "head": [
+            {
+                "line": 3,
+                "column": 3,
+                "statement": "int x = *;",
+                "branch": None,
+                "depth": 0,
+                "changes": [{"name": "x", "value": 7}],
+            }
+        ],
+        "omitted": 2,
+        "tail": [
+            {
+                "line": 7,
+                "column": 3,
+                "statement": "assert(x == limit);",
+                "branch": False,
+                "depth": 1,
+                "changes": [],
+            }
+        ],
+        "violated": {"kind": "assertion", "claim": "x == limit", "line": 7, "column": 3},
+    }
+
+
+def test_fractions_are_text(counting: SimpleNamespace) -> None:
+    trace = Trace("main:5", {counting.limit: Fraction(1, 3)})
+    found = read(counting, Unsafe(trace), Replay(0, (), 0, (), "main:5"))
+    assert found["trace"]["initial"] == [{"name": "limit", "value": "1/3"}]
+
+
+def test_unknown(counting: SimpleNamespace) -> None:
+    found = read(counting, Unknown(Diagnostic("time", "the time limit was reached", hint="try --timeout 5m")))
+    assert found["verdict"] == "UNKNOWN"
+    assert found["check"] is None
+    assert found["reason"] == {
+        "severity": "error",
+        "code": "time",
+        "message": "the time limit was reached",
+        "hint": "try --timeout 5m",
+        "file": None,
+        "line": None,
+        "column": None,
+    }
+
+
+def test_malformed_input() -> None:
+    found = json.loads(
+        render_input_error_json(
+            "a.lp", [Diagnostic("syntax", "unexpected `;`", span=Span("a.lp", 2, 5, 2, 6))]
+        )
+    )
+    assert found["verdict"] is None
+    assert (found["diagnostics"][0]["line"], found["diagnostics"][0]["column"]) == (2, 5)
+
+
+def test_every_field_is_documented(counting: SimpleNamespace) -> None:
+    outcomes = [
+        read(counting, Safe(Unrolling({"main:1": 4}, {"step": 2})), ProofCheck(1, {"z3": 1}, 1)),
+        read(counting, Safe(KInductive(3, {Point(counting.head): build.TRUE}))),
+        read(
+            counting,
+            Unsafe(Trace("main:5")),
+            Replay(1, (Step(0, 0, ((counting.x, 7),)),), 0, (), "main:5"),
+        ),
+        read(counting, Unknown(Diagnostic("time", "late"))),
+    ]
+    free = ("counters", "seconds", "discharged")  # their keys are data
+    keys: dict[str, None] = {}
+    stack: list[Any] = list(outcomes)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            keys |= dict.fromkeys(item)
+            stack += [value for key, value in item.items() if key not in free]
+        elif isinstance(item, list):
+            stack += item
+    text = DOCUMENT.read_text()
+    assert [key for key in keys if f"`{key}`" not in text] == []

@@ -1,0 +1,215 @@
+"""The report for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from types import SimpleNamespace
+
+from certus.core import build
+from certus.core.diagnostic import Diagnostic, Severity, Span
+from certus.core.evidence import (
+    Execution,
+    Inductive,
+    KInductive,
+    Point,
+    Proof,
+    Trace,
+    Unrolling,
+    in_frame,
+    old,
+)
+from certus.core.horn import Clause, Derivation, HornSystem, Model
+from certus.core.horn import Step as Inference
+from certus.core.outcome import Outcome, PassSize, ProofCheck, Replay, Size, Step
+from certus.core.program import Program
+from certus.core.sorts import BOOL, INT
+from certus.core.statistics import Statistics
+from certus.core.terms import Function
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.report.content import value_text
+from certus.report.diagnostics import Palette
+from certus.report.text import render_passes, render_text
+
+
+def outcome(program: Program, verdict: Verdict, check: ProofCheck | Replay | None = None) -> Outcome:
+    return Outcome(program, "unreach-call", verdict, "bmc", check, seconds={"total": 0.5})
+
+
+def holds(counting: SimpleNamespace, proof: Proof) -> str:
+    return render_text(outcome(counting.program, Safe(proof), ProofCheck(31, {"z3": 31, "cvc5": 29}, 212)))
+
+
+def violated(counting: SimpleNamespace, *, omitted: int = 0) -> Outcome:
+    x = counting.x
+    trace = Trace("main:5", {counting.limit: 3}, {0: ((7,),)})
+    head = (Step(0, 0, ((x, 7),)), Step(7, 0, ()))
+    tail = (
+        Step(6, 1, ((counting.result, 8),)),
+        Step(8, 0, ((build.var("main.$1", INT), 4),)),
+        Step(3, 0, ()),
+        Step(5, 0, ()),
+    )
+    return outcome(counting.program, Unsafe(trace), Replay(5 + omitted, head, omitted, tail, "main:5"))
+
+
+def test_a_counterexample(counting: SimpleNamespace) -> None:
+    assert render_text(violated(counting, omitted=1200)) == (
+        "VIOLATED  count.lp  unreach-call  (bmc, 0.50 s)\n"
+        "counterexample, 1,205 steps:\n"
+        "   initially  limit = 3\n"
+        "     3  int x = *;                                        x = 7\n"
+        "         ... 1,200 steps omitted ...\n"
+        "    10    return x + 1;                                   (result) = 8\n"
+        "     3  *                                                 * = 4\n"
+        "     4  while (x < limit)                                 false\n"
+        "     7  assert(x == limit);                               false\n"
+        "count.lp:7:3: violated[assertion]: x == limit\n"
+        "    7 |   assert(x == limit);\n"
+        "      |   ^~~~~~~~~~~~~~~~~~~\n"
+        "  checked: replayed on the program, 1,205 steps"
+    )
+
+
+def test_a_short_counterexample_omits_nothing(counting: SimpleNamespace) -> None:
+    assert "omitted" not in render_text(violated(counting))
+
+
+def test_loop_invariants_and_summaries(counting: SimpleNamespace) -> None:
+    limit, x, given, result = counting.limit, counting.x, counting.given, counting.result
+    proof = Inductive(
+        {Point(counting.head): build.le(x, limit), Point(counting.entry): build.le(given, limit)},
+        {"step": build.eq(result, build.add(old(given), build.integer(1)))},
+    )
+    text = holds(counting, proof).splitlines()
+    assert text[0] == "HOLDS  count.lp  unreach-call  (bmc, 0.50 s)"
+    assert text[1].startswith("  loop at line 4: ")
+    assert set(text[1].partition(": ")[2].split()) <= {"x", "limit", "<=", ">="}
+    assert text[2].startswith("  procedure step: ")
+    assert "old(x)" in text[2]
+    assert text[3] == "  checked: 31 clauses (z3 31/31, cvc5 29/31), 212 random runs"
+    assert len(text) == 4
+
+
+def test_verbose_shows_formulas_at_all_points(counting: SimpleNamespace) -> None:
+    proof = Inductive({Point(counting.entry): build.le(counting.given, counting.limit)})
+    safe = outcome(counting.program, Safe(proof))
+    assert "step:6" not in render_text(safe)
+    assert "  at step:6: " in render_text(safe, detail="verbose")
+
+
+def test_clashing_names_are_told_apart(counting: SimpleNamespace) -> None:
+    formula = build.le(counting.x, in_frame(counting.given, 1))
+    proof = KInductive(2, {Point(counting.head, (2,)): formula})
+    text = holds(counting, proof)
+    assert "  the invariants are 2-inductive\n" in text
+    assert "  loop at line 4, called from line 5: " in text
+    shown = text.partition("line 5: ")[2].splitlines()[0]
+    assert sorted(shown.replace("<=", " ").replace(">=", " ").split()) in (["main.x", "x"], ["step.x", "x"])
+
+
+def test_an_unrolling(counting: SimpleNamespace) -> None:
+    text = holds(counting, Unrolling({"main:1": 4}, {"step": 1}))
+    assert "  loop at line 4: all executions end within 4 loop entries\n" in text
+    assert "  procedure step: all executions end within 1 simultaneous activation\n" in text
+
+
+def test_an_unrolling_without_loops(counting: SimpleNamespace) -> None:
+    assert "all executions end without entering a loop" in holds(counting, Unrolling({}))
+
+
+def test_an_execution(counting: SimpleNamespace) -> None:
+    assert "one execution; it ends after 1,000,000 steps" in holds(counting, Execution(1_000_000))
+
+
+def test_unknown_says_why_where_and_what_next(counting: SimpleNamespace) -> None:
+    reason = Diagnostic(
+        "bound-reached",
+        "the loop may be entered more than 10 times",
+        span=counting.head.loop,
+        hint="try --bound 20",
+    )
+    assert render_text(outcome(counting.program, Unknown(reason))) == (
+        "UNKNOWN  count.lp  unreach-call  bound-reached  (bmc, 0.50 s)\n"
+        "count.lp:4:3: unknown[bound-reached]: the loop may be entered more than 10 times\n"
+        "    4 |   while (x < limit) {\n"
+        "      |   ^~~~~~~~~~~~~~~~~\n"
+        "  hint: try --bound 20"
+    )
+
+
+def test_quiet_is_one_line(counting: SimpleNamespace) -> None:
+    text = render_text(violated(counting), detail="quiet")
+    assert text == "VIOLATED  count.lp  unreach-call  (bmc, 0.50 s)"
+
+
+def test_warnings_stand_beside_the_answer(counting: SimpleNamespace) -> None:
+    warning = Diagnostic(
+        "never-written", "x is read before it is written", Severity.WARNING, Span("count.lp", 3, 7, 3, 8)
+    )
+    report = Outcome(counting.program, "unreach-call", Safe(Execution(1)), "bmc", diagnostics=(warning,))
+    assert "count.lp:3:7: warning[never-written]: x is read before it is written\n" in render_text(report)
+
+
+def test_verbose_has_statistics(counting: SimpleNamespace) -> None:
+    statistics = Statistics(Counter({"solver.bmc": 12}), {"solver.bmc": 0.25})
+    report = Outcome(counting.program, "unreach-call", Safe(Execution(1)), "bmc", statistics=statistics)
+    text = render_text(report, detail="verbose").splitlines()
+    assert [line.split() for line in text if line.startswith("  solver.bmc")] == [
+        ["solver.bmc", "12"],
+        ["solver.bmc", "0.250"],
+    ]
+
+
+def test_passes(counting: SimpleNamespace) -> None:
+    passes = (PassSize("large-blocks", Size(80, 90), Size(4, 3)),)
+    table = render_passes(Outcome(counting.program, "unreach-call", Safe(Execution(1)), "bmc", passes=passes))
+    assert [line.split() for line in table.splitlines()] == [
+        ["pass", "locations", "after", "edges", "after"],
+        ["large-blocks", "80", "4", "90", "3"],
+    ]
+
+
+def test_colours_only_when_asked(counting: SimpleNamespace) -> None:
+    plain, painted = (
+        render_text(violated(counting), palette=palette) for palette in (Palette(), Palette(coloured=True))
+    )
+    assert "\x1b" not in plain
+    assert painted.startswith("\x1b[31mVIOLATED\x1b[0m")
+
+
+def horn() -> tuple[HornSystem, Function]:
+    relation = Function("P", (INT,), BOOL)
+    x = build.var("x", INT)
+    atom = build.apply(relation, (x,))
+    return HornSystem(
+        (relation,),
+        (Clause((x,), (), build.eq(x, build.integer(0)), atom), Clause((x,), (atom,), build.TRUE, None)),
+        file="zero.smt2",
+    ), relation
+
+
+def test_a_model_of_horn_clauses() -> None:
+    system, relation = horn()
+    x = build.var("x", INT)
+    model = Model({relation: ((x,), build.eq(x, build.integer(0)))})
+    text = render_text(Outcome(system, "check-sat", Safe(model), "clp"))
+    assert "  P(x): x == 0" in text or "  P(x): 0 == x" in text
+
+
+def test_a_derivation() -> None:
+    system, _ = horn()
+    steps = (Inference(0, (0,), ()), Inference(1, (0,), (0,)))
+    text = render_text(Outcome(system, "check-sat", Unsafe(Derivation(steps)), "clp"))
+    assert text.splitlines()[1:] == ["  0: clause 0  x = 0", "  1: clause 1 from 0  x = 0"]
+
+
+def test_values() -> None:
+    assert [value_text(v) for v in (True, False, -3, Fraction(1, 3), Fraction(4))] == [
+        "true",
+        "false",
+        "-3",
+        "1/3",
+        "4",
+    ]
+    assert value_text(-(10**5000)) == "-(about 2**16610)"
