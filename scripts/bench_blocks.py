@@ -27,6 +27,18 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LOCKS = range(5, 16)
 LARGE = 1887  # locks that make an automaton of about 17,000 locations
 RUNS = 5
+CROSSING = """
+void main() {
+    int x = *;
+    if (x > 0) {
+        while (x > 10) { x = x - 1; }
+    } else {
+        while (x < -10) { x = x + 1; }
+    }
+    if (x == 0) { x = 1; }
+    assert(x <= 10);
+}
+"""  # two loops meet in one location: only the advanced rule removes it
 
 
 def lock_program(number: int, *, bug: bool = False) -> str:
@@ -40,9 +52,10 @@ def lock_program(number: int, *, bug: bool = False) -> str:
 
 
 def programs() -> Iterator[tuple[str, Program]]:
-    """All examples, and the lock programs."""
+    """All examples, a program for the advanced rule, and the lock programs."""
     for path in sorted(EXAMPLES.glob("*.lp")):
         yield path.name, load_lp(path.read_text(), path.name).program
+    yield "two loops that meet", load_lp(CROSSING, "crossing.lp").program
     for number in LOCKS:
         name = f"locks {number}"
         yield name, load_lp(lock_program(number), name).program

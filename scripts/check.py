@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[1]
 LINT_IMPORTS = (
@@ -24,12 +25,14 @@ CHECKS = {
 
 
 def main() -> int:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     failed = []
-    for name, arguments in CHECKS.items():
-        print(f"== {name}", flush=True)
-        if subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, check=False).returncode:
-            failed.append(name)
+    with TemporaryDirectory() as scratch:  # for coverage: tests end processes while they write their data
+        environment = {"PYTHONPATH": str(ROOT / "src"), "COVERAGE_FILE": f"{scratch}/coverage"}
+        for name, arguments in CHECKS.items():
+            print(f"== {name}", flush=True)
+            command = [sys.executable, *arguments]
+            if subprocess.run(command, cwd=ROOT, env=os.environ | environment, check=False).returncode:
+                failed.append(name)
     if failed:
         print(f"failed: {', '.join(failed)}")
     return 1 if failed else 0

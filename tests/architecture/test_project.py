@@ -74,13 +74,16 @@ def test_the_package_is_typed_and_versioned() -> None:
 
 def test_the_public_names() -> None:
     assert sorted(certus.__all__) == [
+        "CertusError",
+        "Diagnostic",
+        "InputError",
         "Outcome",
         "Safe",
         "Settings",
         "Unknown",
         "Unsafe",
-        "Verdict",
         "__version__",
+        "recheck",
         "verify",
     ]
     assert all(hasattr(certus, name) for name in certus.__all__)

@@ -91,7 +91,7 @@ def test_all_static_errors_are_shown(certus: Certus, tmp_path: Path) -> None:
     assert [line.partition(": ")[0] for line in done.stderr.splitlines() if line.startswith("wrong.lp")] == [
         "wrong.lp:2:3",
         "wrong.lp:3:3",
-        "wrong.lp:4:8",
+        "wrong.lp:4:3",
     ]
 
 

@@ -18,12 +18,14 @@ from tests.cli.conftest import ENVIRONMENT, ROOT, Certus
 GOLDEN = Path(__file__).parent / "golden"
 CASES = {
     "parity": ["examples/parity.lp"],
+    "parity_bmc": ["examples/parity.lp", "--engine", "bmc"],
     "parity_bug": ["examples/parity_bug.lp"],
     "swap": ["examples/swap.lp"],
     "swap_bug": ["examples/swap_bug.lp"],
-    "sum_bug": ["examples/sum_bug.lp"],
+    "sum_bug": ["examples/sum_bug.lp", "--engine", "bmc"],
     "gcd_bounded": ["examples/gcd.lp", "--bound", "3"],
     "traffic_light_bug": ["examples/traffic_light_bug.lp", "--blocks", "single"],
+    "triangle": ["tests/cli/triangle.lp"],
     "quiet": ["examples/parity.lp", "--quiet"],
 }
 EXIT_CODES = {"HOLDS": 0, "VIOLATED": 1, "UNKNOWN": 3}
@@ -45,7 +47,7 @@ def test_golden(name: str, certus: Certus) -> None:
     assert settled(done.stdout) == path.read_text()
 
 
-@pytest.mark.parametrize("name", ["parity", "swap_bug", "gcd_bounded"])
+@pytest.mark.parametrize("name", ["parity", "triangle", "swap_bug", "gcd_bounded"])
 def test_json_says_the_same(name: str, certus: Certus) -> None:
     text, found = certus("verify", *CASES[name]), certus("verify", *CASES[name], "--json")
     assert found.returncode == text.returncode
@@ -56,7 +58,9 @@ def test_json_says_the_same(name: str, certus: Certus) -> None:
         assert f":{report['trace']['violated']['line']}:" in text.stdout
     if report["verdict"] == "UNKNOWN":
         assert report["reason"]["message"] in text.stdout
-    if report["verdict"] == "HOLDS":
+    if report["verdict"] == "HOLDS" and report["proof"]["kind"] == "execution":
+        assert f"it ends after {report['proof']['steps']} steps" in text.stdout
+    elif report["verdict"] == "HOLDS":
         assert f"z3 {report['check']['discharged']['z3']}/{report['check']['clauses']}" in text.stdout
 
 
@@ -67,19 +71,21 @@ def test_a_report_in_a_file(certus: Certus, tmp_path: Path) -> None:
     assert target.read_text().startswith("VIOLATED  examples/swap_bug.lp")
 
 
-@pytest.mark.parametrize(("example", "code"), [("parity", 0), ("swap_bug", 1)])
+@pytest.mark.parametrize(
+    ("file", "code"), [("examples/parity.lp", 0), ("tests/cli/triangle.lp", 0), ("examples/swap_bug.lp", 1)]
+)
 def test_evidence_is_checked_again_without_an_engine(
-    example: str, code: int, certus: Certus, tmp_path: Path
+    file: str, code: int, certus: Certus, tmp_path: Path
 ) -> None:
     directory = tmp_path / "evidence"
-    assert certus("verify", f"examples/{example}.lp", "--evidence", directory).returncode == code
+    assert certus("verify", file, "--evidence", directory).returncode == code
     done = certus("check", directory)
     assert (done.returncode, done.stderr) == (code, "")
     assert done.stdout.split()[0] == ("HOLDS" if code == 0 else "VIOLATED")
 
 
 def test_queries_are_saved(certus: Certus, tmp_path: Path) -> None:
-    assert certus("verify", "examples/swap_bug.lp", "--log-queries", tmp_path / "queries").returncode == 1
+    assert certus("verify", "examples/gcd_bug.lp", "--log-queries", tmp_path / "queries").returncode == 1
     saved = sorted((tmp_path / "queries").glob("*.smt2"))
     assert saved
     assert all("(check-sat" in path.read_text() for path in saved)
@@ -91,7 +97,7 @@ def test_passes_are_shown(certus: Certus) -> None:
 
 
 def test_verbose_shows_statistics(certus: Certus) -> None:
-    assert "solver." in certus("verify", "examples/swap.lp", "--verbose").stdout
+    assert "solver." in certus("verify", "examples/gcd_bug.lp", "--verbose").stdout
 
 
 def test_from_python() -> None:

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     from certus.report.cfa import to_dot, to_svg
     from certus.transform.large_blocks import encode_program
 
-    program = load(arguments.file, property_name=arguments.property).program
+    program = load(arguments.file, property=arguments.property).program
     encoded, sizes = encode_program(program, arguments.blocks)
     table = "\n".join(size_table(sizes))
     if arguments.format == "text":

@@ -8,35 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import Final
 
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array
+from certus.core.folding import fold_bits, fold_division
+from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array, keeps
 from certus.core.terms import Expr, Function, Kind, Value
 
 
 def constant(value: Value, sort: Sort) -> Expr:
-    """The constant `value` of `sort`. A machine integer must be in range."""
+    """The constant `value` of `sort`; ValueError if the sort has no such value."""
     if sort is BOOL:
         value = bool(value)
     elif sort is REAL:
         value = Fraction(value)
     else:
-        value = int(value)
-        if isinstance(sort, MachineSort) and not sort.low <= value <= sort.high:
-            raise ValueError(f"{value} does not fit {sort}")
+        given, value = value, int(value)
+        in_range = sort is INT or (isinstance(sort, MachineSort) and sort.low <= value <= sort.high)
+        if value != given or not in_range:
+            raise ValueError(f"{given} is no value of sort {sort}")
     return Expr(Kind.CONST, (), value, sort)
 
 
 TRUE: Final = constant(True, BOOL)
 FALSE: Final = constant(False, BOOL)
+_order: Final = attrgetter("digest")
 
 
-def boolean(value: bool) -> Expr:  # noqa: FBT001 - the value itself, not a switch
+def boolean(value: bool) -> Expr:
     return TRUE if value else FALSE
 
 
 def integer(value: int) -> Expr:
-    return Expr(Kind.CONST, (), value, INT)
+    return Expr(Kind.CONST, (), int(value), INT)
 
 
 def real(value: Fraction | int) -> Expr:
@@ -57,10 +61,8 @@ def bound(index: int, sort: Sort) -> Expr:
 def not_(a: Expr) -> Expr:
     if a.kind is Kind.NOT:
         return a.args[0]
-    if a is TRUE:
-        return FALSE
-    if a is FALSE:
-        return TRUE
+    if a.kind is Kind.CONST:
+        return FALSE if a is TRUE else TRUE
     return Expr(Kind.NOT, (a,), None, BOOL)
 
 
@@ -89,8 +91,10 @@ def _lattice(kind: Kind, parts: Iterable[Expr], neutral: Expr, absorbing: Expr) 
             if item is not neutral:
                 seen[item] = None
     for item in seen:
-        if item.kind is Kind.NOT and item.args[0] in seen:
-            return absorbing
+        if item.kind is Kind.NOT:
+            denied = item.args[0]
+            if denied in seen or (denied.kind is kind and all(a in seen for a in denied.args)):
+                return absorbing
     if not seen:
         return neutral
     if len(seen) == 1:
@@ -98,15 +102,12 @@ def _lattice(kind: Kind, parts: Iterable[Expr], neutral: Expr, absorbing: Expr) 
     return Expr(kind, tuple(sorted(seen, key=_order)), None, BOOL)
 
 
-def _order(a: Expr) -> int:
-    return a.digest
-
-
 def implies(a: Expr, b: Expr) -> Expr:
     return or_(not_(a), b)
 
 
 def ite(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+    assert then.sort is otherwise.sort, f"{then!r}: {then.sort} or {otherwise!r}: {otherwise.sort}"
     if condition is TRUE or then is otherwise:
         return then
     if condition is FALSE:
@@ -154,6 +155,8 @@ def le(a: Expr, b: Expr) -> Expr:
         return TRUE
     if a.kind is Kind.CONST and b.kind is Kind.CONST:
         return boolean(a.value <= b.value)
+    if isinstance(a.sort, MachineSort) and (_is_constant(a, a.sort.low) or _is_constant(b, a.sort.high)):
+        return TRUE
     return Expr(Kind.LE, (a, b), None, BOOL)
 
 
@@ -163,7 +166,13 @@ def lt(a: Expr, b: Expr) -> Expr:
         return FALSE
     if a.kind is Kind.CONST and b.kind is Kind.CONST:
         return boolean(a.value < b.value)
+    if isinstance(a.sort, MachineSort) and (_is_constant(b, a.sort.low) or _is_constant(a, a.sort.high)):
+        return FALSE
     return Expr(Kind.LT, (a, b), None, BOOL)
+
+
+def _is_constant(a: Expr, value: int) -> bool:
+    return a.kind is Kind.CONST and a.data == value
 
 
 def ge(a: Expr, b: Expr) -> Expr:
@@ -190,6 +199,7 @@ def add(*parts: Expr) -> Expr:
     coefficients: dict[Expr, int | Fraction] = {}
     rest: int | Fraction = 0
     for part in parts:
+        assert part.sort is sort, f"{part!r} in a sum of sort {sort}"
         for item in part.args if part.kind is Kind.ADD else (part,):
             if item.kind is Kind.CONST:
                 rest += item.value
@@ -200,7 +210,7 @@ def add(*parts: Expr) -> Expr:
 
 
 def monomial(item: Expr) -> tuple[int | Fraction, Expr]:
-    """`item`, an Int or Real term that is no sum, as a constant factor and the rest."""
+    """`item`, an Int or Real term, as a constant factor and the rest; the factor of a sum is 1."""
     if item.kind is Kind.MUL and item.args[0].kind is Kind.CONST:
         rest = item.args[1:]
         base = rest[0] if len(rest) == 1 else Expr(Kind.MUL, rest, None, item.sort)
@@ -227,6 +237,8 @@ def scale(factor: int | Fraction, a: Expr) -> Expr:
     """`factor * a` for an Int or Real term, distributed over sums."""
     if factor == 0:
         return constant(0, a.sort)
+    if a.kind is Kind.CONST:
+        return constant(factor * a.value, a.sort)
     coefficients: dict[Expr, int | Fraction] = {}
     rest: int | Fraction = 0
     for item in a.args if a.kind is Kind.ADD else (a,):
@@ -239,6 +251,7 @@ def scale(factor: int | Fraction, a: Expr) -> Expr:
 
 
 def _machine_add(a: Expr, b: Expr, sort: MachineSort) -> Expr:
+    assert b.sort is sort, f"{b!r} in a sum of sort {sort}"
     if b.kind is Kind.CONST:
         a, b = b, a
     if a.kind is Kind.CONST:
@@ -255,6 +268,7 @@ def sub(a: Expr, b: Expr) -> Expr:
     sort = a.sort
     if not isinstance(sort, MachineSort):
         return add(a, scale(-1, b))
+    assert b.sort is sort, f"{a!r}: {sort} - {b!r}: {b.sort}"
     if a is b:
         return constant(0, sort)
     if b.kind is Kind.CONST:
@@ -271,11 +285,14 @@ def neg(a: Expr) -> Expr:
         return scale(-1, a)
     if a.kind is Kind.CONST:
         return constant(sort.wrap(-int(a.value)), sort)
+    if a.kind is Kind.NEG:
+        return a.args[0]
     return Expr(Kind.NEG, (a,), None, sort)
 
 
 def mul(a: Expr, b: Expr) -> Expr:
     sort = a.sort
+    assert b.sort is sort, f"{a!r}: {sort} * {b!r}: {b.sort}"
     if b.kind is Kind.CONST:
         a, b = b, a
     if isinstance(sort, MachineSort):
@@ -291,23 +308,10 @@ def mul(a: Expr, b: Expr) -> Expr:
         return Expr(Kind.MUL, (a, b), None, sort)
     if a.kind is Kind.CONST:
         return scale(a.value, b)
-    if a.kind is Kind.ADD or b.kind is Kind.ADD:  # an opaque product of sums
-        return Expr(Kind.MUL, tuple(sorted((a, b), key=_order)), None, sort)
-    (c, x), (d, y) = monomial(a), monomial(b)
+    (c, x), (d, y) = monomial(a), monomial(b)  # sums are not multiplied out
     factors = [f for t in (x, y) for f in (t.args if t.kind is Kind.MUL else (t,))]
     product = Expr(Kind.MUL, tuple(sorted(factors, key=_order)), None, sort)
     return _scaled(c * d, product)
-
-
-def truncating_quotient(a: int, b: int) -> int:
-    """C's `/` on mathematical integers."""
-    return a // b if (a >= 0) == (b > 0) else -(-a // b)
-
-
-def euclidean(a: int, b: int) -> tuple[int, int]:
-    """SMT-LIB's (div, mod): the remainder is never negative."""
-    remainder = a % abs(b)
-    return (a - remainder) // b, remainder
 
 
 def quot(a: Expr, b: Expr) -> Expr:
@@ -328,6 +332,7 @@ def mod(a: Expr, b: Expr) -> Expr:
 
 def _divide(kind: Kind, a: Expr, b: Expr) -> Expr:
     sort = a.sort
+    assert b.sort is sort, f"{a!r}: {sort} divided by {b!r}: {b.sort}"
     if b.kind is Kind.CONST and b.value != 0:
         divisor = int(b.value)
         if a.kind is Kind.CONST:
@@ -336,15 +341,6 @@ def _divide(kind: Kind, a: Expr, b: Expr) -> Expr:
         if divisor == 1:
             return a if kind in (Kind.QUOT, Kind.DIV) else constant(0, sort)
     return Expr(kind, (a, b), None, sort)
-
-
-def fold_division(kind: Kind, a: int, b: int) -> int:
-    """The value of a division of `kind` by `b`, which is not zero."""
-    if kind is Kind.QUOT:
-        return truncating_quotient(a, b)
-    if kind is Kind.REM:
-        return a - b * truncating_quotient(a, b)
-    return euclidean(a, b)[0 if kind is Kind.DIV else 1]
 
 
 def rdiv(a: Expr, b: Expr) -> Expr:
@@ -370,6 +366,7 @@ def bit_xor(a: Expr, b: Expr) -> Expr:
 
 def _bitwise(kind: Kind, a: Expr, b: Expr) -> Expr:
     sort = _machine(a)
+    assert b.sort is sort, f"{a!r}: {sort} and {b!r}: {b.sort}"
     if a is b:
         return constant(0, sort) if kind is Kind.BIT_XOR else a
     if a.kind is Kind.CONST and b.kind is Kind.CONST:
@@ -377,13 +374,6 @@ def _bitwise(kind: Kind, a: Expr, b: Expr) -> Expr:
     if b.digest < a.digest:
         a, b = b, a
     return Expr(kind, (a, b), None, sort)
-
-
-def fold_bits(kind: Kind, a: int, b: int) -> int:
-    """Bitwise `kind` of two integers in (unbounded) two's complement."""
-    if kind is Kind.BIT_AND:
-        return a & b
-    return a | b if kind is Kind.BIT_OR else a ^ b
 
 
 def bit_not(a: Expr) -> Expr:
@@ -405,7 +395,7 @@ def shr(a: Expr, b: Expr) -> Expr:
 
 def _shift(kind: Kind, a: Expr, b: Expr) -> Expr:
     sort = _machine(a)
-    assert b.sort is sort
+    assert b.sort is sort, f"{a!r}: {sort} shifted by {b!r}: {b.sort}"
     if b.kind is Kind.CONST and 0 <= b.value < sort.width:
         if b.value == 0:
             return a
@@ -424,21 +414,12 @@ def wrap(a: Expr, sort: MachineSort) -> Expr:
         return constant(sort.wrap(int(a.value)), sort)
     if a.kind is Kind.TO_INT:
         return wrap(a.args[0], sort)
+    assert a.sort is INT or isinstance(a.sort, MachineSort), f"{a!r} is no integer"
     if a.kind is Kind.WRAP:  # through a sort at least as wide, or one that keeps every value
         middle, inner = _machine(a), a.args[0]
         if middle.width >= sort.width or keeps(inner.sort, middle):
             return wrap(inner, sort)
     return Expr(Kind.WRAP, (a,), None, sort)
-
-
-def keeps(source: Sort, target: Sort) -> bool:
-    """Whether every value of machine sort `source` is a value of machine sort `target`."""
-    return (
-        isinstance(source, MachineSort)
-        and isinstance(target, MachineSort)
-        and target.low <= source.low
-        and source.high <= target.high
-    )
 
 
 def to_int(a: Expr) -> Expr:
@@ -476,6 +457,8 @@ def _array(a: Expr) -> ArraySort:
 
 
 def select(a: Expr, index: Expr) -> Expr:
+    sort = _array(a)
+    assert index.sort is sort.index, f"{index!r}: {index.sort} as index of {a!r}: {sort}"
     while a.kind is Kind.STORE:
         base, written, value = a.args
         if written is index:
@@ -485,10 +468,14 @@ def select(a: Expr, index: Expr) -> Expr:
         a = base
     if a.kind is Kind.CONST_ARRAY:
         return a.args[0]
-    return Expr(Kind.SELECT, (a, index), None, _array(a).element)
+    return Expr(Kind.SELECT, (a, index), None, sort.element)
 
 
 def store(a: Expr, index: Expr, value: Expr) -> Expr:
+    sort = _array(a)
+    assert (index.sort, value.sort) == (sort.index, sort.element), f"{value!r} at {index!r} of {a!r}: {sort}"
+    if value.kind is Kind.SELECT and value.args[0] is a and value.args[1] is index:
+        return a
     if a.kind is Kind.STORE and a.args[1] is index:
         a = a.args[0]
     return Expr(Kind.STORE, (a, index, value), None, a.sort)

@@ -7,33 +7,51 @@ the data is about, checks all of it against that subject, and raises ValueError 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Final
 
 from certus.core.diagnostic import Diagnostic, Severity, Span
-from certus.core.evidence import (
-    Execution,
-    Inductive,
-    KInductive,
-    Point,
-    Proof,
-    Refutation,
-    Trace,
-    Unrolling,
+from certus.core.evidence_codec import (
+    Subject,
+    decode_proof,
+    decode_refutation,
+    decode_trace,
+    encode_proof,
+    encode_refutation,
+    encode_trace,
+    require_location,
+    require_program,
 )
-from certus.core.horn import Derivation, HornSystem, Model
-from certus.core.horn import Step as Inference
 from certus.core.outcome import Outcome, PassSize, ProofCheck, Replay, Size, Step
-from certus.core.program import Call, Havoc, Program
+from certus.core.program import Program
 from certus.core.reading import mapping, natural, position, seconds, sequence, shown, text
-from certus.core.sorts import BOOL
 from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind, Value
+from certus.core.terms import Expr, Kind
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.wire import decode_terms, decode_value, encode_terms, encode_value
 
-Subject = Program | HornSystem
+__all__ = [
+    "decode_check",
+    "decode_diagnostic",
+    "decode_outcome",
+    "decode_proof",
+    "decode_refutation",
+    "decode_span",
+    "decode_statistics",
+    "decode_trace",
+    "decode_verdict",
+    "encode_check",
+    "encode_diagnostic",
+    "encode_outcome",
+    "encode_proof",
+    "encode_refutation",
+    "encode_span",
+    "encode_statistics",
+    "encode_trace",
+    "encode_verdict",
+]
+
 Json = dict[str, Any]
 
 VERSION: Final = 1
@@ -57,7 +75,17 @@ def encode_outcome(outcome: Outcome) -> Json:
 
 
 def decode_outcome(data: object, subject: Subject) -> Outcome:
-    names = ("version", "property", "engine", "verdict", "check", "statistics", "diagnostics", "seconds", "passes")
+    names = (
+        "version",
+        "property",
+        "engine",
+        "verdict",
+        "check",
+        "statistics",
+        "diagnostics",
+        "seconds",
+        "passes",
+    )
     found = mapping(data, "an outcome", names)
     if found["version"] != VERSION:
         raise ValueError(f"an outcome of version {VERSION} was expected, not {shown(found['version'])}")
@@ -82,7 +110,8 @@ def _encode_pass(item: PassSize) -> Json:
 def _decode_pass(data: object) -> PassSize:
     found = mapping(data, "a pass", ("name", "before", "after"))
     before, after = (
-        Size(*(natural(n, "a size") for n in sequence(found[key], "a size", 2))) for key in ("before", "after")
+        Size(*(natural(n, "a size") for n in sequence(found[key], "a size", 2)))
+        for key in ("before", "after")
     )
     return PassSize(text(found["name"], "the name of a pass"), before, after)
 
@@ -136,11 +165,13 @@ def encode_span(span: Span) -> Json:
 
 def decode_span(data: object) -> Span:
     found = mapping(data, "a span", [f.name for f in fields(Span)])
-    numbers = [natural(found[key], f"the {key} of a span") for key in ("line", "column", "end_line", "end_column")]
     file, line = found["presumed_file"], found["presumed_line"]
     return Span(
         text(found["file"], "the file of a span"),
-        *numbers,
+        natural(found["line"], "the line of a span"),
+        natural(found["column"], "the column of a span"),
+        natural(found["end_line"], "the last line of a span"),
+        natural(found["end_column"], "the last column of a span"),
         None if file is None else text(file, "the presumed file of a span"),
         None if line is None else natural(line, "the presumed line of a span"),
     )
@@ -170,54 +201,78 @@ def decode_verdict(data: object, subject: Subject) -> Verdict:
     raise ValueError(f"there is no answer {shown(answer)}")
 
 
-def encode_proof(proof: Proof) -> Json:
-    if isinstance(proof, Inductive):
-        invariants, names = list(proof.invariants.items()), list(proof.summaries)
-        return {
-            "kind": "inductive",
-            "points": [_encode_point(point) for point, _ in invariants],
-            "summaries": names,
-            "terms": encode_terms([f for _, f in invariants] + [proof.summaries[name] for name in names]),
-        }
-    if isinstance(proof, KInductive):
-        return {
-            "kind": "k-inductive",
-            "k": proof.k,
-            "points": [_encode_point(point) for point in proof.invariants],
-            "terms": encode_terms(list(proof.invariants.values())),
-        }
-    if isinstance(proof, Unrolling):
-        return {"kind": "unrolling", "loops": dict(proof.loops), "recursion": dict(proof.recursion)}
-    if isinstance(proof, Execution):
-        return {"kind": "execution", "steps": proof.steps}
-    return _encode_model(proof)
+# ---------------------------------------------------------------------------------------- check
 
 
-def decode_proof(data: object, subject: Subject) -> Proof:
-    kind = mapping(data, "a proof", ("kind",))["kind"]
-    if kind == "model":
-        return _decode_model(data, subject)
-    program = _program(subject, "this proof")
-    if kind == "inductive":
-        found = mapping(data, "an inductive proof", ("points", "summaries", "terms"))
-        points = [_decode_point(p, program) for p in sequence(found["points"], "the points of a proof")]
-        names = [_procedure(n, program) for n in sequence(found["summaries"], "the summaries of a proof")]
-        formulas = _formulas(found["terms"], len(points) + len(names))
-        split = len(points)
-        return Inductive(_distinct(points, formulas[:split]), _distinct(names, formulas[split:]))
-    if kind == "k-inductive":
-        found = mapping(data, "a k-inductive proof", ("k", "points", "terms"))
-        points = [_decode_point(p, program) for p in sequence(found["points"], "the points of a proof")]
-        return KInductive(natural(found["k"], "k"), _distinct(points, _formulas(found["terms"], len(points))))
-    if kind == "unrolling":
-        found = mapping(data, "an unrolling", ("loops", "recursion"))
-        loops = mapping(found["loops"], "the loops of an unrolling")
-        recursion = mapping(found["recursion"], "the recursion of an unrolling")
-        return Unrolling(
-            {_location(name, program): natural(bound, "a bound") for name, bound in loops.items()},
-            {_procedure(name, program): natural(bound, "a bound") for name, bound in recursion.items()},
+def encode_check(check: ProofCheck | Replay | None) -> Json | None:
+    if check is None:
+        return None
+    if isinstance(check, ProofCheck):
+        return {
+            "kind": "proof-check",
+            "clauses": check.clauses,
+            "discharged": dict(check.discharged),
+            "runs": check.runs,
+        }
+    changed = (variable for step in (*check.head, *check.tail) for variable, _ in step.changes)
+    numbers = {variable: number for number, variable in enumerate(dict.fromkeys(changed))}
+    return {
+        "kind": "replay",
+        "steps": check.steps,
+        "head": [_encode_step(step, numbers) for step in check.head],
+        "omitted": check.omitted,
+        "tail": [_encode_step(step, numbers) for step in check.tail],
+        "error": check.error,
+        "variables": encode_terms(list(numbers)),
+    }
+
+
+def _encode_step(step: Step, numbers: dict[Expr, int]) -> list[Any]:
+    return [step.edge, step.depth, [[numbers[v], encode_value(value)] for v, value in step.changes]]
+
+
+def decode_check(data: object, subject: Subject) -> ProofCheck | Replay | None:
+    if data is None:
+        return None
+    kind = mapping(data, "a check", ("kind",))["kind"]
+    if kind == "proof-check":
+        found = mapping(data, "a proof check", ("clauses", "discharged", "runs"))
+        discharged = mapping(found["discharged"], "the discharged clauses")
+        return ProofCheck(
+            natural(found["clauses"], "the number of clauses"),
+            {solver: natural(n, "a number of clauses") for solver, n in discharged.items()},
+            natural(found["runs"], "the number of runs"),
         )
-    if kind == "execution":
-        found = mapping(data, "an execution", ("steps",))
-        return Execution(natural(found["steps"], "the length of an execution"))
-    raise ValueError(f"there is no kind of proof {shown(kind)}")
+    if kind == "replay":
+        program = require_program(subject, "a replay")
+        found = mapping(data, "a replay", ("steps", "head", "omitted", "tail", "error", "variables"))
+        variables = decode_terms(found["variables"])
+        if any(v.kind is not Kind.VAR for v in variables):
+            raise ValueError("only variables change in a replay")
+        head, tail = (
+            tuple(
+                _decode_step(step, variables, program)
+                for step in sequence(found[key], "the steps of a replay")
+            )
+            for key in ("head", "tail")
+        )
+        return Replay(
+            natural(found["steps"], "the number of steps"),
+            head,
+            natural(found["omitted"], "the number of omitted steps"),
+            tail,
+            require_location(found["error"], program),
+        )
+    raise ValueError(f"there is no kind of check {shown(kind)}")
+
+
+def _decode_step(data: object, variables: Sequence[Expr], program: Program) -> Step:
+    edge, depth, changes = sequence(data, "a step", 3)
+    if natural(edge, "the edge of a step") not in program.edge:
+        raise ValueError(f"the program has no edge number {edge}")
+    changed = []
+    for change in sequence(changes, "the changes of a step"):
+        number, value = sequence(change, "a change", 2)
+        variable = variables[position(number, len(variables), "variable")]
+        changed.append((variable, decode_value(value, variable.sort)))
+    return Step(edge, natural(depth, "the call depth of a step"), tuple(changed))

@@ -15,6 +15,7 @@ from itertools import count
 from typing import Final
 
 from certus.core.build import monomial
+from certus.core.folding import decimal
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.walk import QUANTIFIERS, variables
@@ -66,7 +67,9 @@ def value_text(value: Value) -> str:
     """A constant as it stands in a term's text."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    if isinstance(value, int) or value.denominator == 1:
+        return decimal(int(value))
+    return f"{decimal(value.numerator)}/{decimal(value.denominator)}"
 
 
 def sort_text(sort: Sort) -> str:
@@ -105,7 +108,7 @@ def _bound_name(term: Expr, scope: tuple[str, ...]) -> str:
 def _constant(term: Expr) -> Text:
     value = term.value
     if isinstance(value, Fraction) and value.denominator != 1:
-        return _PRODUCT, [str(value)]
+        return _PRODUCT, [value_text(value)]
     return _UNARY if value < 0 else _ATOM, [value_text(value)]
 
 
@@ -157,9 +160,9 @@ def _negation(term: Expr) -> Text:
 
 
 def _compare(operator: str, mirrored: str, term: Expr) -> Text:
-    """A comparison with a constant side, if there is one, on the right."""
+    """A comparison with a constant side on the right. Equality has no order of its own: variables first."""
     a, b = term.args
-    if a.kind is Kind.CONST and b.kind is not Kind.CONST:
+    if a.kind is Kind.CONST or (term.kind is Kind.EQ and b.kind is not Kind.CONST and _place(b) < _place(a)):
         a, b, operator = b, a, mirrored
     return _COMPARISON, [(a, _SHIFT), f" {operator} ", (b, _SHIFT)]
 
@@ -188,7 +191,7 @@ def _sum(term: Expr) -> Text:
 
 
 def _place(item: Expr) -> str:
-    """Sort key of an item of a sum."""
+    """Sort key of an item of a sum, or of a side of an equality."""
     if item.kind is Kind.CONST:
         return "\uffff"
     base = item.args[-1] if item.kind is Kind.MUL else item

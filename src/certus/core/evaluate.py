@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from certus.core.build import fold_bits, fold_division
 from certus.core.errors import Undefined
+from certus.core.folding import fold_bits, fold_division
 from certus.core.sorts import REAL, ArraySort, MachineSort
 from certus.core.terms import Expr, Function, Kind
 from certus.core.values import ArrayValue, Datum, as_value

@@ -9,6 +9,8 @@ A `Program` is what the front ends make and what `validate` checks against. Its 
 - Variables are `VAR` terms. A global is named `x`, a local or parameter `proc.x`, a name the front
   end invented has a `$`: `proc.$1`. No name contains `@`, `/` or a parenthesis: these mark SSA
   indices, frames and `old(...)`.
+- Pointers are Int terms: mathematical addresses, 0 is null. Memory operations access one flat byte
+  memory; a pass replaces them by variables and arrays before an engine runs.
 - Locals are nondeterministic at the entry of their procedure (an explicit `Havoc` stands there for
   those that may be read before they are written, so that their values are inputs of a trace);
   globals are nondeterministic at the start unless `initial` gives their value.
@@ -21,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from certus.core.diagnostic import Span
 from certus.core.terms import Expr
@@ -62,6 +65,48 @@ class Return:
     """Write the procedure's result variables; the edge leads to the exit."""
 
     values: tuple[Expr, ...]
+
+
+Storage = Literal["static", "stack", "heap"]
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """`target` (an Int variable) gets the address of a new object of `size` (an Int term) bytes.
+
+    Objects are disjoint and aligned, their addresses positive and never used again; nothing more is
+    known of them. The contents are zero if `zero`, and otherwise arbitrary. `name` is for people."""
+
+    target: Expr
+    size: Expr
+    align: int
+    storage: Storage
+    name: str
+    zero: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """The object that starts at `address` (an Int term) ends: `free`, or the end of its scope."""
+
+    address: Expr
+    storage: Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """`target`, a variable of a machine sort of whole bytes, gets the little-endian bytes at `address`."""
+
+    target: Expr
+    address: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The bytes of `value`, of a machine sort of whole bytes, are written at `address`."""
+
+    address: Expr
+    value: Expr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +160,8 @@ class Edge:
         return f"{self.source} --[{self.text or self.op}]--> {self.target}"
 
 
-BasicOp = Assign | Assume | Havoc | Call | Return
+MemoryOp = Load | Store | Alloc | Free
+BasicOp = Assign | Assume | Havoc | Call | Return | MemoryOp
 Block = Edge | Seq | Choice
 Op = BasicOp | Seq | Choice
 

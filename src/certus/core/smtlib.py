@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
+from certus.core.folding import decimal
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import QUANTIFIERS, postorder
@@ -51,13 +52,11 @@ def constant_text(term: Expr) -> str:
     if sort is BOOL:
         return "true" if value else "false"
     if isinstance(sort, MachineSort):
-        return f"(_ bv{int(value) % (1 << sort.width)} {sort.width})"
-    if sort is INT:
-        return str(value) if value >= 0 else f"(- {-value})"
-    fraction = abs(Fraction(value))
-    text = f"{fraction.numerator}.0"
-    if fraction.denominator != 1:
-        text = f"(/ {text} {fraction.denominator}.0)"
+        return f"(_ bv{decimal(int(value) % (1 << sort.width))} {sort.width})"
+    magnitude = abs(Fraction(value))
+    text = decimal(magnitude.numerator) + ("" if sort is INT else ".0")
+    if magnitude.denominator != 1:
+        text = f"(/ {text} {decimal(magnitude.denominator)}.0)"
     return text if value >= 0 else f"(- {text})"
 
 

@@ -68,8 +68,20 @@ def array(index: Sort, element: Sort) -> ArraySort:
     return ArraySort(index, element)
 
 
+def keeps(source: Sort, target: Sort) -> bool:
+    """Whether every value of machine sort `source` is a value of machine sort `target`."""
+    return (
+        isinstance(source, MachineSort)
+        and isinstance(target, MachineSort)
+        and target.low <= source.low
+        and source.high <= target.high
+    )
+
+
 def sort_named(name: str) -> Sort:
     """The sort with this `name`: the inverse of `Sort.name`."""
+    if name.count("(") > 50:
+        raise ValueError(f"not a sort, or too deep: {name[:50]!r}...")
     sort, rest = _read(name)
     if rest:
         raise ValueError(f"not a sort: {name!r}")
@@ -88,6 +100,6 @@ def _read(text: str) -> tuple[Sort, str]:
                 return array(index, element), rest[1:]
     elif text[:1] in ("i", "u"):
         digits = len(text) - len(text[1:].lstrip("0123456789"))
-        if digits > 1:
+        if 1 < digits <= 6:
             return machine(int(text[1:digits]), signed=text[0] == "i"), text[digits:]
     raise ValueError(f"not a sort: {text!r}")

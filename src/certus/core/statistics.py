@@ -36,6 +36,7 @@ class Statistics:
     counters: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=dict)
     on_progress: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
+    latest: str = field(default="", compare=False, repr=False)  # the last line of progress
     queries: QueryRecorder | None = field(default=None, compare=False, repr=False)
 
     def count(self, key: str, amount: int = 1) -> None:
@@ -52,5 +53,6 @@ class Statistics:
 
     def progress(self, line: str) -> None:
         """Say what is being done."""
+        self.latest = line
         if self.on_progress is not None:
             self.on_progress(line)

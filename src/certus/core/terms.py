@@ -121,19 +121,22 @@ class Expr:
     @property
     def name(self) -> str:
         """The name of a variable."""
-        assert self.kind is Kind.VAR and isinstance(self.data, str)
+        assert self.kind is Kind.VAR
+        assert isinstance(self.data, str)
         return self.data
 
     @property
     def value(self) -> Value:
         """The value of a constant."""
-        assert self.kind is Kind.CONST and isinstance(self.data, (bool, int, Fraction))
+        assert self.kind is Kind.CONST
+        assert isinstance(self.data, (bool, int, Fraction))
         return self.data
 
     @property
     def function(self) -> Function:
         """The function symbol of an application."""
-        assert self.kind is Kind.APPLY and isinstance(self.data, Function)
+        assert self.kind is Kind.APPLY
+        assert isinstance(self.data, Function)
         return self.data
 
     @property
@@ -152,11 +155,6 @@ _MASK: Final = (1 << 64) - 1
 _PRIME: Final = 0x9E3779B97F4A7C15
 
 
-def _mix(state: int, word: int) -> int:
-    state = ((state ^ word) * _PRIME) & _MASK
-    return state ^ (state >> 29)
-
-
 def _name_digest(name: str) -> int:
     found = _names.get(name)
     if found is None:
@@ -168,16 +166,22 @@ def _name_digest(name: str) -> int:
 
 
 def _digest(kind: Kind, args: tuple[Expr, ...], data: Data, sort: Sort) -> int:
-    state = _mix(int(kind), _name_digest(sort.name))
+    """Python's hash of a tuple of integers: fast, and unlike that of texts the same in every process."""
+    parts = [kind, _name_digest(sort.name)]
     if data is not None:
-        if isinstance(data, str):
-            state = _mix(state, _name_digest(data))
-        elif isinstance(data, int):
-            state = _mix(state, data & _MASK)
-            if not -(1 << 63) <= data < 1 << 63:
-                state = _mix(state, _name_digest(str(data)))
-        else:
-            state = _mix(state, _name_digest(repr(data)))
+        parts.append(_data_digest(data))
     for argument in args:
-        state = _mix(state, argument.digest)
-    return state
+        parts.append(argument.digest)
+    return hash(tuple(parts)) & _MASK
+
+
+def _data_digest(data: Data) -> int:
+    if isinstance(data, str):
+        return _name_digest(data)
+    if isinstance(data, int):
+        if -(1 << 63) <= data < 1 << 63:
+            return (data * _PRIME & _MASK) >> 3  # Python's hash is modulo 2**61 - 1
+        return _name_digest(hex(data))
+    if isinstance(data, Fraction):
+        return _name_digest(f"{data.numerator:x}/{data.denominator:x}")
+    return _name_digest(repr(data))

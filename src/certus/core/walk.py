@@ -145,8 +145,9 @@ def _const_array(term: Expr, args: Sequence[Expr]) -> Expr:
 
 
 def _product(args: Sequence[Expr]) -> Expr:
-    total = args[0]
-    for factor in args[1:]:
+    """The constant factor last: it would be distributed over a first factor that is a sum."""
+    total = args[-1]
+    for factor in reversed(args[:-1]):
         total = build.mul(total, factor)
     return total
 

@@ -26,7 +26,7 @@ from typing import Any, Final
 from certus.core import build
 from certus.core.reading import mapping, natural, position, sequence, shown, text
 from certus.core.signatures import well_sorted
-from certus.core.sorts import BOOL, REAL, ArraySort, MachineSort, Sort, sort_named
+from certus.core.sorts import BOOL, INT, REAL, MachineSort, Sort, sort_named
 from certus.core.terms import Data, Expr, Function, Kind, Value
 from certus.core.walk import QUANTIFIERS, postorder
 
@@ -89,14 +89,13 @@ def decode_value(coded: object, sort: Sort) -> Value:
     if sort is BOOL:
         if isinstance(coded, bool):
             return coded
-    elif isinstance(coded, str):
-        match = _NUMBER.fullmatch(coded)
-        if match and (match[2] is None) == (sort is not REAL) and not isinstance(sort, ArraySort):
-            if match[2] is None:
-                return _in_range(int(match[1], 0), sort)
-            denominator = int(match[2], 0)
-            if denominator > 0:
-                return Fraction(int(match[1], 0), denominator)
+    elif isinstance(coded, str) and (match := _NUMBER.fullmatch(coded)):
+        numerator, denominator = int(match[1], 0), int(match[2] or "1", 0)
+        if sort is REAL and match[2] is not None and denominator != 0:
+            return Fraction(numerator, denominator)
+        in_range = sort is INT or (isinstance(sort, MachineSort) and sort.low <= numerator <= sort.high)
+        if in_range and match[2] is None:
+            return numerator
     raise ValueError(f"{shown(coded)} is no value of sort {sort}")
 
 
@@ -107,12 +106,6 @@ _NUMBER: Final = re.compile(f"(-?{_DIGITS})(?:/({_DIGITS}))?")
 def _digits(value: int) -> str:
     """Decimal, but hexadecimal beyond some thousand digits, where Python refuses decimal."""
     return str(value) if value.bit_length() < 10_000 else hex(value)
-
-
-def _in_range(value: int, sort: Sort) -> int:
-    if isinstance(sort, MachineSort) and not sort.low <= value <= sort.high:
-        raise ValueError(f"{value} does not fit {sort}")
-    return value
 
 
 def _kind(number: object) -> Kind:

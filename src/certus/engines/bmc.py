@@ -57,14 +57,15 @@ class BoundedModelChecking:
         search = _Search(UnrolledProgram(task.subject, Z3Solver(statistics)), budget)
         clear, bound = 0, 1
         while True:
-            statistics.progress(f"bmc: bound {bound}")
+            statistics.progress(f"no error within bound {clear}, looking at bound {bound}")
             search.unrolled.expand(bound, budget)
             statistics.counters["bmc.bound"] = bound
             answer = search.errors()
             if answer is Answer.SAT:
                 return Unsafe(search.shortest(clear, bound) if options.shortest else search.trace())
             if answer is Answer.UNKNOWN:
-                return _unknown("solver-gave-up", f"the solver gave no answer at bound {bound}")
+                budget.check()
+                return _unknown("solver-gave-up", f"no error within bound {clear}; the solver gave no answer for bound {bound}")
             clear = bound
             if not search.goes_on():
                 return Safe(search.bounds())

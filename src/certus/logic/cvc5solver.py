@@ -21,6 +21,7 @@ from certus.logic.solver import Answer
 if TYPE_CHECKING:
     from certus.logic.querylog import QueryLog
 
+_OPTIONS: Final = {"arrays-exp": "true"}  # without it cvc5 refuses constant arrays
 _ANSWERS: Final = {"sat": Answer.SAT, "unsat": Answer.UNSAT, "unknown": Answer.UNKNOWN}
 
 
@@ -36,7 +37,7 @@ class Cvc5Solver:
     ) -> None:
         self._statistics: Final = statistics
         self._log: Final = log
-        self._options: Final = dict(options or {})
+        self._options: Final = {**_OPTIONS, **(options or {})}
 
     def check_formulas(self, formulas: Sequence[Expr], *, budget: Budget, purpose: str) -> Answer:
         """Are the formulas satisfiable together? UNKNOWN when the budget runs out meanwhile."""
@@ -69,9 +70,17 @@ class Cvc5Solver:
                 raise Inconsistent("a script for cvc5 does not ask anything")
             if command.getCommandName() == "check-sat":
                 _limit(solver, budget)
-                return _answer(str(command.invoke(solver, symbols)))
+                return self._answer(str(command.invoke(solver, symbols)))
             _accept(str(command.invoke(solver, symbols)))
         return Answer.UNKNOWN
+
+    def _answer(self, output: str) -> Answer:
+        """What cvc5 has read but cannot treat, such as some equations of constant arrays, is UNKNOWN."""
+        answer = _ANSWERS.get(output.split(maxsplit=1)[0] if output.strip() else "")
+        if answer is None:
+            self._statistics.count("solver.cvc5.refused")
+            return Answer.UNKNOWN
+        return answer
 
 
 def _limit(solver: Any, budget: Budget) -> None:
@@ -90,10 +99,3 @@ def _next_command(parser: Any) -> Any:
 def _accept(output: str) -> None:
     if output.strip() not in ("", "success"):
         raise Inconsistent(f"cvc5 refuses a script of ours: {output.strip()}")
-
-
-def _answer(output: str) -> Answer:
-    word = output.split(maxsplit=1)[0] if output.strip() else ""
-    if word not in _ANSWERS:
-        raise Inconsistent(f"cvc5 refuses a query of ours: {output.strip()}")
-    return _ANSWERS[word]

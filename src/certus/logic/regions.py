@@ -37,6 +37,18 @@ class Shape:
         """The loops around a location, outermost first."""
         return self._chains[location]
 
+    def simple(self, loop: Loop) -> bool:
+        """Whether the loop neither contains nor is inside another, and calls nothing."""
+        return loop.depth == 1 and loop not in self._manifold
+
+    @cached_property
+    def _manifold(self) -> frozenset[Loop]:
+        """The loops that contain another loop or a call."""
+        parents = (loop.parent for loop in self.forest.loops)
+        calls = (edge.source for edge in self.procedure.edges if isinstance(edge.op, Call))
+        around = (loop for at in calls for loop in self.forest.around(at))
+        return frozenset(loop for loop in (*parents, *around) if loop is not None)
+
     def counts(self, source: Location | None, counts: tuple[int, ...], target: Location) -> tuple[int, ...]:
         """The loop counts at `target` after a step from `source` with the given counts.
 

@@ -9,7 +9,7 @@ is still `open`; assuming all joins closed asks about the executions unrolled so
 So the formula only ever grows: raising the bound adds definitions and never retracts any.
 
 Visits that enter a loop again or a recursive procedure are *gates*: they wait until the bound admits
-them and a solver finds them feasible. `measure` is what the bound limits: the number of entries of
+them and, if much hangs on them, a solver finds them feasible. `measure` is what the bound limits: the number of entries of
 a loop head since control came to the loop from outside, or of simultaneous activations of a
 recursive procedure. (For a loop with several entries, each of them counts as its head.)
 """
@@ -74,6 +74,7 @@ class Visit:
     open: Expr | None  # at a join: implies an arrival that is not yet known
     gate: bool
     measure: int
+    simple: bool  # whether expanding it in vain would cost little
     arrivals: list[Arrival] = field(default_factory=list)
 
     def __lt__(self, other: Visit) -> bool:
@@ -111,13 +112,15 @@ class UnrolledProgram:
                     self._expand(visit)
                 elif visit.measure > bound:
                     self.waiting.append(visit)
-                elif self.feasible([visit.literal], budget, "unroll"):
+                elif visit.simple or self.feasible([visit.literal], budget, "unroll"):
                     self._expand(visit)
                 else:
                     asleep.append(visit)
             self.waiting.extend(asleep)
             admitted = [v for v in self.waiting if v.measure <= bound]
-            if not admitted or not self.feasible([self.some([v.literal for v in admitted])], budget, "unroll"):
+            if not admitted or not self.feasible(
+                [self.some([v.literal for v in admitted])], budget, "unroll"
+            ):
                 return
             self.waiting = [v for v in self.waiting if v.measure > bound]
             for visit in admitted:
@@ -162,16 +165,21 @@ class UnrolledProgram:
         return self._visit(shape.procedure.entry, frame, (), build.TRUE, values)
 
     def _visit(
-        self, location: Location, frame: Frame, counts: tuple[int, ...], literal: Expr, values: dict[Expr, Expr]
+        self,
+        location: Location,
+        frame: Frame,
+        counts: tuple[int, ...],
+        literal: Expr,
+        values: dict[Expr, Expr],
     ) -> Visit:
         loops = frame.shape.enclosing(location)
         order = frame.order + frame.shape.order(location, counts)
-        measure, gate = 0, False
+        measure, gate, simple = 0, False, False
         if loops and location in loops[-1].entries:
-            measure, gate = counts[-1], counts[-1] > 1
+            measure, gate, simple = counts[-1], counts[-1] > 1, frame.shape.simple(loops[-1])
         if location is frame.procedure.entry and frame.active.get(frame.procedure.name, 0) > 1:
-            measure, gate = max(measure, frame.active[frame.procedure.name]), True
-        visit = Visit(location, frame, counts, order, literal, values, (), None, gate, measure)
+            measure, gate, simple = max(measure, frame.active[frame.procedure.name]), True, False
+        visit = Visit(location, frame, counts, order, literal, values, (), None, gate, measure, simple)
         self._visits[frame, location, counts] = visit
         return visit
 
@@ -346,4 +354,3 @@ class UnrolledProgram:
 
     def _same(self, arrival: Arrival, one: Expr, other: Expr) -> None:
         self.solver.add(build.implies(arrival.selector, build.eq(one, other)))
-

@@ -220,9 +220,7 @@ class Z3Solver:
         if self._model is None:
             if self._answer is not Answer.SAT:
                 raise ValueError("there is no model: the last check did not answer SAT, or is out of date")
-            self._model = Z3Model(
-                self._context, self._call["solver_get_model"](self._pointer, self._solver)
-            )
+            self._model = Z3Model(self._context, self._call["solver_get_model"](self._pointer, self._solver))
         return self._model.value(self._terms.ast(term), term.sort)
 
     def values(self, terms: Sequence[Expr]) -> tuple[Datum, ...]:

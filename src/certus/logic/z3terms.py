@@ -4,7 +4,8 @@ Machine integers become bit-vectors. Division by zero and oversized shifts, whic
 bit-vectors define and ours leave open, become uninterpreted functions of the operands; so do the
 truncating divisions of Int, whose value at zero must not follow from that of `div` and `mod`.
 
-Variables and functions keep their names; what is invented here is named by numbers, which z3 never
+Variables and functions keep their names, unless z3 would take two of them for one: `x` signed and
+`x` unsigned are the same bit-vector to it. What is invented here is named by numbers, which z3 never
 takes for a name.
 """
 
@@ -33,6 +34,7 @@ class Z3Terms:
         self._sorts: Final[dict[Sort, int]] = {}
         self._functions: Final[dict[Function, int]] = {}
         self._open: Final[dict[tuple[Kind, Sort], int]] = {}  # operation -> its values where undefined
+        self._taken: Final[set[tuple[str, tuple[int, ...]]]] = set()  # names with the sorts z3 sees
         self._invented = 0
         self._operators: Final = self._table()
 
@@ -96,12 +98,19 @@ class Z3Terms:
         """The declaration of an uninterpreted function."""
         found = self._functions.get(function)
         if found is None:
-            # Without parameters it would be the same thing to z3 as a variable of that name.
-            name = function.name if function.parameters else f"{function.name}()"
-            symbol = self._call["mk_string_symbol"](self._pointer, name.encode())
+            symbol = self._symbol(function.name, (*function.parameters, function.result))
             found = self._declare(symbol, function.parameters, function.result)
             self._functions[function] = found
         return found
+
+    def _symbol(self, name: str, sorts: tuple[Sort, ...]) -> int:
+        """A symbol for `name` that nothing else with the same sorts has."""
+        key = (name, tuple(self.sort(s) for s in sorts))
+        if key in self._taken or "\0" in name:
+            return self._fresh_symbol()
+        self._taken.add(key)
+        symbol: int = self._call["mk_string_symbol"](self._pointer, name.encode())
+        return symbol
 
     def _declare(self, symbol: int, parameters: tuple[Sort, ...], result: Sort) -> int:
         domain = pointers([self.sort(s) for s in parameters])
@@ -146,7 +155,7 @@ class Z3Terms:
 
     def _plain(self, name: str) -> Callable[[Expr, list[int]], int | None]:
         function, pointer = self._call[name], self._pointer
-        return lambda _, args: function(pointer, *args)  # type: ignore[no-any-return]
+        return lambda _, args: function(pointer, *args)
 
     def _by_sort(self, plain: str, signed: str, unsigned: str) -> Callable[[Expr, list[int]], int | None]:
         functions = {n: self._call[n] for n in (plain, signed, unsigned)}
@@ -198,7 +207,7 @@ class Z3Terms:
         return made
 
     def _variable(self, term: Expr, _: list[int]) -> int | None:
-        symbol = self._call["mk_string_symbol"](self._pointer, term.name.encode())
+        symbol = self._symbol(term.name, (term.sort,))
         made: int | None = self._call["mk_const"](self._pointer, symbol, self.sort(term.sort))
         return made
 
@@ -288,9 +297,7 @@ class Z3Terms:
         sorts = pointers([self.sort(s) for s in term.bound_sorts])
         names = pointers([self._fresh_symbol() for _ in term.bound_sorts])
         make = self._call["mk_forall" if term.kind is Kind.FORALL else "mk_exists"]
-        made: int | None = make(
-            self._pointer, 1, 0, None, len(term.bound_sorts), sorts, names, args[0]
-        )
+        made: int | None = make(self._pointer, 1, 0, None, len(term.bound_sorts), sorts, names, args[0])
         return made
 
     def _make(self, name: str, *args: int) -> int:

@@ -19,20 +19,19 @@ from certus.core.codec import decode_verdict, encode_verdict
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 from certus.core.evidence import Execution
+from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.smtlib import script
 from certus.core.statistics import Statistics
-from certus.core.task import Task
-from certus.core.verdict import Safe, Unknown, Verdict
-from certus.pipeline.solve import Solved
+from certus.core.verdict import Safe, Verdict
 from certus.validate.proofs import clauses_of
 
 FORMAT = 1
 
 
-def save(directory: Path, task: Task, solved: Solved) -> None:
+def save(directory: Path, outcome: Outcome) -> None:
     """Write the evidence of a checked answer; of UNKNOWN only the manifest."""
-    program = task.subject
+    program = outcome.subject
     assert isinstance(program, Program)
     directory.mkdir(parents=True, exist_ok=True)
     clauses = directory / "clauses"
@@ -40,26 +39,23 @@ def save(directory: Path, task: Task, solved: Solved) -> None:
     source = f"source{Path(program.file).suffix}"
     (directory / source).write_text(program.source, encoding="utf-8")
     titles: dict[str, str] = {}
-    for number, (title, text) in enumerate(clause_texts(program, solved.verdict), 1):
+    for number, (title, text) in enumerate(clause_texts(program, outcome.verdict), 1):
         clauses.mkdir(exist_ok=True)
         name = f"clauses/{number:04d}.smt2"
         titles[name] = title
         (directory / name).write_text(text, encoding="utf-8")
     manifest = {
         "format": FORMAT,
-        "verdict": _WORDS[type(solved.verdict).__name__],
-        "property": task.property_name,
-        "engine": solved.engine,
+        "verdict": outcome.answer,
+        "property": outcome.property_name,
+        "engine": outcome.engine,
         "source": source,
         "original": Path(program.file).name,
         "sha256": digest(program.source),
         "clauses": titles,
     }
-    _write(directory / "evidence.json", encode_verdict(solved.verdict))
+    _write(directory / "evidence.json", encode_verdict(outcome.verdict))
     _write(directory / "manifest.json", manifest)
-
-
-_WORDS = {"Safe": "HOLDS", "Unsafe": "VIOLATED", "Unknown": "UNKNOWN"}
 
 
 def clause_texts(program: Program, verdict: Verdict) -> list[tuple[str, str]]:
@@ -116,7 +112,3 @@ def unusable(directory: Path, why: str) -> InputError:
     hint = "write it anew with `certus verify FILE --evidence DIR`"
     return InputError([Diagnostic("bad-evidence", f"{directory} is no usable evidence: {why}", hint=hint)])
 
-
-def no_claim(verdict: Verdict) -> Diagnostic | None:
-    """The reason of a verdict that claims nothing."""
-    return verdict.reason if isinstance(verdict, Unknown) else None

@@ -33,7 +33,7 @@ class RecheckResult:
 def recheck(directory: Path, *, timeout: float | None = None) -> RecheckResult:
     """Check the evidence in `directory`. Raises `InputError` if there is none to check."""
     manifest = read_manifest(directory)
-    program = load(directory / manifest["source"], property_name=manifest["property"]).program
+    program = load(directory / manifest["source"], property=manifest["property"]).program
     problems: list[Diagnostic] = []
     if digest(program.source) != manifest["sha256"]:
         problems.append(_problem("the source is not the one that was verified: its SHA-256 differs"))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded
-from certus.core.outcome import PassSize, ProofCheck, Replay
+from certus.core.outcome import Outcome, ProofCheck
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Engine, Task
-from certus.core.verdict import Safe, Unknown, Verdict
+from certus.core.verdict import Safe, Unknown
 from certus.engines.registry import ENGINES
 from certus.pipeline.confirm import confirm
 from certus.pipeline.settings import AUTO, Settings, engine_options
@@ -20,22 +20,11 @@ from certus.transform.large_blocks import LargeBlocks
 from certus.transform.passes import apply_passes
 
 RESERVE_SHARE, RESERVE_SECONDS = 0.1, 2.0  # of the time limit, kept for validation
+EXECUTION_SHARE = 0.2  # of the time limit, for running a program that seems to have no inputs
 VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say
 
 
-@dataclass(slots=True)
-class Solved:
-    """A checked answer on its way to an `Outcome`."""
-
-    verdict: Verdict
-    engine: str
-    check: ProofCheck | Replay | None = None
-    statistics: Statistics = field(default_factory=Statistics)
-    notes: tuple[Diagnostic, ...] = ()
-    passes: tuple[PassSize, ...] = ()
-
-
-def solve(task: Task, settings: Settings, on_progress: Callable[[str], None] | None = None) -> Solved:
+def solve(task: Task, settings: Settings, on_progress: Callable[[str], None] | None = None) -> Outcome:
     """Answer the task within the time limit of the settings."""
     assert isinstance(task.subject, Program)
     statistics = Statistics(on_progress=on_progress)
@@ -44,68 +33,69 @@ def solve(task: Task, settings: Settings, on_progress: Callable[[str], None] | N
 
         statistics.queries = QueryLog(settings.log_queries)
     whole = Budget(settings.timeout)
-    solved = _without_inputs(task.subject, settings, whole, statistics)
-    if solved is None:
+    found = _by_execution(task, settings, whole, statistics)
+    if found is None:
         engine = ENGINES["bmc" if settings.engine == AUTO else settings.engine]
-        solved = _by_engine(engine, task, settings, _before_validation(settings), statistics)
-    solved.verdict, solved.check = confirm(task.subject, solved.verdict, budget=whole, statistics=statistics)
-    if isinstance(solved.check, ProofCheck):
-        solved.notes += _vacuity(task.subject, solved.verdict, whole, statistics)
-    return solved
+        found = _by_engine(engine, task, settings, _before_validation(whole), statistics)
+    verdict, check = confirm(task.subject, found.verdict, budget=whole, statistics=statistics)
+    notes: tuple[Diagnostic, ...] = ()
+    if isinstance(verdict, Safe) and isinstance(check, ProofCheck):
+        notes = _vacuity(task.subject, verdict, whole, statistics)
+    return replace(found, verdict=verdict, check=check, diagnostics=notes)
 
 
-def _without_inputs(
-    program: Program, settings: Settings, budget: Budget, statistics: Statistics
-) -> Solved | None:
+def _by_execution(task: Task, settings: Settings, budget: Budget, statistics: Statistics) -> Outcome | None:
     """`auto` first executes a program that has no inputs: its one run is the answer."""
     if settings.engine != AUTO:
         return None
     from certus.pipeline.execute import execute
 
+    assert isinstance(task.subject, Program)
     with statistics.timed("execution"):
-        verdict = execute(program, budget.part(0.3))
-    return None if verdict is None else Solved(verdict, "execution", statistics=statistics)
+        verdict = execute(task.subject, budget.part(EXECUTION_SHARE))
+    if verdict is None:
+        return None
+    return Outcome(task.subject, task.property_name, verdict, "execution", statistics=statistics)
 
 
 def _by_engine(
     engine: Engine, task: Task, settings: Settings, budget: Budget, statistics: Statistics
-) -> Solved:
+) -> Outcome:
     options = engine_options(engine, settings)
     refusal = engine.unsupported(task)
     if refusal is not None:
-        return Solved(Unknown(refusal), engine.name, statistics=statistics)
+        return Outcome(task.subject, task.property_name, Unknown(refusal), engine.name)
     with statistics.timed("passes"):
         prepared, back, sizes = apply_passes(task, [LargeBlocks(settings.blocks)])
     try:
         with statistics.timed("engine"):
             verdict = back.verdict(engine.run(prepared, options, budget, statistics))
     except BudgetExceeded as limit:
-        verdict = Unknown(_limit_reached(engine, limit))
-    return Solved(verdict, engine.name, statistics=statistics, passes=sizes)
+        verdict = Unknown(_limit_reached(engine, limit, statistics))
+    return Outcome(
+        task.subject, task.property_name, verdict, engine.name, statistics=statistics, passes=sizes
+    )
 
 
-def _limit_reached(engine: Engine, limit: BudgetExceeded) -> Diagnostic:
-    message = f"{engine.name} did not finish within the {limit.limit} limit"
-    return Diagnostic(f"{limit.limit}-limit", message, Severity.NOTE, hint=f"try a larger --{_FLAG[limit.limit]}")
+def _limit_reached(engine: Engine, limit: BudgetExceeded, statistics: Statistics) -> Diagnostic:
+    known = f"; last: {statistics.latest}" if statistics.latest else ""
+    message = f"{engine.name} did not finish within the {limit.limit} limit{known}"
+    return Diagnostic(f"{limit.limit}-limit", message, Severity.NOTE, hint="try a larger --timeout")
 
 
-_FLAG = {"time": "timeout", "memory": "memory", "interrupt": "timeout"}
-
-
-def _before_validation(settings: Settings) -> Budget:
-    """The engine's part of the time limit."""
-    if settings.timeout is None:
+def _before_validation(whole: Budget) -> Budget:
+    """The engine's part of the time that is left."""
+    left = whole.remaining()
+    if left is None:
         return Budget()
-    reserve = max(RESERVE_SHARE * settings.timeout, RESERVE_SECONDS)
-    return Budget(max(settings.timeout - reserve, settings.timeout / 2))
+    return Budget(max(left - max(RESERVE_SHARE * left, RESERVE_SECONDS), left / 2))
 
 
 def _vacuity(
-    program: Program, verdict: Verdict, budget: Budget, statistics: Statistics
+    program: Program, verdict: Safe, budget: Budget, statistics: Statistics
 ) -> tuple[Diagnostic, ...]:
     from certus.validate.vacuity import vacuous
 
-    assert isinstance(verdict, Safe)
     left = budget.remaining()
     limit = Budget(VACUITY_SECONDS if left is None else min(VACUITY_SECONDS, left / 2))
     with statistics.timed("validate.vacuity"):

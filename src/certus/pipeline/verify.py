@@ -5,22 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import astuple, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from certus.core.codec import (
-    decode_check,
-    decode_diagnostic,
-    decode_statistics,
-    decode_verdict,
-    encode_check,
-    encode_diagnostic,
-    encode_statistics,
-    encode_verdict,
-)
+from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.outcome import Outcome, PassSize, Size
+from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.task import Task
 from certus.core.verdict import Unknown
@@ -42,7 +32,7 @@ def verify(
     for name, engine in ENGINES.items():
         if settings.engine in (AUTO, name):
             engine_options(engine, settings)
-    loaded = load(path, property_name=settings.property_name)
+    loaded = load(path, property=settings.property_name)
     task = Task(loaded.program, settings.property_name)
     parsed = time.monotonic()
     result = run_limited(
@@ -52,7 +42,8 @@ def verify(
         on_progress=on_progress,
     )
     outcome = _outcome(task, settings, result)
-    seconds = {"frontend": parsed - start, "solve": time.monotonic() - parsed, "total": time.monotonic() - start}
+    end = time.monotonic()
+    seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
     return replace(outcome, diagnostics=(*loaded.warnings, *outcome.diagnostics), seconds=seconds)
 
 
@@ -60,20 +51,12 @@ def _work(task: Task, settings: Settings, reporter: Reporter) -> bytes:
     """All that happens in the child."""
     from certus.pipeline.solve import solve
 
-    solved = solve(task, settings, reporter.progress)
+    outcome = solve(task, settings, reporter.progress)
     if settings.evidence is not None:
         from certus.pipeline.evidence import save
 
-        save(settings.evidence, task, solved)
-    message = {
-        "verdict": encode_verdict(solved.verdict),
-        "engine": solved.engine,
-        "check": encode_check(solved.check),
-        "statistics": encode_statistics(solved.statistics),
-        "notes": [encode_diagnostic(note) for note in solved.notes],
-        "passes": [[p.name, *astuple(p.before), *astuple(p.after)] for p in solved.passes],
-    }
-    return json.dumps(message).encode()
+        save(settings.evidence, outcome)
+    return json.dumps(encode_outcome(outcome)).encode()
 
 
 def _outcome(task: Task, settings: Settings, result: ChildResult) -> Outcome:
@@ -81,17 +64,7 @@ def _outcome(task: Task, settings: Settings, result: ChildResult) -> Outcome:
     if result.payload is None:
         verdict = Unknown(_no_answer(result, settings))
         return Outcome(task.subject, task.property_name, verdict, settings.engine)
-    message: dict[str, Any] = json.loads(result.payload)
-    return Outcome(
-        task.subject,
-        task.property_name,
-        decode_verdict(message["verdict"], task.subject),
-        message["engine"],
-        decode_check(message["check"], task.subject),
-        decode_statistics(message["statistics"]),
-        tuple(decode_diagnostic(note) for note in message["notes"]),
-        passes=tuple(PassSize(name, Size(a, b), Size(c, d)) for name, a, b, c, d in message["passes"]),
-    )
+    return decode_outcome(json.loads(result.payload), task.subject)
 
 
 def _no_answer(result: ChildResult, settings: Settings) -> Diagnostic:

@@ -31,7 +31,7 @@ from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render
 
 Detail = Literal["quiet", "normal", "verbose"]
 _ANSWER_COLOURS: Final = {"HOLDS": "green", "VIOLATED": "red", "UNKNOWN": "yellow"}
-_STATEMENT_WIDTH: Final = 48
+_STATEMENT_WIDTH: Final = 60  # at most; longer statements push their effect to the right
 
 
 def render_text(outcome: Outcome, *, detail: Detail = "normal", palette: Palette = PLAIN) -> str:
@@ -125,20 +125,25 @@ def _counterexample(found: Path, palette: Palette) -> Iterator[str]:
     yield f"counterexample, {_count(found.steps, 'step')}:"
     if found.initial:
         yield f"   initially  {_values(found.initial)}"
-    yield from _moves(found.head, palette)
+    moves = (*found.head, *found.tail)
+    width = min(_STATEMENT_WIDTH, max((len(_statement(move)) for move in moves), default=0))
+    yield from _moves(found.head, width, palette)
     if found.omitted:
-        yield palette.paint(f"         ... {_count(found.omitted, 'step')} omitted ...", "grey")
-    yield from _moves(found.tail, palette)
+        yield palette.paint(f"        ... {_count(found.omitted, 'step')} omitted ...", "grey")
+    yield from _moves(found.tail, width, palette)
 
 
-def _moves(moves: tuple[Move, ...], palette: Palette) -> Iterator[str]:
+def _moves(moves: tuple[Move, ...], width: int, palette: Palette) -> Iterator[str]:
     for move in moves:
         if not move.statement and not move.changes:
             continue  # a step of ours that does nothing the user could see
         line = "" if move.edge.span is None else str(move.edge.span.line)
-        statement = "  " * move.depth + printable(move.statement or "(start)")
         effect = _values(move.changes) if move.edge.branch is None else value_text(move.edge.branch)
-        yield f"{palette.paint(f'{line:>6}', 'grey')}  {statement:<{_STATEMENT_WIDTH}}  {effect}".rstrip()
+        yield f"{palette.paint(f'{line:>6}', 'grey')}  {_statement(move):<{width}}  {effect}".rstrip()
+
+
+def _statement(move: Move) -> str:
+    return "  " * move.depth + printable(move.statement or "(start)")
 
 
 def _failed_claim(found: Path, source: str, palette: Palette) -> Iterator[str]:
@@ -158,9 +163,13 @@ def _values(changes: tuple[tuple[str, Value], ...]) -> str:
 
 def _check(outcome: Outcome) -> Iterator[str]:
     check = outcome.check
-    if isinstance(check, ProofCheck):
+    if isinstance(proof_of(outcome), Execution):
+        yield "  checked: run to its end by the interpreter"
+    elif isinstance(check, ProofCheck):
         solvers = ", ".join(f"{name} {count}/{check.clauses}" for name, count in check.discharged.items())
-        clauses = _count(check.clauses, "clause") + (f" ({solvers})" if solvers else "")
+        clauses = (
+            f"{_count(check.clauses, 'clause')} ({solvers})" if check.clauses else "no clause needs a solver"
+        )
         yield f"  checked: {clauses}, {_count(check.runs, 'random run')}"
     elif isinstance(check, Replay):
         yield f"  checked: replayed on the program, {_count(check.steps, 'step')}"

@@ -38,6 +38,7 @@ _PROGRESS: Final = b"p"
 _PAYLOAD: Final = b"r"
 _FAILURE: Final = b"f"
 _TICK: Final = 0.1  # seconds between looks at signals and at an exit without end of file
+_GRACE: Final = 1.0  # seconds between the last message and the end of the child
 _TAIL: Final = 4096  # bytes kept of what the child prints
 _CPU_SLACK: Final = 2  # seconds of CPU above the wall limit, should this process not end the child
 
@@ -125,6 +126,11 @@ class _Inbox:
         self.printed = b""  # the end of what the child printed
         self._buffer = bytearray()
 
+    @property
+    def complete(self) -> bool:
+        """Whether the last message is there."""
+        return self.payload is not None or self.failure is not None
+
     def take(self, data: bytes) -> None:
         self._buffer += data
         while len(self._buffer) >= _HEADER.size:
@@ -151,27 +157,46 @@ class _Inbox:
 def _listen(
     pid: int, messages: int, printed: int, inbox: _Inbox, seconds: float | None, received: list[int]
 ) -> Kind | None:
-    """Read until the child is finished, or name the limit at which it has to be ended."""
+    """Read until the child is finished, or name the limit at which it has to be ended.
+
+    A child that has sent its last message gets a moment to end by itself."""
     deadline = math.inf if seconds is None else time.monotonic() + seconds
-    poll = select.poll()
     unfinished = [messages, printed]
-    for fd in unfinished:
-        os.set_blocking(fd, False)
-        poll.register(fd, select.POLLIN)
-    while True:
-        left = deadline - time.monotonic()
-        ready = [fd for fd, _ in poll.poll(max(0.0, min(_TICK, left)) * 1000)]
-        exited = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        for fd in tuple(unfinished):
-            if (exited or fd in ready) and not _read(fd, inbox, printed):
-                poll.unregister(fd)
-                unfinished.remove(fd)
-        if exited or inbox.payload is not None or inbox.failure is not None:
-            return None
-        if received:
-            return "interrupted"
-        if left <= 0:
-            return "timeout"
+    with _exit_notice(pid) as notices:
+        poll = select.poll()
+        for fd in (*unfinished, *notices):
+            os.set_blocking(fd, False)
+            poll.register(fd, select.POLLIN)
+        while True:
+            left = deadline - time.monotonic()
+            ready = [fd for fd, _ in poll.poll(max(0.0, min(_TICK, left)) * 1000)]
+            exited = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            for fd in tuple(unfinished):
+                if (exited or fd in ready) and not _read(fd, inbox, printed):
+                    poll.unregister(fd)
+                    unfinished.remove(fd)
+            if exited or (inbox.complete and left <= 0):
+                return None
+            if inbox.complete:
+                deadline = min(deadline, time.monotonic() + _GRACE)
+            elif received:
+                return "interrupted"
+            elif left <= 0:
+                return "timeout"
+
+
+@contextmanager
+def _exit_notice(pid: int) -> Iterator[list[int]]:
+    """A descriptor that is ready when the process ends, where the system has them."""
+    try:
+        notices = [os.pidfd_open(pid)]
+    except OSError:
+        notices = []
+    try:
+        yield notices
+    finally:
+        for fd in notices:
+            os.close(fd)
 
 
 def _read(fd: int, inbox: _Inbox, printed: int) -> bool:

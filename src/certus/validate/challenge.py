@@ -22,7 +22,8 @@ from certus.validate.inputs import RandomInputs, constants
 from certus.validate.interpreter import Ending, Machine, Observer, run
 
 CONTRADICTION: Final = "internal-contradiction"
-_LIMITS: Final = (300, 3_000, 300, 30_000)  # steps of a run, in turn
+_LENGTHS: Final = (1, 5, 1, 50)  # limits on the steps of runs, in turn, as multiples of the least
+_LEAST: Final = 300  # steps; or what may pass every edge twice, if that is more
 _HINT: Final = "this is a defect of Certus, not of the program; please report it with the saved evidence"
 
 
@@ -42,13 +43,15 @@ def challenge(program: Program, proof: Proof, *, seconds: float = 0.2, seed: int
     compiled, known = compile_program(program), constants(program)
     guards = _Guards(program)
     observer = _All((guards, *_observers(compiled, proof)))
+    compiled.code(observer.watched).require(program.main)
+    least = max(_LEAST, 2 * len(program.edge))
     budget = Budget(seconds)
     runs = 0
     while runs == 0 or budget.remaining():
         inputs = RandomInputs(Random(f"{seed}/{runs}"), known)
-        limit = _LIMITS[runs % len(_LIMITS)]
+        length = _LENGTHS[runs % len(_LENGTHS)]
         try:
-            end = run(compiled, inputs, step_limit=limit, budget=budget, observer=observer)
+            end = run(compiled, inputs, step_limit=length * least, budget=budget, observer=observer)
             if end.ending is Ending.ERROR:
                 raise Contradicted(_failure(program, end.location, end.steps), end.location)
         except Contradicted as found:
@@ -57,7 +60,7 @@ def challenge(program: Program, proof: Proof, *, seconds: float = 0.2, seed: int
         except BudgetExceeded:
             break
         runs += 1
-        if not inputs.asked and (end.ending is not Ending.LIMIT or limit == max(_LIMITS)):
+        if not inputs.asked and (end.ending is not Ending.LIMIT or length == max(_LENGTHS)):
             break  # there is only this run
     return ChallengeResult(runs, reached=guards.reached())
 

@@ -58,12 +58,12 @@ def test_a_counterexample(counting: SimpleNamespace) -> None:
         "VIOLATED  count.lp  unreach-call  (bmc, 0.50 s)\n"
         "counterexample, 1,205 steps:\n"
         "   initially  limit = 3\n"
-        "     3  int x = *;                                        x = 7\n"
-        "         ... 1,200 steps omitted ...\n"
-        "    10    return x + 1;                                   (result) = 8\n"
-        "     3  *                                                 * = 4\n"
-        "     4  while (x < limit)                                 false\n"
-        "     7  assert(x == limit);                               false\n"
+        "     3  int x = *;           x = 7\n"
+        "        ... 1,200 steps omitted ...\n"
+        "    10    return x + 1;      (result) = 8\n"
+        "     3  *                    * = 4\n"
+        "     4  while (x < limit)    false\n"
+        "     7  assert(x == limit);  false\n"
         "count.lp:7:3: violated[assertion]: x == limit\n"
         "    7 |   assert(x == limit);\n"
         "      |   ^~~~~~~~~~~~~~~~~~~\n"
@@ -119,7 +119,14 @@ def test_an_unrolling_without_loops(counting: SimpleNamespace) -> None:
 
 
 def test_an_execution(counting: SimpleNamespace) -> None:
-    assert "one execution; it ends after 1,000,000 steps" in holds(counting, Execution(1_000_000))
+    text = holds(counting, Execution(1_000_000))
+    assert "one execution; it ends after 1,000,000 steps" in text
+    assert text.endswith("  checked: run to its end by the interpreter")
+
+
+def test_a_proof_that_needs_no_solver(counting: SimpleNamespace) -> None:
+    report = outcome(counting.program, Safe(Unrolling({})), ProofCheck(0, {"z3": 0, "cvc5": 0}, 1))
+    assert render_text(report).endswith("  checked: no clause needs a solver, 1 random run")
 
 
 def test_unknown_says_why_where_and_what_next(counting: SimpleNamespace) -> None:

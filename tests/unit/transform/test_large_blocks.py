@@ -11,10 +11,11 @@ from tests.automata import W, X, Y, Z, after, assign, automaton, number, numbers
 from certus.core import build
 from certus.core.evidence import Inductive, Point, Trace
 from certus.core.horn import HornSystem
+from certus.core.outcome import PassSize, Size
 from certus.core.program import Assume, Call, Choice, Edge, Havoc, Procedure, Program, Return, Seq, leaves
 from certus.core.task import Task
 from certus.transform.large_blocks import LargeBlocks, RuleSize, encode, encode_program
-from certus.transform.passes import PassSize, Size, apply_passes
+from certus.transform.passes import apply_passes
 
 TRUE = Assume(build.TRUE)
 
@@ -275,14 +276,15 @@ class TestScale:
         assert time.process_time() - start < 2
         assert len(procedure.locations) == 4
 
-    def test_a_chain_of_assertions_is_linear(self):
+    @pytest.mark.parametrize("mode", ["large", "advanced"])
+    def test_a_chain_of_assertions_is_linear(self, mode):
         """Each assertion has an error location of its own: they all stay, and nothing is copied."""
         number_of = 3000
         steps = []
         for n in range(number_of):
             steps += [(n, eq(X, 0), n + 1), (n, eq(X, 1), 20_000 + n)]
         errors = range(20_000, 20_000 + number_of)
-        procedure = main(automaton(steps, exit_at=number_of, errors=errors), "advanced")
+        procedure = main(automaton(steps, exit_at=number_of, errors=errors), mode)
         assert len(procedure.edges) == number_of + 1
         assert sum(1 for _ in blocks_of(procedure)) <= 4 * number_of
 

@@ -42,6 +42,7 @@ COMPARISONS: Final[Mapping[str, Callable[[Expr, Expr], Expr]]] = {
 }
 EQUALITIES: Final[Mapping[str, Callable[[Expr, Expr], Expr]]] = {"==": build.eq, "!=": build.ne}
 SUMS: Final = ("+", "-")
+MAX_GUARDS: Final = 1_000_000  # conditions in the guards of one expression
 
 
 def type_name(sort: Sort) -> str:
@@ -71,16 +72,20 @@ class Elaborator:
         self._scope = scope
         self._findings = findings
         self._todo: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
-        self._done: list[Elaborated] = []
+        self._done: list[Expr] = []
+        self._path: list[Expr] = []  # false where C would evaluate what is being visited
+        self._divisions: list[Guarded] = []
+        self._size = 0  # of all guards made so far
 
     def elaborate(self, expression: ast.Expression, sort: Sort) -> Elaborated:
         """The meaning of an expression in a place that asks for `sort`. What is wrong with it is
         reported; the term then is some constant."""
+        self._divisions, self._size = [], 0
         self._visit(expression, sort)
         while self._todo:
             step, arguments = self._todo.pop()
             step(*arguments)
-        return self._done.pop()
+        return Elaborated(self._done.pop(), tuple(self._divisions))
 
     def natural_sort(self, expression: ast.Expression) -> Sort | None:
         """The sort an expression has by itself; None if it may have any."""
@@ -111,23 +116,18 @@ class Elaborator:
     # ------------------------------------------------------------------ visits, operands last
 
     def _visit(self, node: ast.Expression, sort: Sort) -> None:
-        if isinstance(node, ast.Conditional):
-            self._later(self._join_conditional)
-            self._parts((node.condition, BOOL), (node.then, sort), (node.otherwise, sort))
-        elif isinstance(node, (ast.Nondet, ast.Invocation)):
-            self._leaf(
-                self._scope.any_value(node, sort)
-                if isinstance(node, ast.Nondet)
-                else self._scope.invocation(node),
-                node,
-                sort,
-            )
-        elif isinstance(node, ast.Name):
+        if isinstance(node, ast.Name):
             self._leaf(self._scope.variable(node), node, sort)
         elif isinstance(node, ast.Number):
             self._leaf(build.integer(node.value), node, sort)
         elif isinstance(node, ast.Truth):
             self._leaf(build.boolean(node.value), node, sort)
+        elif isinstance(node, ast.Nondet):
+            self._leaf(self._scope.any_value(node, sort), node, sort)
+        elif isinstance(node, ast.Invocation):
+            self._leaf(self._scope.invocation(node), node, sort)
+        elif isinstance(node, ast.Conditional):
+            self._conditional(node, sort)
         else:
             own = self._own_sort(node)
             assert own is not None
@@ -147,10 +147,10 @@ class Elaborator:
         if term is not None and term.sort is not sort:
             self._mismatch(node, term.sort, sort)
             term = None
-        self._done.append(Elaborated(term if term is not None else placeholder(sort)))
+        self._done.append(term if term is not None else placeholder(sort))
 
     def _replace(self, sort: Sort) -> None:
-        self._done[-1] = Elaborated(placeholder(sort))
+        self._done[-1] = placeholder(sort)
 
     def _mismatch(self, node: ast.Node, own: Sort, wanted: Sort) -> None:
         message = f"Expected {type_name(wanted)} here, but this is {type_name(own)}."
@@ -173,95 +173,111 @@ class Elaborator:
             assert isinstance(node, ast.Binary)
             self._binary(node)
 
+    def _conditional(self, node: ast.Conditional, sort: Sort) -> None:
+        self._later(self._join_conditional)
+        self._later(self._forget, 1)
+        self._parts((node.otherwise, sort))
+        self._later(self._only_if, -2, False)
+        self._later(self._forget, 1)
+        self._parts((node.then, sort))
+        self._later(self._only_if, -1, True)
+        self._parts((node.condition, BOOL))
+
     def _binary(self, node: ast.Binary) -> None:
         operator = node.operator
-        if operator in ("&&", "||", "*"):
-            operands = _operands(node)
-            self._later(self._join_product if operator == "*" else self._join_logical, node, len(operands))
-            self._parts(*((operand, INT if operator == "*" else BOOL) for operand in operands))
-            return
-        sort: Sort | None = INT
-        if operator in EQUALITIES:
-            sort = self.natural_sort(node.left) or self.natural_sort(node.right)
-            if sort is None:
-                message = f"The types of both sides of this `{operator}` are unclear."
-                hint = "Compare with a variable or a constant."
-                self._findings.error("unclear-type", message, node.start, node.end, hint)
-        self._later(self._join_division if operator in "/%" else self._join_comparison, node)
-        self._parts((node.left, sort or INT), (node.right, sort or INT))
+        if operator in ("&&", "||"):
+            self._logical(_operands(node), operator == "&&")
+        elif operator == "*":
+            factors = _operands(node)
+            self._later(self._join_product, len(factors))
+            self._parts(*((factor, INT) for factor in factors))
+        else:
+            sort = self._common_sort(node) if operator in EQUALITIES else INT
+            self._later(self._join_division if operator in "/%" else self._join_comparison, node)
+            self._parts((node.left, sort), (node.right, sort))
+
+    def _common_sort(self, node: ast.Binary) -> Sort:
+        """The sort that both sides of an equality should have."""
+        sort = self.natural_sort(node.left) or self.natural_sort(node.right)
+        if sort is None:
+            message = f"The types of both sides of this `{node.operator}` are unclear."
+            hint = "Compare with a variable or a constant."
+            self._findings.error("unclear-type", message, node.start, node.end, hint)
+        return sort or INT
+
+    def _logical(self, operands: Sequence[ast.Expression], conjunctive: bool) -> None:
+        """`a && b` evaluates b only if a is true; `a || b` only if a is false."""
+        self._later(self._join_logical, len(operands), conjunctive)
+        self._later(self._forget, len(operands) - 1)
+        for i in range(len(operands) - 1, -1, -1):
+            self._parts((operands[i], BOOL))
+            if i:
+                self._later(self._only_if, -1, conjunctive)
+
+    # ----------------------------------------------------------- when something is evaluated
+
+    def _only_if(self, position: int, value: bool) -> None:
+        """What comes next is evaluated only if the result at `position` has this value."""
+        condition = self._done[position]
+        self._path.append(build.not_(condition) if value else condition)
+
+    def _forget(self, count: int) -> None:
+        if count:
+            del self._path[-count:]
 
     # --------------------------------------------------------------- combinations of results
 
-    def _take(self, count: int) -> list[Elaborated]:
+    def _take(self, count: int) -> list[Expr]:
         parts = self._done[-count:]
         del self._done[-count:]
         return parts
 
     def _join_not(self) -> None:
-        part = self._done.pop()
-        self._done.append(Elaborated(build.not_(part.term), part.divisions))
+        self._done[-1] = build.not_(self._done[-1])
 
     def _join_sum(self, signs: Sequence[int]) -> None:
         parts = self._take(len(signs))
-        terms = [p.term if s > 0 else build.neg(p.term) for p, s in zip(parts, signs, strict=True)]
-        self._done.append(Elaborated(build.add(*terms), _all_divisions(parts)))
+        terms = [part if sign > 0 else build.neg(part) for part, sign in zip(parts, signs, strict=True)]
+        self._done.append(build.add(*terms))
 
-    def _join_product(self, _: ast.Binary, count: int) -> None:
-        parts = self._take(count)
-        factors = [p.term for p in parts]
+    def _join_product(self, count: int) -> None:
+        factors = self._take(count)
         while len(factors) > 1:  # in pairs, so that long products stay cheap
             pairs = [factors[i : i + 2] for i in range(0, len(factors), 2)]
             factors = [build.mul(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
-        self._done.append(Elaborated(factors[0], _all_divisions(parts)))
+        self._done.append(factors[0])
 
-    def _join_logical(self, node: ast.Binary, count: int) -> None:
-        """`a && b` evaluates b only if a is true; `a || b` only if a is false."""
+    def _join_logical(self, count: int, conjunctive: bool) -> None:
         parts = self._take(count)
-        conjunctive = node.operator == "&&"
-        passed = [p.term if conjunctive else build.not_(p.term) for p in parts]
-        divisions: list[Guarded] = []
-        for i, part in enumerate(parts):
-            if part.divisions:
-                divisions += _if_reached(build.conjunction(passed[:i]), part.divisions)
-        term = build.conjunction(passed)
-        self._done.append(Elaborated(term if conjunctive else build.not_(term), tuple(divisions)))
+        self._done.append(build.conjunction(parts) if conjunctive else build.disjunction(parts))
 
     def _join_comparison(self, node: ast.Binary) -> None:
-        left, right = parts = self._take(2)
+        left, right = self._take(2)
         make = COMPARISONS.get(node.operator) or EQUALITIES[node.operator]
-        self._done.append(Elaborated(make(left.term, right.term), _all_divisions(parts)))
+        self._done.append(make(left, right))
 
     def _join_division(self, node: ast.Binary) -> None:
-        left, right = parts = self._take(2)
-        make = build.quot if node.operator == "/" else build.rem
-        divisions = _all_divisions(parts)
-        guard = build.ne(right.term, build.integer(0))
-        if guard is not build.TRUE:
-            divisions += ((node, guard),)
-        self._done.append(Elaborated(make(left.term, right.term), divisions))
+        left, right = self._take(2)
+        self._done.append((build.quot if node.operator == "/" else build.rem)(left, right))
+        defined = build.ne(right, build.integer(0))
+        if defined is build.TRUE:
+            return
+        self._size += len(self._path)
+        if self._size <= MAX_GUARDS:
+            self._divisions.append((node, build.or_(*self._path, defined)))
+        elif self._size - len(self._path) <= MAX_GUARDS:  # said once
+            message = "This expression makes too many divisions that depend on conditions."
+            hint = "Compute it in several statements."
+            self._findings.error("expression-too-large", message, node.start, node.end, hint)
 
     def _join_conditional(self) -> None:
         condition, then, otherwise = self._take(3)
-        divisions = (
-            *condition.divisions,
-            *_if_reached(condition.term, then.divisions),
-            *_if_reached(build.not_(condition.term), otherwise.divisions),
-        )
-        term = build.ite(condition.term, then.term, otherwise.term)
-        self._done.append(Elaborated(term, divisions))
+        self._done.append(build.ite(condition, then, otherwise))
 
 
 def placeholder(sort: Sort) -> Expr:
     """What stands where an error was reported."""
     return build.FALSE if sort is BOOL else build.integer(0)
-
-
-def _all_divisions(parts: Sequence[Elaborated]) -> tuple[Guarded, ...]:
-    return tuple(division for part in parts if part.divisions for division in part.divisions)
-
-
-def _if_reached(path: Expr, divisions: Sequence[Guarded]) -> list[Guarded]:
-    return [(node, build.implies(path, guard)) for node, guard in divisions]
 
 
 def _summands(root: ast.Expression) -> list[tuple[ast.Expression, int]]:

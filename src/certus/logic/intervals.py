@@ -1,0 +1,136 @@
+"""Integer intervals, and what the conjuncts of a formula say about its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from certus.core.folding import truncating_quotient
+from certus.core.sorts import INT, MachineSort, Sort
+from certus.core.terms import Expr, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The integers from `low` to `high`; None is no bound on that side. Never empty."""
+
+    low: int | None
+    high: int | None
+
+    def within(self, other: Interval) -> bool:
+        """Whether every number of this interval is in the other."""
+        above = other.low is None or (self.low is not None and other.low <= self.low)
+        below = other.high is None or (self.high is not None and self.high <= other.high)
+        return above and below
+
+    def hull(self, other: Interval) -> Interval:
+        low = None if self.low is None or other.low is None else min(self.low, other.low)
+        high = None if self.high is None or other.high is None else max(self.high, other.high)
+        return Interval(low, high)
+
+    def meet(self, other: Interval) -> Interval | None:
+        """What both have in common, None if nothing."""
+        lows = [x for x in (self.low, other.low) if x is not None]
+        highs = [x for x in (self.high, other.high) if x is not None]
+        low, high = max(lows, default=None), min(highs, default=None)
+        return None if low is not None and high is not None and low > high else Interval(low, high)
+
+    def plus(self, other: Interval) -> Interval:
+        low = None if self.low is None or other.low is None else self.low + other.low
+        high = None if self.high is None or other.high is None else self.high + other.high
+        return Interval(low, high)
+
+    def times(self, other: Interval) -> Interval:
+        """All products; unbounded as soon as one factor is."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            zero = Interval(0, 0)
+            return zero if zero in (self, other) else ANY
+        corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Interval(min(corners), max(corners))
+
+    @property
+    def magnitude(self) -> int | None:
+        """The largest absolute value."""
+        return None if self.low is None or self.high is None else max(abs(self.low), abs(self.high))
+
+
+ANY = Interval(None, None)
+
+
+def point(value: int) -> Interval:
+    return Interval(value, value)
+
+
+def of_sort(sort: Sort) -> Interval:
+    return Interval(sort.low, sort.high) if isinstance(sort, MachineSort) else ANY
+
+
+def quotient(a: Interval, b: Interval) -> Interval:
+    """Truncating quotients by the non-zero numbers of `b`."""
+    if a.low is None or a.high is None:
+        return ANY
+    if b.low is not None and b.low == b.high and b.low != 0:
+        ends = [truncating_quotient(end, b.low) for end in (a.low, a.high)]
+        return Interval(min(ends), max(ends))
+    if a.low >= 0 and b.low is not None and b.low >= 0:
+        return Interval(0, a.high)
+    size = max(abs(a.low), abs(a.high))
+    return Interval(-size, size)
+
+
+def remainder(a: Interval, b: Interval) -> Interval:
+    """Truncating remainders by the non-zero numbers of `b`: smaller than the divisor, signed as `a`."""
+    size = b.magnitude
+    below = None if size is None else max(size - 1, 0)
+    lows = [x for x in (below, None if a.low is None else -min(a.low, 0)) if x is not None]
+    highs = [x for x in (below, None if a.high is None else max(a.high, 0)) if x is not None]
+    low = -min(lows) if lows else None
+    high = min(highs) if highs else None
+    if a.low is not None and a.low >= 0:
+        low = 0
+    if a.high is not None and a.high <= 0:
+        high = 0
+    return Interval(low, high)
+
+
+# ------------------------------------------------------------------------------------- facts
+
+
+def conjuncts(formula: Expr) -> tuple[Expr, ...]:
+    return formula.args if formula.kind is Kind.AND else (formula,)
+
+
+def bounds(parts: Iterable[Expr]) -> dict[Expr, Interval]:
+    """What comparisons of a variable with a constant, all of them true, say of the variables.
+
+    Contradictory ones are left out: whatever is done with them, the formula stays unsatisfiable."""
+    found: dict[Expr, Interval] = {}
+    for part in parts:
+        bound = _bound(part)
+        if bound is not None:
+            variable, interval = bound
+            met = found.get(variable, of_sort(variable.sort)).meet(interval)
+            if met is not None:
+                found[variable] = met
+    return found
+
+
+def _bound(part: Expr) -> tuple[Expr, Interval] | None:
+    """`part` as a bound on an Int or machine variable, if it is one."""
+    negated = part.kind is Kind.NOT
+    atom = part.args[0] if negated else part
+    if atom.kind not in (Kind.LE, Kind.LT, Kind.EQ) or (negated and atom.kind is Kind.EQ):
+        return None
+    a, b = atom.args
+    if not (a.sort is INT or isinstance(a.sort, MachineSort)):
+        return None
+    strict = atom.kind is Kind.LT
+    if negated:  # not a <= b is b < a
+        a, b, strict = b, a, not strict
+    if a.kind is Kind.VAR and b.kind is Kind.CONST:
+        value = int(b.value)
+        return a, point(value) if atom.kind is Kind.EQ else Interval(None, value - strict)
+    if a.kind is Kind.CONST and b.kind is Kind.VAR:
+        value = int(a.value)
+        return b, point(value) if atom.kind is Kind.EQ else Interval(value + strict, None)
+    return None

@@ -1,0 +1,62 @@
+"""Every registered engine on every small program: a definite answer is right, and its evidence checks.
+
+A new engine is picked up by itself. It may answer UNKNOWN; `DECIDES` names what an engine is known to
+decide, so that losing an answer shows too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from certus.core.budget import Budget
+from certus.core.evidence import Trace
+from certus.core.outcome import ProofCheck, Replay
+from certus.core.program import Program
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.engines.registry import ENGINES
+from certus.frontend.lp.load import load_lp
+from certus.pipeline.confirm import examine
+from certus.transform.large_blocks import MODES, LargeBlocks, Mode
+from tests.expectations import Expected, all_expected
+
+DECIDES: Mapping[str, Callable[[Expected], bool]] = {
+    "bmc": lambda program: program.bounded or program.answer == "VIOLATED",
+}
+
+
+def answer(engine_name: str, expected: Expected, mode: Mode) -> tuple[Program, Verdict]:
+    program = load_lp(expected.path.read_text(), expected.path.name, expected.property_name).program
+    engine = ENGINES[engine_name]
+    task = Task(program, expected.property_name)
+    assert engine.unsupported(task) is None
+    prepared, back = LargeBlocks(mode).apply(task)
+    options = {"bound": 40} if engine_name == "bmc" else {}
+    return program, back.verdict(engine.run(prepared, engine.options(**options), Budget(60), Statistics()))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("expected", all_expected(), ids=lambda e: e.path.stem)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_definite_answers_are_right_and_checked(engine: str, expected: Expected, mode: Mode) -> None:
+    program, verdict = answer(engine, expected, mode)
+    if isinstance(verdict, Unknown):
+        assert not DECIDES[engine](expected), verdict.reason
+        return
+    check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
+    if isinstance(verdict, Safe):
+        assert expected.answer == "HOLDS"
+        assert isinstance(check, ProofCheck), check
+    else:
+        assert isinstance(verdict, Unsafe)
+        assert isinstance(check, Replay), check
+        assert isinstance(verdict.refutation, Trace)
+        site = program.error_at(program.location[verdict.refutation.error])
+        assert site.span is not None
+        assert site.span.line in expected.violated
+
+
+def test_every_engine_says_what_it_decides() -> None:
+    assert set(DECIDES) == set(ENGINES)
