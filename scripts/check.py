@@ -19,7 +19,7 @@ CHECKS = {
     "lint": ["-m", "ruff", "check", "."],
     "format": ["-m", "ruff", "format", "--check", "."],
     "types": ["-m", "mypy"],
-    "layers": ["-c", LINT_IMPORTS],
+    "layers": ["-c", LINT_IMPORTS, "--no-cache"],
     "tests": ["-m", "pytest", "-q", "-n", "2", "--cov", "--cov-report=term"],
 }
 

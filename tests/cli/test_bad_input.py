@@ -104,6 +104,13 @@ def test_as_json(certus: Certus, tmp_path: Path) -> None:
     assert (found["diagnostics"][0]["line"], found["diagnostics"][0]["column"]) == (3, 10)
 
 
+def test_as_json_in_a_file(certus: Certus, tmp_path: Path) -> None:
+    target = tmp_path / "report.json"
+    done = certus("verify", tmp_path / "missing.lp", "--json", "-o", target)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert json.loads(target.read_text())["diagnostics"][0]["code"] == "cannot-read"
+
+
 def test_evidence_that_is_none(certus: Certus, tmp_path: Path) -> None:
     for directory in (tmp_path, tmp_path / "missing", Path(os.devnull)):
         done = certus("check", directory)

@@ -79,7 +79,9 @@ def test_engines_lists_what_there_is(certus: Certus) -> None:
     assert any(line.startswith("bmc ") for line in done.stdout.splitlines())
 
 
-def test_a_report_that_cannot_be_written(certus: Certus, tmp_path: Path) -> None:
-    done = certus("verify", "examples/swap.lp", "-o", tmp_path / "no" / "such" / "directory")
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_report_that_cannot_be_written(form: list[str], certus: Certus, tmp_path: Path) -> None:
+    done = certus("verify", "examples/swap.lp", *form, "-o", tmp_path / "no" / "such" / "directory")
     assert done.returncode == 2
-    assert "error[cannot-write]: cannot write" in done.stderr
+    assert done.stderr.startswith("error[cannot-write]: cannot write")
+    assert done.stderr.count("\n") == 1

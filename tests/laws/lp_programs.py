@@ -281,8 +281,10 @@ def _statements() -> st.SearchStrategy[ast.Statement]:
         simple,
         lambda s: st.one_of(
             st.builds(ast.Block, _bodies(s)),
-            st.builds(ast.While, expressions(), _bodies(s)),
-            st.builds(ast.If, expressions(), _bodies(s), _bodies(s)),
+            st.builds(ast.While, expressions(), _bodies(s).map(_without_braces)),
+            st.builds(
+                ast.If, expressions(), _bodies(s).map(_without_braces), _bodies(s).map(_without_braces)
+            ),
         ),
         max_leaves=6,
     )
@@ -290,6 +292,13 @@ def _statements() -> st.SearchStrategy[ast.Statement]:
 
 def _bodies(statement: st.SearchStrategy[ast.Statement]) -> st.SearchStrategy[tuple[ast.Statement, ...]]:
     return st.lists(statement, max_size=3).map(tuple)
+
+
+def _without_braces(body: tuple[ast.Statement, ...]) -> tuple[ast.Statement, ...]:
+    """Braces around the whole body of an `if` or `while` leave no trace in a syntax tree."""
+    while len(body) == 1 and isinstance(body[0], ast.Block):
+        body = body[0].body
+    return body
 
 
 def syntax_trees() -> st.SearchStrategy[ast.ProgramText]:

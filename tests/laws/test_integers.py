@@ -31,7 +31,7 @@ def solver() -> Z3Solver:
 def ask(solver: Z3Solver, formulas: tuple[Expr, ...]) -> Answer:
     solver.reset()
     solver.add(*formulas)
-    return solver.check(budget=Budget(1), purpose="law")
+    return solver.check(budget=Budget(0.3), purpose="law")
 
 
 def agree(solver: Z3Solver, formulas: tuple[Expr, ...], style: Style) -> None:
@@ -75,7 +75,15 @@ def arithmetic(sort: MachineSort, other: MachineSort) -> st.SearchStrategy[Expr]
         rings = [st.builds(operation, part, part) for operation in (make.add, make.sub, make.mul)]
         by_constant = [
             st.builds(operation, part, constant(sort))
-            for operation in (make.quot, make.rem, make.bit_and, make.bit_or, make.bit_xor, make.shl, make.shr)
+            for operation in (
+                make.quot,
+                make.rem,
+                make.bit_and,
+                make.bit_or,
+                make.bit_xor,
+                make.shl,
+                make.shr,
+            )
         ]
         there_and_back = part.map(lambda t: make.wrap(make.wrap(t, other), sort))
         via_int = part.map(lambda t: make.wrap(make.add(make.to_int(t), make.integer(1)), sort))
@@ -102,7 +110,10 @@ def bounded(draw: st.DrawFn) -> Expr:
     )
     equation = st.builds(make.eq, variable(sort), term)
     comparison = st.builds(
-        lambda operation, a, b: operation(a, b), st.sampled_from((make.le, make.lt, make.eq, make.ne)), term, term
+        lambda operation, a, b: operation(a, b),
+        st.sampled_from((make.le, make.lt, make.eq, make.ne)),
+        term,
+        term,
     )
     parts = draw(st.lists(bound, min_size=1, max_size=4))
     parts += draw(st.lists(equation, max_size=2)) + draw(st.lists(comparison, min_size=1, max_size=2))

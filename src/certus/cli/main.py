@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from certus.cli import cfa, check, engines, verify
 from certus.cli.exits import Exit
@@ -69,7 +70,8 @@ def _report_input_error(error: InputError, arguments: argparse.Namespace) -> Non
         from certus.cli.terminal import emit
         from certus.report.json import render_input_error_json
 
-        emit(render_input_error_json(str(getattr(arguments, "file", "")), error.diagnostics))
+        with suppress(InputError):  # a report that cannot be written is what is being reported
+            emit(render_input_error_json(str(arguments.file), error.diagnostics), arguments.output)
 
 
 def _report_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:

@@ -1,18 +1,17 @@
 """Loops of procedures and recursion of programs.
 
-A loop is a strongly connected component with a cycle; its *head* is the location of it that a depth-first
-search meets first, and the loops inside it are those that remain when the head is taken out. Where control
-can come into a loop only at the head it is a natural loop. An irreducible loop has further *entries*: where
-control comes in beside the head. Every cycle passes through a head.
-
-The algorithm is Havlak's ("Nesting of reducible and irreducible loops", 1997): from the last head in the
-search to the first, find the body backwards from the edges that return to the head, then shrink it to one
-node. It takes almost linear time, however deep loops are nested.
+The loop forest is made by nested strongly connected components: a loop is a component with a cycle, its
+*entries* are the locations where control comes in from outside, and the loops inside it are those that
+remain when the entries are taken out. A loop with one entry is a natural loop with that head; a loop with
+several (an irreducible one) is cut at all of them. So every cycle of the procedure passes through a head,
+an entry of a loop lies in no loop inside it, and the forest depends on the graph alone, not on the order
+in which it is searched: large blocks have the loops of the program they were made from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from certus.core.program import Location, Procedure, Program, called
@@ -20,32 +19,18 @@ from certus.core.program import Location, Procedure, Program, called
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """A loop: where it is entered (the head first), the loop around it, and the depth (1 if outermost)."""
+    """A loop: `head` is its first entry by index, `depth` is 1 for an outermost loop."""
 
-    __slots__ = ("_body", "_order", "_start", "_stop", "depth", "entries", "head", "parent")
-
-    def __init__(
-        self, head: Location, parent: Loop | None, order: Sequence[Location], start: int, stop: int
-    ) -> None:
-        self.head: Final = head
-        self.parent: Final = parent
-        self.depth: Final[int] = parent.depth + 1 if parent else 1
-        self.entries: tuple[Location, ...] = (head,)
-        self._order: Final = order  # in which the body of every loop is a stretch
-        self._start: Final = start
-        self._stop: Final = stop
-        self._body: frozenset[Location] | None = None
-
-    @property
-    def body(self) -> frozenset[Location]:
-        """All locations of the loop, those of inner loops included. Made when first asked for."""
-        if self._body is None:
-            self._body = frozenset(self._order[self._start : self._stop])
-        return self._body
+    head: Location
+    entries: tuple[Location, ...]
+    body: frozenset[Location]
+    parent: Loop | None
+    depth: int
 
     def __repr__(self) -> str:
-        return f"Loop({', '.join(at.name for at in self.entries)})"
+        return f"Loop({', '.join(at.name for at in self.entries)}; {len(self.body)} locations)"
 
 
 class LoopForest:
@@ -55,11 +40,11 @@ class LoopForest:
 
     __slots__ = ("_innermost", "heads", "loops")
 
-    def __init__(self, loops: Iterable[Loop], innermost: Mapping[Location, Loop]) -> None:
+    def __init__(self, loops: Iterable[Loop]) -> None:
         self.loops: Final = tuple(sorted(loops, key=lambda loop: (loop.depth, loop.head.index)))
-        cut = {entry: None for loop in self.loops for entry in loop.entries}
+        cut = [entry for loop in self.loops for entry in loop.entries]
         self.heads: Final = tuple(sorted(cut, key=lambda at: at.index))
-        self._innermost: Final = innermost
+        self._innermost: Final = {at: loop for loop in self.loops for at in loop.body}
 
     def innermost(self, location: Location) -> Loop | None:
         """The innermost loop around `location`; a head belongs to its own loop."""
@@ -74,128 +59,43 @@ class LoopForest:
 
 
 def loop_forest(procedure: Procedure) -> LoopForest:
-    """The loops of `procedure`, those not reachable from its entry included.
+    """The loops of `procedure`, those not reachable from its entry included. An edge from unreachable
+    code into reachable code makes no entry.
 
-    An edge from unreachable code into a loop makes no entry."""
-    search = _Search(procedure)
-    bodies: dict[Location, list[Location]] = {}  # by head, without the head, inner loops as their heads
-    shrunk: dict[Location, Location] = {}  # from a member of a body towards the head
-    irreducible: list[Location] = []
-    for head in reversed(search.order):
-        if search.returning[head]:
-            bodies[head], beside = _body(head, search, shrunk)
-            if beside:
-                search.entering[head].extend(beside)  # seen from outside, the loop is entered as a whole
-                irreducible.append(head)
-            for at in bodies[head]:
-                shrunk[at] = head
-    innermost = _nested(bodies, shrunk)
-    for head in irreducible:
-        loop = innermost[head]
-        others = sorted(loop.body - {head}, key=lambda at: at.index)
-        loop.entries = (head, *(at for at in others if not loop.body.issuperset(search.sources(at))))
-    return LoopForest([innermost[head] for head in bodies], innermost)
-
-
-class _Search:
-    """A depth-first search of a procedure from its entry, then from what that did not reach.
-
-    Edges from unreachable locations to reachable ones are left out."""
-
-    def __init__(self, procedure: Procedure) -> None:
-        self.order: list[Location] = []  # as discovered
-        self._number: dict[Location, int] = {}  # the position in order
-        self._last: dict[Location, int] = {}  # the greatest number among those found from a location
-        self._visit(procedure.entry, procedure)
-        reached = len(self.order)
-        for root in procedure.locations:
-            if root not in self._number:
-                self._visit(root, procedure)
-        self.returning: dict[Location, list[Location]] = {at: [] for at in self.order}
-        self.entering: dict[Location, list[Location]] = {at: [] for at in self.order}
-        self._predecessors = procedure.predecessors
-        self._reached = reached
-        for at in self.order:
-            for source in self.sources(at):
-                (self.returning if self.below(source, at) else self.entering)[at].append(source)
-
-    def sources(self, at: Location) -> list[Location]:
-        """The predecessors of `at`; of a reachable location the reachable ones."""
-        limit = self._reached if self._number[at] < self._reached else len(self.order)
-        return [e.source for e in self._predecessors[at] if self._number[e.source] < limit]
-
-    def below(self, at: Location, ancestor: Location) -> bool:
-        """Whether `at` was found from `ancestor`, or is it."""
-        return self._number[ancestor] <= self._number[at] <= self._last[ancestor]
-
-    def _visit(self, root: Location, procedure: Procedure) -> None:
-        stack = [(root, iter(procedure.successors[root]))]
-        self._discover(root)
-        while stack:
-            top, rest = stack[-1]
-            for edge in rest:
-                if edge.target not in self._number:
-                    self._discover(edge.target)
-                    stack.append((edge.target, iter(procedure.successors[edge.target])))
-                    break
-            else:
-                self._last[top] = len(self.order) - 1
-                stack.pop()
-
-    def _discover(self, at: Location) -> None:
-        self._number[at] = len(self.order)
-        self.order.append(at)
-
-
-def _body(
-    head: Location, search: _Search, shrunk: dict[Location, Location]
-) -> tuple[list[Location], list[Location]]:
-    """The loop at `head` without the head, and the locations outside from which it is entered elsewhere."""
-    found = dict.fromkeys(_outermost(at, shrunk) for at in search.returning[head])
-    found.pop(head, None)
-    beside: dict[Location, None] = {}
-    work = list(found)
+    The time is linear in the edges for each level of nesting."""
+    targets = {at: tuple(e.target for e in out) for at, out in procedure.successors.items()}
+    reached = _reachable(procedure.entry, targets)
+    sources = {
+        at: tuple(e.source for e in into if e.source in reached or at not in reached)
+        for at, into in procedure.predecessors.items()
+    }
+    found: list[Loop] = []
+    work: list[tuple[Sequence[Location], Loop | None]] = [(procedure.locations, None)]
     while work:
-        for source in search.entering[work.pop()]:
-            at = _outermost(source, shrunk)
-            if not search.below(at, head):
-                beside[at] = None
-            elif at is not head and at not in found:
-                found[at] = None
-                work.append(at)
-    return list(found), list(beside)
+        region, parent = work.pop()
+        for component in components(region, targets.__getitem__):
+            if len(component) == 1 and component[0] not in targets[component[0]]:
+                continue
+            body = frozenset(component)
+            members = sorted(component, key=lambda at: at.index)
+            entered = [at for at in members if at is procedure.entry or not body.issuperset(sources[at])]
+            entries = tuple(entered or members[:1])  # nothing leads into an unreachable loop
+            loop = Loop(entries[0], entries, body, parent, parent.depth + 1 if parent else 1)
+            found.append(loop)
+            cut = set(entries)
+            work.append(([at for at in members if at not in cut], loop))
+    return LoopForest(found)
 
 
-def _outermost(at: Location, shrunk: dict[Location, Location]) -> Location:
-    """The head of the outermost loop found so far around `at`; shortens the way for the next time."""
-    while (head := shrunk.get(at)) is not None:
-        further = shrunk.get(head)
-        if further is None:
-            return head
-        shrunk[at] = further
-        at = further
-    return at
-
-
-def _nested(
-    bodies: Mapping[Location, Sequence[Location]], shrunk: Mapping[Location, Location]
-) -> dict[Location, Loop]:
-    """The innermost loop of every location that is in one. `bodies` has inner loops before outer ones."""
-    sizes: dict[Location, int] = {}
-    for head, body in bodies.items():
-        sizes[head] = 1 + sum(sizes.get(at, 1) for at in body)
-    innermost: dict[Location, Loop] = {}
-    line: list[Location] = []  # every loop's body is a stretch of it
-    stack: list[tuple[Location, Loop | None]] = [(head, None) for head in bodies if head not in shrunk]
-    while stack:
-        at, loop = stack.pop()
-        if at in bodies:
-            loop = Loop(at, loop, line, len(line), len(line) + sizes[at])
-            stack.extend((inner, loop) for inner in bodies[at])
-        assert loop is not None
-        innermost[at] = loop
-        line.append(at)
-    return innermost
+def _reachable(entry: Location, targets: Mapping[Location, tuple[Location, ...]]) -> set[Location]:
+    found = {entry}
+    pending = [entry]
+    while pending:
+        for target in targets[pending.pop()]:
+            if target not in found:
+                found.add(target)
+                pending.append(target)
+    return found
 
 
 def components(nodes: Sequence[T], successors: Callable[[T], Iterable[T]]) -> list[list[T]]:

@@ -231,6 +231,7 @@ class Program:
     source_names: Mapping[Expr, str] = field(default_factory=dict)
     source: str = ""  # the source text, for reports
     file: str = ""
+    pointer_bits: int = 64  # the size of a pointer in memory
 
     @cached_property
     def entry(self) -> Location:

@@ -66,7 +66,7 @@ _SIMPLE: Final = re.compile(r"[A-Za-z~!$%^&*_+=<>?/-][A-Za-z0-9~!@$%^&*_+=<>.?/-
 _QUOTABLE: Final = re.compile(r"[^|\\\x00-\x1f\x7f]*")
 _WORDS: Final = re.compile(  # commands, theory symbols, and families of these in common solvers
     r"(bag|ff|fp|int|nullable|re|real|rel|sep|seq|set|str|table|tuple)(\..*)?|bv.*|arc.*|round.*|R[NT][AENPZ]"
-    r"|abs|and|as|const|cos|cot|csc|distinct|div|div_total|eqrange|exists|exp|extract|false|forall|iand|if|iff"
+    r"|abs|and|as|concat|const|cos|cot|csc|distinct|div|div_total|eqrange|exists|exp|extract|false|forall|iand|if|iff"
     r"|implies|int2bv|int_to_bv|is|is_int|ite|let|match|mod|mod_total|nat2bv|not|or|par|pi|piand|pto|rem|repeat"
     r"|rotate_left|rotate_right|sbv_to_int|sec|select|sign_extend|sin|sqrt|store|tan|to_int|to_real|true"
     r"|ubv_to_int|update|wand|xor|zero_extend|[_!=<>+*/-]|<=|>=|=>"

@@ -20,6 +20,7 @@ class Source:
     def __init__(self, text: str, file: str) -> None:
         self.text: Final = text
         self.file: Final = file
+        self._spans: dict[tuple[int, int], Span] = {}
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -37,9 +38,13 @@ class Source:
 
     def span(self, start: int, end: int) -> Span:
         """The stretch from `start` up to, not including, `end`."""
-        line, column = self.position(start)
-        end_line, end_column = self.position(end)
-        return Span(self.file, line, column, end_line, end_column, self.file, line)
+        found = self._spans.get((start, end))
+        if found is None:
+            line, column = self.position(start)
+            end_line, end_column = self.position(end)
+            found = Span(self.file, line, column, end_line, end_column, self.file, line)
+            self._spans[start, end] = found
+        return found
 
 
 def read_source(path: Path) -> Source:

@@ -71,7 +71,9 @@ class Cvc5Solver:
             if command.getCommandName() == "check-sat":
                 _limit(solver, budget)
                 return self._answer(str(command.invoke(solver, symbols)))
-            _accept(str(command.invoke(solver, symbols)))
+            output = str(command.invoke(solver, symbols)).strip()
+            if output not in ("", "success"):
+                raise Inconsistent(f"cvc5 refuses {str(command)[:200]} in a script of ours: {output}")
         return Answer.UNKNOWN
 
     def _answer(self, output: str) -> Answer:
@@ -94,8 +96,3 @@ def _next_command(parser: Any) -> Any:
         return parser.nextCommand()
     except RuntimeError as problem:  # the only class of error cvc5's parser has
         raise Inconsistent(f"cvc5 cannot read a script of ours: {problem}") from problem
-
-
-def _accept(output: str) -> None:
-    if output.strip() not in ("", "success"):
-        raise Inconsistent(f"cvc5 refuses a script of ours: {output.strip()}")

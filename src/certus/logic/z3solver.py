@@ -16,7 +16,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from certus.core.budget import Budget
-from certus.core.errors import Inconsistent
+from certus.core.errors import BudgetExceeded, Inconsistent
 from certus.core.evaluate import Datum
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Kind
@@ -178,6 +178,8 @@ class Z3Solver:
         reason: bytes = self._call["solver_get_reason_unknown"](self._pointer, self._solver) or b""
         if reason == _INTERRUPTED:
             signal.raise_signal(signal.SIGINT)
+        elif b"memory" in reason:
+            raise BudgetExceeded("memory")
         elif reason not in _GAVE_UP:
             self._context.check()
 
@@ -209,10 +211,24 @@ class Z3Solver:
                 else:
                     word = call["mk_string_symbol"](pointer, value.encode())
                     call["params_set_symbol"](pointer, parameters, symbol, word)
+            self._validate(parameters)
             call["solver_set_params"](pointer, self._solver, parameters)
             self._context.check()
         finally:
             call["params_dec_ref"](pointer, parameters)
+
+    def _validate(self, parameters: int) -> None:
+        """Raise for a parameter z3 does not know; left to itself it would ignore it."""
+        call, pointer = self._call, self._pointer
+        known = call["solver_get_param_descrs"](pointer, self._solver)
+        if known is None:
+            raise self._context.error()
+        call["param_descrs_inc_ref"](pointer, known)
+        try:
+            call["params_validate"](pointer, parameters, known)
+            self._context.check()
+        finally:
+            call["param_descrs_dec_ref"](pointer, known)
 
     # -------------------------------------------------------------------------- what came out
 

@@ -21,6 +21,7 @@ from certus.core.terms import Expr
 from certus.core.walk import variables
 from certus.validate.compile import Compiled
 from certus.validate.expressions import Writer, define, pool
+from certus.validate.indeterminate import Fault
 from certus.validate.interpreter import Machine
 
 _SHOWN = 12  # values in a message
@@ -123,9 +124,17 @@ class Formulas:
             return
         frames = [*machine.frames[here.root :], machine.frame]
         for claim in found:
-            if claim.holds(machine.globals, here.old_globals, here.old_frame, frames) is False:
+            if _holds(claim, machine.globals, here.old_globals, here.old_frame, frames) is False:
                 values = claim.values(machine.globals, here.old_globals, here.old_frame, frames)
                 raise Contradicted(_falsified(machine, claim.formula, values), machine.location)
+
+
+def _holds(claim: _Claim, *state: Any) -> bool | None:
+    """Whether the claim holds; None if it has no value, also for want of initialised memory."""
+    try:
+        return claim.holds(*state)
+    except Fault:
+        return None
 
 
 def _root(machine: Machine) -> _Activation:

@@ -3,30 +3,53 @@
 Some locations are *cuts*: entries, joins, places a call returns to, watched locations. Every other
 location has one way in, so what runs from a cut to the next ones is a tree, and becomes one function
 
-    stretch(g, l, n, limit, h) -> (next, n)
+    stretch(g, l, n, limit, h, m) -> (next, n)
 
-over the globals `g`, the locals `l` (lists, by slot), the number `n` of edges executed so far, and the
-source `h` of inputs. It stops at a cut once `n` has reached `limit`. `next` is the index of the cut to
+over the globals `g`, the locals `l` (lists, by slot), the number `n` of edges executed so far, the source
+`h` of inputs and the memory `m`. It stops at a cut once `n` has reached `limit`. `next` is the index of the cut to
 go on with or, if negative, names an `Event`. A loop whose body is one stretch runs inside its function.
 
 Every cycle passes a cut: it has a location with two ways in, or is never reached.
+
+What is undefined in memory ends a stretch by an exception; the line of the text it comes from tells the
+edge (`Code.place`), so that correct accesses cost nothing more.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import CodeType, TracebackType
 from typing import Any
 
 from certus.core import build
 from certus.core.errors import Inconsistent
-from certus.core.program import Assign, Assume, Call, Edge, Havoc, Location, Procedure, Program, Return
+from certus.core.program import (
+    Alloc,
+    Assign,
+    Assume,
+    Call,
+    Edge,
+    Free,
+    Havoc,
+    Load,
+    Location,
+    Procedure,
+    Program,
+    Return,
+    Store,
+)
+from certus.core.sorts import INT, MachineSort, Sort
 from certus.core.terms import Expr, Kind
 from certus.core.values import Datum
 from certus.validate.expressions import Writer, define, pool
+from certus.validate.memory import Memory, loader, storer
 
-Stretch = Callable[[list[Any], list[Any], int, int, Callable[[int], tuple[Datum, ...]]], tuple[int, int]]
+Stretch = Callable[
+    [list[Any], list[Any], int, int, Callable[[int], tuple[Datum, ...]], Memory], tuple[int, int]
+]
 
 
 class What(Enum):
@@ -74,6 +97,8 @@ class Compiled:
         self._codes: dict[frozenset[Location], Code] = {}
         for edge in program.edge.values():
             _expect_basic(edge, program)
+        accesses = (e for e in program.edge.values() if isinstance(e.op, (Load, Store)))
+        self.accesses: Mapping[int, int] = {e.index: slot for slot, e in enumerate(accesses)}
 
     def code(self, watched: frozenset[Location] = frozenset()) -> Code:
         """Code that reports every arrival at a watched location."""
@@ -119,6 +144,7 @@ class Code:
         self.events: dict[int, Event] = {}  # by the negative number that stands for them
         self.passed: list[tuple[Datum, ...]] = [()]  # the arguments of the call under way
         self.longest = 0  # a stretch executes at most so many edges before it looks at the limit
+        self.lines: dict[CodeType, list[tuple[int, Edge, int]]] = {}  # what `place` needs to know
         self._compiled = compiled
         self._ready: dict[str, None] = {}
 
@@ -127,6 +153,17 @@ class Code:
         if procedure not in self._ready:
             self._ready[procedure] = None
             _ProcedureWriter(self, self._compiled, self._compiled.program.procedures[procedure]).write()
+
+    def place(self, traceback: TracebackType | None) -> tuple[Edge, int] | None:
+        """The edge whose text raised an exception, and the number of edges executed before it."""
+        while traceback is not None:
+            frame = traceback.tb_frame
+            begun = self.lines.get(frame.f_code)
+            if begun:
+                _, edge, steps = begun[bisect_right(begun, traceback.tb_lineno, key=lambda b: b[0]) - 1]
+                return edge, frame.f_locals["n"] + steps
+            traceback = traceback.tb_next
+        return None
 
     def event(self, what: What, location: Location, edge: Edge | None) -> int:
         number = -1 - len(self.events)
@@ -167,14 +204,17 @@ class _ProcedureWriter:
         self._sizes = self._tree_sizes()
         self._pool = pool()
         self._pool["passed"] = code.passed
+        self._accesses = compiled.accesses
         self._writer = Writer(self._names, self._pool)
+        self._begun: dict[Location, list[tuple[int, Edge, int]]] = {}  # see `Code.lines`
 
     def write(self) -> None:
         for start in self._cuts:
             self._stretch(start)
         define("\n".join(self._writer.lines) + "\n", self._procedure.name, self._pool)
         for start in self._cuts:
-            self._code.stretches[start.index] = self._pool[f"s{start.index}"]
+            made = self._code.stretches[start.index] = self._pool[f"s{start.index}"]
+            self._code.lines[made.__code__] = self._begun[start]
 
     def _cut_locations(self) -> dict[Location, None]:
         p = self._procedure
@@ -204,8 +244,9 @@ class _ProcedureWriter:
     def _stretch(self, start: Location) -> None:
         out = self._writer
         out.indent = 0
-        out.line(f"def s{start.index}(g, l, n, limit, h):")
+        out.line(f"def s{start.index}(g, l, n, limit, h, m):")
         out.indent = 1
+        begun = self._begun[start] = []
         ending = self._ending(start)
         if ending is not None:
             out.line(f"return {self._code.event(ending, start, None)}, n")
@@ -215,6 +256,8 @@ class _ProcedureWriter:
         while stack:
             item = stack.pop()
             out.indent = item.indent
+            if isinstance(item, _Take):
+                begun.append((len(out.lines) + 1, item.edge, item.steps))
             if isinstance(item, _Visit):
                 stack.extend(reversed(self._choices(item)))
             elif isinstance(item.edge.op, Assume):
@@ -263,10 +306,47 @@ class _ProcedureWriter:
         if isinstance(op, Return):
             self._assign(take, self._procedure.results, op.values)
             return True
+        if isinstance(op, (Load, Store, Alloc, Free)):
+            self._memory(take, op)
+            return True
         assert isinstance(op, Call)
         out.line(f"passed[0] = ({self._values(take, op.arguments)})")
         self._leave(What.CALL, take.edge.source, take.edge, take.steps + 1)
         return False
+
+    def _memory(self, take: _Take, op: Load | Store | Alloc | Free) -> None:
+        edge, out = take.edge.index, self._writer
+        if isinstance(op, Load):
+            act = self._access("load", op.target.sort)
+            address = self._values(take, (op.address,))
+            out.line(f"{self._names[op.target]} = {act}(m, {address}{self._accesses[edge]})")
+        elif isinstance(op, Store):
+            act = self._access("store", op.value.sort)
+            address, value = self._separate(take, op.address, op.value)
+            out.line(f"{act}(m, {address}, {self._accesses[edge]}, {value})")
+        elif isinstance(op, Alloc):
+            self._pool[f"op{edge}"] = op
+            out.line(f"{self._names[op.target]} = m.allocate({self._values(take, (op.size,))}op{edge})")
+        else:
+            self._pool[f"op{edge}"] = op
+            out.line(f"m.free({self._values(take, (op.address,))}op{edge})")
+
+    def _access(self, what: str, sort: Sort) -> str:
+        """The name of the function that accesses integers of `sort`."""
+        assert isinstance(sort, MachineSort)
+        name = f"{what}_{'i' if sort.signed else 'u'}{sort.width}"
+        if name not in self._pool:
+            make = loader if what == "load" else storer
+            self._pool[name] = make(sort.width // 8, signed=sort.signed)
+        return name
+
+    def _separate(self, take: _Take, *terms: Expr) -> list[str]:
+        """The terms' texts one by one."""
+        texts = self._writer.terms(terms)
+        missing = [t.text for t in texts if t.partial]
+        if missing:
+            self._leave_if(" or ".join(f"{t} is None" for t in missing), What.UNDEFINED, take)
+        return [t.text for t in texts]
 
     def _assign(self, take: _Take, targets: tuple[Expr, ...], values: tuple[Expr, ...]) -> None:
         if targets:
@@ -277,11 +357,7 @@ class _ProcedureWriter:
         return "".join(f"{self._names[t]}, " for t in targets)
 
     def _values(self, take: _Take, terms: tuple[Expr, ...]) -> str:
-        texts = self._writer.terms(terms)
-        missing = [t.text for t in texts if t.partial]
-        if missing:
-            self._leave_if(" or ".join(f"{t} is None" for t in missing), What.UNDEFINED, take)
-        return "".join(f"{t.text}, " for t in texts)
+        return "".join(f"{text}, " for text in self._separate(take, *terms))
 
     def _onward(self, start: Location, take: _Take) -> list[_Visit | _Take]:
         """Write how control comes to the target of an executed edge."""
@@ -339,9 +415,14 @@ def _expect_basic(edge: Edge, program: Program) -> None:
         counts = len(op.targets) == len(op.values)
     elif isinstance(op, (Assume, Havoc)):
         counts = True
+    elif isinstance(op, (Load, Store)):
+        accessed = op.target.sort if isinstance(op, Load) else op.value.sort
+        counts = isinstance(accessed, MachineSort) and accessed.width % 8 == 0 and op.address.sort is INT
+    elif isinstance(op, (Alloc, Free)):
+        counts = isinstance(op, Free) or (op.target.sort is INT and op.size.sort is INT and op.align > 0)
     else:
         raise Inconsistent(f"{edge!r} is a block; only single operations can be run")
     if not counts:
-        raise Inconsistent(f"{edge!r} does not fit the procedure it calls or returns from")
+        raise Inconsistent(f"{edge!r} does not fit its operands, or the procedure it calls or returns from")
     if not isinstance(op, Assume) and len(procedure.successors[edge.source]) > 1:
         raise Inconsistent(f"{edge!r} is one of several edges, but is no condition")

@@ -9,7 +9,7 @@ from typing import NoReturn, Protocol, cast
 
 from certus.core.errors import CertusError, Inconsistent
 from certus.core.evidence import Trace
-from certus.core.program import Assign, Assume, Call, Edge, Havoc, Program, Return
+from certus.core.program import Alloc, Assign, Assume, Call, Edge, Free, Havoc, Load, Program, Return, Store
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum, as_value, default_value
@@ -177,6 +177,12 @@ def _terms(edge: Edge) -> tuple[Expr, ...]:
         return (op.condition,)
     if isinstance(op, (Assign, Return)):
         return op.values
+    if isinstance(op, Store):
+        return (op.address, op.value)
+    if isinstance(op, (Load, Free)):
+        return (op.address,)
+    if isinstance(op, Alloc):
+        return (op.size,)
     return op.arguments if isinstance(op, Call) else ()
 
 
@@ -189,17 +195,18 @@ class NoInputs:
     be copied but not looked at; the attempt raises `Nondeterministic`."""
 
     def initial(self, variable: Expr) -> Datum:
-        return _unknown(variable)
+        return unknown(variable.name)
 
     def local(self, variable: Expr) -> Datum:
-        return _unknown(variable)
+        return unknown(variable.name)
 
     def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
-        return tuple(map(_unknown, targets))
+        return tuple(unknown(t.name) for t in targets)
 
 
-def _unknown(variable: Expr) -> Datum:
-    return cast(Datum, _Unknown(variable.name))
+def unknown(name: str) -> Datum:
+    """A value that can be passed on, but not looked at."""
+    return cast(Datum, _Unknown(name))
 
 
 class _Unknown:

@@ -18,7 +18,9 @@ from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.validate.compile import Code, Compiled, Link, What
 from certus.validate.expressions import Overgrown
-from certus.validate.inputs import Inputs
+from certus.validate.indeterminate import Fault
+from certus.validate.inputs import Inputs, NoInputs
+from certus.validate.memory import Memory, OpaqueMemory
 
 _BREATH: Final = 50_000  # steps between two looks at the clock
 FOREVER: Final = 1 << 62  # steps nobody waits for
@@ -30,19 +32,21 @@ class Ending(Enum):
     ERROR = "it reaches an error location"
     EXIT = "the main procedure returns"
     BLOCKED = "no edge is enabled"
-    UNDEFINED = "a division by zero or an oversized shift"
+    UNDEFINED = "it does what is undefined"
     LIMIT = "the limit on steps, or on the size of numbers, is reached"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run that is over: where, after how many steps. `edge` is the last one taken to an error or the
-    exit, and the one that could not be taken if the run is undefined or blocked."""
+    exit, and the one that could not be taken if the run is undefined or blocked. `cause` is what was
+    undefined there, or what grew beyond the limits."""
 
     ending: Ending
     location: Location
     steps: int
     edge: Edge | None
+    cause: str = ""
 
 
 class Observer(Protocol):
@@ -80,6 +84,7 @@ class Machine:
         "frames",
         "globals",
         "location",
+        "memory",
         "steps",
     )
 
@@ -93,6 +98,8 @@ class Machine:
         ]
         self.frames: list[list[Any]] = []  # of the activations that wait for the present one
         self.calls: list[Link] = []  # the calls they wait for
+        layout = OpaqueMemory if isinstance(inputs, NoInputs) else Memory
+        self.memory = layout(len(compiled.accesses), program.pointer_bits)
         self._compiled = compiled
         self._fresh: dict[str, list[Any]] = {  # by procedure: a frame before its parameters are bound
             name: [inputs.local(v) for v in local] for name, local in compiled.locals.items()
@@ -124,16 +131,24 @@ class Machine:
         code.require(self.location.procedure)
         try:
             return self._advance(code, limit, budget, observer)
-        except Overgrown:
-            return Run(Ending.LIMIT, self.location, self.steps, None)
+        except Overgrown as limit:
+            return Run(Ending.LIMIT, self.location, self.steps, None, str(limit))
+        except Fault as fault:
+            place = code.place(fault.__traceback__)
+            if place is None:  # of an observer
+                raise
+            edge, self.steps = place
+            self.location = edge.source
+            return Run(Ending.UNDEFINED, edge.source, self.steps, edge, str(fault))
 
     def _advance(self, code: Code, limit: int, budget: Budget, observer: Observer | None) -> Run:
         stretches, events, havoc, present = code.stretches, code.events, self._havoc, self.globals
+        memory = self.memory
         at, steps, frame = self.location.index, self.steps, self.frame
         pause = min(limit, steps + _BREATH)
         while True:
             while at >= 0 and steps < pause:
-                at, steps = stretches[at](present, frame, steps, pause, havoc)
+                at, steps = stretches[at](present, frame, steps, pause, havoc, memory)
             self.steps = steps
             if at >= 0:
                 self.location = self._compiled.location[at]
@@ -153,7 +168,7 @@ class Machine:
                 if event.what is _FINISH and self.frames:
                     self._return(code, observer)
                 elif event.what is not _ARRIVE:
-                    return Run(_ENDINGS[event.what], event.location, steps, event.edge)
+                    return Run(_ENDINGS[event.what], event.location, steps, event.edge, _cause(event.what))
             at, frame = self.location.index, self.frame
 
     def _call(self, code: Code, link: Link, observer: Observer | None) -> None:
@@ -191,6 +206,10 @@ _ENDINGS: Final[Mapping[What, Ending]] = {
     What.BLOCKED: Ending.BLOCKED,
     What.UNDEFINED: Ending.UNDEFINED,
 }
+
+
+def _cause(what: What) -> str:
+    return "a division by zero or an oversized shift" if what is What.UNDEFINED else ""
 
 
 def _counting(compiled: Compiled, inputs: Inputs) -> Callable[[int], tuple[Datum, ...]]:

@@ -99,7 +99,9 @@ def discharge(
     )
     for clause, *answers in zip(clauses, first.answers, second.answers, strict=True):
         if Answer.SAT in answers:
-            who = " and ".join(o.solver for o, a in zip((first, second), answers, strict=True) if a is Answer.SAT)
+            who = " and ".join(
+                o.solver for o, a in zip((first, second), answers, strict=True) if a is Answer.SAT
+            )
             raise Refused("proof-refuted", f"{who} found a counterexample to the claim: {clause.title}")
         if Answer.UNSAT not in answers:
             raise Refused("proof-not-checked", f"no solver could decide the claim: {clause.title}")

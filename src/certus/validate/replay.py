@@ -10,10 +10,11 @@ from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Execution, Trace
 from certus.core.outcome import Replay, Step
-from certus.core.program import Assign, Call, Edge, Havoc, Program, Return
+from certus.core.program import Alloc, Assign, Call, Edge, Havoc, Load, Program, Return
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.validate.compile import Compiled, compile_program
+from certus.validate.indeterminate import Indeterminate
 from certus.validate.inputs import NoInputs, Nondeterministic, TraceInputs
 from certus.validate.interpreter import Ending, Machine, Run, run
 
@@ -80,6 +81,8 @@ class _Recorder:
         targets: tuple[Expr, ...] = ()
         if isinstance(edge.op, (Assign, Havoc)):
             targets = edge.op.targets
+        elif isinstance(edge.op, (Load, Alloc)):
+            targets = (edge.op.target,)
         elif isinstance(edge.op, Return):
             targets = self._compiled.program.procedures[edge.source.procedure].results
         self._add(machine, edge, machine.depth, targets)
@@ -114,7 +117,9 @@ class _Recorder:
             value = machine.value(variable)
             fresh = variable not in self._seen
             self._seen[variable] = None
-            if not isinstance(value, ArrayValue) and (always or fresh or value != self._before(variable)):
+            if isinstance(value, (ArrayValue, Indeterminate)):
+                continue
+            if always or fresh or _differ(value, self._before(variable)):
                 found.append((variable, value))
         return tuple(found)
 
@@ -130,11 +135,15 @@ class _Recorder:
         self._frame = machine.frame.copy()
 
 
+def _differ(value: Value, before: object) -> bool:
+    return isinstance(before, Indeterminate) or value != before
+
+
 def _not_replayed(program: Program, trace: Trace, end: Run) -> Diagnostic:
     if end.ending is Ending.UNDEFINED:
         return Diagnostic(
             NEEDS_UNDEFINED,
-            f"the trace to {trace.error} meets a division by zero or an oversized shift{_at(end)}",
+            f"the trace to {trace.error} meets {end.cause}{_at(end)}",
             span=_span(end),
             hint="the program has no definite meaning there; rule this out by an assumption or check for it",
         )
@@ -146,7 +155,7 @@ def _not_replayed(program: Program, trace: Trace, end: Run) -> Diagnostic:
     elif end.ending is Ending.BLOCKED:
         how = "an assumption fails"
     else:
-        how = "its numbers grow beyond any measure"
+        how = end.cause or "it does not end"
     return Diagnostic(
         NOT_REPLAYED, f"the trace does not lead to {trace.error}: {how}{_at(end)}", span=_span(end)
     )
@@ -170,5 +179,7 @@ def check_execution(program: Program, proof: Execution, budget: Budget) -> Diagn
     if end.ending in (Ending.EXIT, Ending.BLOCKED):
         return None
     return Diagnostic(
-        NOT_DETERMINED, f"the run does not end well: {end.ending.value}{_at(end)}", span=_span(end)
+        NOT_DETERMINED,
+        f"the run does not end well: {end.cause or end.ending.value}{_at(end)}",
+        span=_span(end),
     )

@@ -86,7 +86,9 @@ class _Unrolled:
         ends = leaving.get(procedure.exit)
         return self.formula.merge(ends) if ends else None
 
-    def _region(self, procedure: Procedure, region: Loop | None, arrived: Flows, active: Mapping[str, int]) -> Running:
+    def _region(
+        self, procedure: Procedure, region: Loop | None, arrived: Flows, active: Mapping[str, int]
+    ) -> Running:
         """Execute a loop's body, or a whole procedure, once from `arrived`; gives the flows that leave it
         or come to an entry of it again (for a procedure: that come to its exit)."""
         leaving: Flows = {}

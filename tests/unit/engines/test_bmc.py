@@ -72,7 +72,9 @@ def test_among_equal_bounds_the_fewest_statements_win(mode: Mode) -> None:
     }
     """
     assert replayed(text, mode).steps == min(replayed(text, other).steps for other in MODES)
-    assert all(value != 1 for step in replayed(text, mode).head for x, value in step.changes if x.name == "main.y")
+    assert all(
+        value != 1 for step in replayed(text, mode).head for x, value in step.changes if x.name == "main.y"
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -90,11 +90,11 @@ def test_a_sleeper_is_ended_at_the_limit() -> None:
         time.sleep(60)
         return b""
 
-    result = run_limited(work, seconds=0.4, memory=None)
+    result = run_limited(work, seconds=2, memory=None)
     assert result.kind == "timeout"
     assert result.payload is None
     assert result.progress == "sleeping"
-    assert 0.4 <= time.monotonic() - start < 5
+    assert 2 <= time.monotonic() - start < 10
 
 
 def test_a_child_deaf_to_signals_is_ended_at_the_limit() -> None:

@@ -156,13 +156,17 @@ class TestSummaries:
 
     def test_a_precondition_that_callers_do_not_keep_is_refuted(self) -> None:
         entry = Point(RECURSIVE.procedures["count"].entry)
-        assert refusal(RECURSIVE, Inductive({entry: ge(K, integer(1))}, {"count": CONTRACT})) == "proof-refuted"
+        assert (
+            refusal(RECURSIVE, Inductive({entry: ge(K, integer(1))}, {"count": CONTRACT})) == "proof-refuted"
+        )
 
     @pytest.mark.parametrize(
         "summary",
         [
             pytest.param(CONTRACT, id="too strong: wrong for negative k"),
-            pytest.param(implies(ge(old(K), integer(0)), eq(RESULT, old(K))), id="too weak: says nothing of n"),
+            pytest.param(
+                implies(ge(old(K), integer(0)), eq(RESULT, old(K))), id="too weak: says nothing of n"
+            ),
             pytest.param(and_(GUARDED, le(RESULT, integer(3))), id="too strong: bounded"),
             pytest.param(FALSE, id="false"),
         ],

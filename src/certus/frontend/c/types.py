@@ -107,12 +107,18 @@ CType = (
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A member of a record. `name` is empty for an anonymous member; `bits` is set for bit-fields."""
+    """A member of a record. `name` is empty for an anonymous member; `bits` is set for bit-fields.
+
+    `align` and `packed` are its attributes; `type_align` replaces the alignment of its type if a typedef
+    has the attribute `aligned`."""
 
     identity: str
     name: str
     type: CType
     bits: int | None = None
+    align: int | None = None
+    packed: bool = False
+    type_align: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,7 @@ class Record:
     fields: tuple[Field, ...]
     packed: bool = False
     align: int | None = None  # of `__attribute__((aligned(N)))`
+    pack: int | None = None  # of `#pragma pack(N)`
 
 
 @dataclass(frozen=True, slots=True)

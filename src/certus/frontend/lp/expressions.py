@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Final, Protocol
 
 from certus.core import build
 from certus.core.sorts import BOOL, INT, Sort
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
 from certus.frontend.lp import ast
 from certus.frontend.lp.messages import Findings
 
@@ -241,11 +242,15 @@ class Elaborator:
         self._done.append(build.add(*terms))
 
     def _join_product(self, count: int) -> None:
-        factors = self._take(count)
-        while len(factors) > 1:  # in pairs, so that long products stay cheap
+        """Constants last, as they are distributed over sums; the rest in pairs, so that long products
+        stay cheap."""
+        parts = self._take(count)
+        factors = [part for part in parts if part.kind is not Kind.CONST]
+        while len(factors) > 1:
             pairs = [factors[i : i + 2] for i in range(0, len(factors), 2)]
             factors = [build.mul(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
-        self._done.append(factors[0])
+        constants = [int(part.value) for part in parts if part.kind is Kind.CONST]
+        self._done.append(build.scale(prod(constants), factors[0] if factors else build.integer(1)))
 
     def _join_logical(self, count: int, conjunctive: bool) -> None:
         parts = self._take(count)

@@ -14,7 +14,7 @@ from certus.frontend.lp.assigned import Flow, UnwrittenLocals, unwritten_globals
 from certus.frontend.lp.draft import Draft, Numbering
 from certus.frontend.lp.lower import NO_DIV_ZERO, UNREACH_CALL, Lowering
 from certus.frontend.lp.messages import Findings
-from certus.frontend.lp.parser import parse
+from certus.frontend.lp.parser import many_objects, parse
 from certus.frontend.lp.symbols import Symbols, collect
 from certus.frontend.source import Source
 
@@ -34,13 +34,17 @@ def load_lp(text: str, file: str, property: str = UNREACH_CALL) -> LoadedProgram
     if property not in PROPERTIES:
         message = f"The small language has no property `{property}`."
         raise InputError([Diagnostic("unknown-property", message, hint=f"Choose {' or '.join(PROPERTIES)}.")])
-    source = Source(text, file)
+    with many_objects():
+        return _load(Source(text, file), property)
+
+
+def _load(source: Source, property_name: str) -> LoadedProgram:
     tree = parse(source)
     findings = Findings(source)
     symbols = collect(tree, findings)
     lowered = {}
     for name, unit in symbols.procedures.items():
-        lowered[name] = Lowering(unit, symbols, findings, property)
+        lowered[name] = Lowering(unit, symbols, findings, property_name)
         lowered[name].run()
     findings.raise_errors()
     program = _finish(lowered, symbols, source, findings)

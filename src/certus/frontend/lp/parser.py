@@ -26,7 +26,7 @@ Chain = list[Any]  # operand, operator token, operand, operator token, ... opera
 
 def parse(source: Source) -> ast.ProgramText:
     """The syntax tree of a program. A syntax error is an `InputError`."""
-    with _many_objects():
+    with many_objects():
         try:
             tree = run(tokens(source), "program", ACTIONS)
         except UnexpectedToken as error:
@@ -49,7 +49,7 @@ def _refuse(error: UnexpectedToken, source: Source) -> NoReturn:
 
 
 @contextmanager
-def _many_objects() -> Iterator[None]:
+def many_objects() -> Iterator[None]:
     """No cyclic garbage collection meanwhile: it would go over the growing tree again and again."""
     enabled = gc.isenabled()
     gc.disable()

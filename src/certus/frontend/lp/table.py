@@ -66,7 +66,7 @@ def _scanner(names: tuple[str, ...]) -> re.Pattern[str]:
         special = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
         patterns = {"NAME": f"(?:{special})(?![A-Za-z_0-9$.@])|{patterns['NAME']}", **_without(patterns)}
     alternatives = "|".join(f"(?P<{name}>{text})" for name, text in patterns.items())
-    return re.compile(f"(?:{table().ignored})*(?:{alternatives}|\\Z)")
+    return re.compile(f"(?:{table().ignored})*+(?:{alternatives}|\\Z)")
 
 
 def _without(patterns: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,334 @@
+"""The state while one function is lowered: the graph so far, the node where the next step starts, names.
+
+Evaluation emits steps from the current node `at` and gives terms over program variables. Two rules keep this
+exact although terms are evaluated later than C would evaluate them:
+
+- An operand whose variables are written before all operands are evaluated is first copied to a temporary
+  (`operands`).
+- Where evaluation is conditional (`&&`, `||`, `?:`), the conditional part starts at a node of its own. If it has
+  emitted no step the result is one term; otherwise control flow leads to that node.
+
+What is not modelled is recorded at the node where it would be executed (`refuse`); it matters only if that
+node turns out to be reachable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from certus.core import build
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load, Store
+from certus.core.sorts import INT, Sort
+from certus.core.terms import Expr
+from certus.core.walk import variables
+from certus.frontend.c import ast
+from certus.frontend.c.lower.graph import Draft, DraftEdge, Order
+from certus.frontend.c.lower.scopes import Passages, Scope, StackObject
+from certus.frontend.c.lower.steps import Steps
+from certus.frontend.c.lower.values import sort_of
+from certus.frontend.c.lower.world import Home, World
+from certus.frontend.c.types import CType, FloatType, FunctionType, OtherType, unqualified
+
+Handler = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How each kind of node is lowered: its value, the object it denotes, and what a statement does."""
+
+    values: Mapping[type, Handler]
+    places: Mapping[type, Handler]
+    statements: Mapping[type, Handler]
+
+
+class _Everything:
+    """Stands for all globals, or all memory, in the log of writes."""
+
+
+GLOBALS: Final = _Everything()
+MEMORY: Final = _Everything()
+
+
+@dataclass(slots=True)
+class Target:
+    """Where `break`, `continue`, a label or a case leads to, and in which scope that is."""
+
+    node: int
+    scope: Scope
+
+
+@dataclass(slots=True)
+class SwitchFrame:
+    """The cases found so far of a `switch` whose body is being lowered."""
+
+    cases: list[tuple[int, int, Target, Span]] = field(default_factory=list)
+    default: Target | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Between two operands: where the first ends, where the next starts, how much was written before."""
+
+    end: int
+    start: int
+    writes: int
+    order: int
+
+
+@dataclass(slots=True)
+class IndirectCall:
+    """A call through a pointer, made into a choice once all functions it may mean are known."""
+
+    body: Body
+    source: int
+    target: int
+    pointer: Expr
+    type: FunctionType
+    arguments: tuple[Expr, ...]
+    kinds: tuple[CType, ...]
+    result: Expr | None
+    span: Span
+    text: str
+    order: int
+
+
+class Body:
+    """One procedure being lowered."""
+
+    def __init__(self, world: World, rules: Rules, name: str, span: Span) -> None:
+        self.world = world
+        self.name = name
+        self.draft = Draft(name, span)
+        self.at = Draft.ENTRY
+        self.scope = Scope(None)
+        self.passages = Passages(self.draft)
+        self.parameters: list[Expr] = []
+        self.results: tuple[Expr, ...] = ()
+        self.into: Expr | None = None  # where a result of record type goes
+        self.result_type: CType | None = None
+        self.variables: dict[Expr, None] = {}  # all locals, in order
+        self.temporaries: set[Expr] = set()
+        self.homes: dict[str, Home] = {}  # of local variables, by identity
+        self.has_labels = False
+        self.labels: dict[str, Target] = {}
+        self.gotos: list[tuple[int, str, Scope, Span, int]] = []
+        self.breaks: list[Target] = []
+        self.continues: list[Target] = []
+        self.switches: list[SwitchFrame] = []
+        self.writes: list[Expr | _Everything] = []  # everything written so far but temporaries
+        self._rules = rules
+        self._names: set[str] = set()
+
+    # ------------------------------------------------------------------------------- dispatch
+
+    def value(self, node: ast.Expression) -> Any:
+        """A routine for the value of an expression: a term, None for `void`."""
+        plain = unqualified(node.type)
+        if isinstance(plain, FloatType | OtherType) and not isinstance(node, ast.Unmodelled):
+            return self.refuse_type(node)
+        return self._rules.values[type(node)](self, node)
+
+    def place(self, node: ast.Expression) -> Any:
+        """A routine for the `Place` that an lvalue denotes."""
+        return self._rules.places.get(type(node), self._rules.places[ast.Node])(self, node)
+
+    def statement(self, node: ast.Statement) -> Any:
+        """A routine that lowers a statement from `at` on."""
+        return self._rules.statements[type(node)](self, node)
+
+    # ---------------------------------------------------------------------------------- names
+
+    def name_local(self, name: str, sort: Sort) -> Expr:
+        """A new local variable, called after the user's `name`."""
+        wanted, number = f"{self.name}.{name}", 1
+        while wanted in self._names:
+            number += 1
+            wanted = f"{self.name}.{name}${number}"
+        self._names.add(wanted)
+        made = build.var(wanted, sort)
+        self.variables[made] = None
+        return made
+
+    def fresh(self, sort: Sort) -> Expr:
+        """A new temporary. It is written once, before it is read."""
+        made = build.var(f"{self.name}.${len(self.temporaries) + 1}", sort)
+        self.variables[made] = None
+        self.temporaries.add(made)
+        return made
+
+    def stack_object(self, name: str, size: int, align: int, span: Span, *, zero: bool = False) -> Expr:
+        """A new object of the present scope; its address."""
+        base = self.name_local(f"$&{name}", INT)
+        self.scope.objects.append(StackObject(base, size, align, name, span, zero))
+        return base
+
+    def temporary_object(self, type_: CType, span: Span) -> Expr:
+        """An unnamed object of the present scope; its address."""
+        layout = self.world.layout
+        return self.stack_object("temporary", layout.size(type_), layout.align(type_), span)
+
+    def text(self, span: Span) -> str:
+        return self.world.text.line(span)
+
+    # ---------------------------------------------------------------------------------- steps
+
+    def emit(self, op: BasicOp, span: Span, text: str, *, declares: bool = False) -> DraftEdge:
+        """A step from the present node to a new one."""
+        after = self.draft.node()
+        made = self.draft.edge(self.at, op, after, span, text, declares=declares)
+        self._log(op)
+        self.at = after
+        return made
+
+    def _log(self, op: BasicOp) -> None:
+        if isinstance(op, Store):
+            self.writes.append(MEMORY)
+            return
+        if isinstance(op, Call):
+            self.writes += (GLOBALS, MEMORY)
+        targets: tuple[Expr, ...] = ()
+        if isinstance(op, Assign | Havoc | Call):
+            targets = op.targets
+        elif isinstance(op, Load | Alloc):
+            targets = (op.target,)
+        self.writes += [t for t in targets if t not in self.temporaries]
+
+    def assign(self, variable: Expr, term: Expr, span: Span, text: str) -> None:
+        """`variable = term`. If the last step only gave `term` its value, it writes `variable` instead."""
+        last = self.draft.edges[-1] if self.draft.edges else None
+        if last is not None and last.target == self.at and term in self.temporaries:
+            op = _redirected(last.op, term, variable)
+            if op is not None:
+                last.op, last.text, last.span = op, text or last.text, span
+                self.writes.append(variable)
+                return
+        self.emit(Assign((variable,), (term,)), span, text)
+
+    def havoc(self, sort: Sort, span: Span, text: str) -> Expr:
+        """An input of the program."""
+        made = self.fresh(sort)
+        self.emit(Havoc((made,)), span, text)
+        return made
+
+    def branch(
+        self,
+        condition: Expr,
+        then: int,
+        otherwise: int,
+        span: Span,
+        text: str,
+        *,
+        order: Order | None = None,
+        source_branch: bool = True,
+    ) -> None:
+        """Go to `then` or to `otherwise`. Branches that are never taken are left out."""
+        at = self.at
+        yes, no = (True, False) if source_branch else (None, None)
+        if condition is not build.FALSE:
+            self.draft.edge(at, Assume(condition), then, span, text, branch=yes, order=order)
+        if condition is not build.TRUE:
+            second = (order[0], order[1] + 1) if order else None
+            op = Assume(build.not_(condition))
+            self.draft.edge(at, op, otherwise, span, text, branch=no, order=second)
+
+    def claim(self, condition: Expr, kind: str, span: Span, text: str) -> None:
+        """An error unless the condition holds."""
+        if condition is build.TRUE:
+            return
+        after, failed = self.draft.node(), self.draft.node()
+        self.draft.error(failed, kind, span, text)
+        self.branch(condition, after, failed, span, text)
+        self.at = after
+
+    def assume(self, condition: Expr, span: Span, text: str) -> None:
+        if condition is not build.TRUE:
+            self.emit(Assume(condition), span, text)
+
+    def stop(self) -> None:
+        """The execution does not go on from here; what follows starts at a node nothing leads to."""
+        self.at = self.draft.node()
+
+    def refuse(self, span: Span, code: str, what: str, sort: Sort | None = INT, hint: str | None = None) -> Any:
+        """Record that what stands here is not modelled; an arbitrary value of `sort` for it."""
+        message = what if what[:1].isupper() and what.endswith(".") else f"{what} is not modelled."
+        diagnostic = Diagnostic(code, message[:1].upper() + message[1:], span=span, hint=hint)
+        self.draft.refusals.append((self.at, diagnostic))
+        return self.havoc(sort or INT, span, self.text(span))
+
+    def refuse_type(self, node: ast.Expression) -> Expr:
+        plain = unqualified(node.type)
+        if isinstance(plain, FloatType):
+            refused: Expr = self.refuse(node.span, "unsupported-float", f"the type `{plain.name}`")
+        else:
+            name = plain.text if isinstance(plain, OtherType) else type(plain).__name__
+            refused = self.refuse(node.span, "unsupported-type", f"the type `{name}`")
+        return refused
+
+    def sort(self, node: ast.Expression) -> Sort:
+        """The sort of an expression's values."""
+        return sort_of(node.type) or INT
+
+    # ------------------------------------------------------------------ order of evaluation
+
+    def operands(self, nodes: Sequence[ast.Expression]) -> Steps[list[Expr]]:
+        """The values of several expressions, evaluated from left to right."""
+        found: list[Expr] = []
+        joints: list[Joint] = []
+        for node in nodes:
+            if found:
+                self.separate(joints)
+            found.append((yield self.value(node)))
+        return self.hold(found, joints)
+
+    def separate(self, joints: list[Joint]) -> None:
+        """An operand is evaluated; the next starts at a node of its own."""
+        start = self.draft.node()
+        joints.append(Joint(self.at, start, len(self.writes), self.draft.reserve()))
+        self.at = start
+
+    def hold(self, terms: list[Expr], joints: list[Joint]) -> list[Expr]:
+        """Join operands together; those that later ones change are copied first."""
+        for number in reversed(range(len(joints))):
+            joint, term = joints[number], terms[number]
+            if self.at == joint.start:  # no step since
+                self.at = joint.end
+            elif self._written(term, joint.writes):
+                terms[number] = kept = self.fresh(term.sort)
+                span, op = self.draft.location_span(joint.start), Assign((kept,), (term,))
+                self.draft.edge(joint.end, op, joint.start, span, f"{kept.name} = ...", order=(joint.order, 0))
+            else:
+                self.draft.skip(joint.end, joint.start)
+        return terms
+
+    def _written(self, term: Expr, mark: int) -> bool:
+        """Whether a variable of the term is written after the log was `mark` long."""
+        if len(self.writes) == mark:
+            return False
+        since = set(self.writes[mark:])
+        shared = GLOBALS in since
+        return any(v in since or (shared and v in self.world.global_variables) for v in variables(term))
+
+    def conditionally(self, routine: Any) -> Steps[tuple[Any, int, int]]:
+        """Run a routine from a node of its own; its result and its first and last node. They are the same
+        if it took no step. Control stays where it was."""
+        at, start = self.at, self.draft.node()
+        self.at = start
+        result = yield routine
+        end, self.at = self.at, at
+        return result, start, end
+
+
+def _redirected(op: BasicOp, old: Expr, new: Expr) -> BasicOp | None:
+    """The step that writes `new` instead of `old`, if `old` is all it writes."""
+    if old.sort is not new.sort:
+        return None
+    if isinstance(op, Havoc) and op.targets == (old,):
+        return Havoc((new,))
+    if isinstance(op, Call) and op.targets == (old,):
+        return Call(op.procedure, op.arguments, (new,))
+    if isinstance(op, Load) and op.target is old:
+        return Load(new, op.address)
+    return None

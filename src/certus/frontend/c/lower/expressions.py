@@ -1,0 +1,404 @@
+"""The values of expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from certus.core import build
+from certus.core.program import Assign
+from certus.core.sorts import INT, MachineSort
+from certus.core.terms import Expr
+from certus.frontend.c import ast
+from certus.frontend.c.ast import Conversion
+from certus.frontend.c.lower import places
+from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.checks import arithmetic, negated
+from certus.frontend.c.lower.places import Place, moved, read, write
+from certus.frontend.c.lower.steps import Steps
+from certus.frontend.c.lower.values import (
+    NULL,
+    address_bits,
+    as_pointer,
+    convert,
+    equal,
+    from_bool,
+    integer_sort,
+    is_pointer,
+    is_record,
+    is_scalar,
+    sort_of,
+    truth,
+)
+from certus.frontend.c.types import (
+    CType,
+    FunctionType,
+    IntegerType,
+    PointerType,
+    VoidType,
+    unqualified,
+)
+
+# ------------------------------------------------------------------------------------- leaves
+
+
+def integer_constant(body: Body, node: ast.IntegerConstant) -> Expr:
+    if is_pointer(node.type):
+        return build.integer(node.value)
+    sort = integer_sort(node.type)
+    return build.constant(sort.wrap(node.value), sort)
+
+
+def function_address(body: Body, node: ast.FunctionReference) -> Expr:
+    return body.world.function_address(node.name)
+
+
+def zero(body: Body, node: ast.ZeroInitialiser) -> Expr:
+    sort = sort_of(node.type)
+    if sort is not None and is_scalar(node.type):
+        return build.constant(0, sort)
+    made = body.temporary_object(node.type, node.span)
+    places.zero_object(body, made, node.type, node.span, body.text(node.span))
+    return made
+
+
+def aggregate(body: Body, node: ast.InitialiserList) -> Steps[Expr]:
+    """`{ value }` for a scalar."""
+    if node.items and is_scalar(node.type):
+        found: Expr = yield body.value(node.items[0])
+        return found
+    return zero(body, ast.ZeroInitialiser(node.type, node.span))
+
+
+def unmodelled(body: Body, node: ast.Unmodelled) -> Any:
+    sort = None if isinstance(unqualified(node.type), VoidType) else sort_of(node.type)
+    return body.refuse(node.span, node.code, node.what, sort)
+
+
+def va_arg(body: Body, node: ast.VaArg) -> Any:
+    return body.refuse(node.span, "unsupported-varargs", "`va_arg`", sort_of(node.type))
+
+
+# --------------------------------------------------------------------------- objects and casts
+
+
+def lvalue(body: Body, node: ast.Expression) -> Steps[Expr]:
+    """An lvalue whose value is asked for without a conversion: an array or record stands for its address."""
+    place: Place = yield body.place(node)
+    return read(body, place, node.span)
+
+
+def address_of(body: Body, node: ast.AddressOf) -> Steps[Expr]:
+    operand = node.operand
+    if isinstance(unqualified(operand.type), FunctionType):
+        return (yield body.value(operand))
+    place: Place = yield body.place(operand)
+    if place.variable is not None or place.field is not None:
+        refused: Expr = body.refuse(node.span, "unsupported-address", "taking this address")
+        return refused
+    return place.address
+
+
+def dereference(body: Body, node: ast.Dereference) -> Steps[Expr]:
+    if isinstance(unqualified(node.type), FunctionType):
+        return (yield body.value(node.pointer))
+    return (yield from lvalue(body, node))
+
+
+def cast(body: Body, node: ast.Cast) -> Any:
+    conversion, operand = node.conversion, node.operand
+    if conversion is Conversion.LOAD:
+        if type(operand) is ast.VariableReference:
+            return read(body, places.variable_place(body, operand), node.span)
+        return lvalue(body, operand)
+    if conversion is Conversion.NULL:
+        return NULL if isinstance(operand, ast.IntegerConstant) else _null(body, operand)
+    if conversion is Conversion.DECAY:
+        return _decay(body, operand)
+    return _cast_value(body, node)
+
+
+def _null(body: Body, operand: ast.Expression) -> Steps[Expr]:
+    yield body.value(operand)
+    return NULL
+
+
+def _decay(body: Body, operand: ast.Expression) -> Steps[Expr]:
+    place: Place = yield body.place(operand)
+    return place.address
+
+
+def _cast_value(body: Body, node: ast.Cast) -> Steps[Expr | None]:
+    conversion = node.conversion
+    if conversion is Conversion.TO_VOID:
+        yield effect(body, node.operand)
+        return None
+    term: Expr | None = yield body.value(node.operand)
+    if term is None or conversion in (Conversion.NONE, Conversion.POINTER, Conversion.FUNCTION_DECAY):
+        return term
+    if conversion in (Conversion.INTEGER, Conversion.TO_BOOL):
+        return convert(term, node.type)
+    if conversion is Conversion.POINTER_TO_INTEGER:
+        return build.wrap(term, integer_sort(node.type))
+    assert conversion is Conversion.INTEGER_TO_POINTER, conversion
+    found = as_pointer(term, body.world.pointer_width)
+    if found is None:
+        what = "An integer that is not a constant and not a pointer just converted becomes a pointer here."
+        found = body.refuse(node.span, "unsupported-pointer-cast", what)
+    return found
+
+
+def compound_literal_place(body: Body, node: ast.CompoundLiteral) -> Steps[Place]:
+    from certus.frontend.c.lower.initialisers import initialise
+
+    home = body.homes.get(node.variable.identity)
+    if node.variable.storage is ast.Storage.STATIC:
+        home = body.world.static_home(node.variable)
+        return places.place_of(node.type, home)
+    if home is None:
+        home = places.declare_home(body, node.variable)
+    place = places.place_of(node.type, home)
+    yield initialise(body, place, node.initialiser, node.span)
+    return place
+
+
+# ---------------------------------------------------------------------------------- operators
+
+
+def unary(body: Body, node: ast.Unary) -> Steps[Expr]:
+    term: Expr = yield body.value(node.operand)
+    if node.operator == "!":
+        return from_bool(build.not_(truth(term)), integer_sort(node.type))
+    if node.operator == "-":
+        return negated(body, term, node.span)
+    return build.bit_not(term) if node.operator == "~" else term
+
+
+def binary(body: Body, node: ast.Binary) -> Steps[Expr]:
+    left, right = yield from body.operands((node.left, node.right))
+    return combine(body, node.operator, (left, node.left.type), (right, node.right.type), node)
+
+
+def combine(
+    body: Body, operator: str, a: tuple[Expr, CType], b: tuple[Expr, CType], node: ast.Expression
+) -> Expr:
+    """`a operator b`, for integers and pointers."""
+    (left, left_type), (right, right_type) = a, b
+    pointers = left.sort is INT, right.sort is INT
+    if operator in _COMPARISONS:
+        return from_bool(_compare(body, operator, a, b), integer_sort(node.type))
+    if not any(pointers):
+        return arithmetic(body, operator, left, right, node.span)
+    if all(pointers):
+        size = _target_size(body, left_type)
+        distance = build.sub(left, right)
+        if size > 1:
+            distance = build.div(distance, build.integer(size))
+        return build.wrap(distance, integer_sort(node.type))
+    if pointers[1]:
+        (left, left_type), (right, right_type) = b, a
+    size = _target_size(body, left_type)
+    return moved(left, right, size if operator == "+" else -size)
+
+
+_COMPARISONS = ("<", ">", "<=", ">=", "==", "!=")
+
+
+def _compare(body: Body, operator: str, a: tuple[Expr, CType], b: tuple[Expr, CType]) -> Expr:
+    (left, left_type), (right, right_type) = a, b
+    if operator in ("==", "!="):
+        if _is_function_pointer(left_type) or _is_function_pointer(right_type):
+            width = body.world.pointer_width  # those read from memory are positive
+            left, right = address_bits(left, width), address_bits(right, width)
+        same = equal(left, right)
+        return same if operator == "==" else build.not_(same)
+    if operator in (">", ">="):
+        left, right = right, left
+    return build.lt(left, right) if operator in "<>" else build.le(left, right)
+
+
+def _is_function_pointer(type_: CType) -> bool:
+    plain = unqualified(type_)
+    return isinstance(plain, PointerType) and isinstance(unqualified(plain.target), FunctionType)
+
+
+def _target_size(body: Body, pointer: CType) -> int:
+    """The size of what a pointer points to; that of `void` and of functions is 1, as compilers have it."""
+    plain = unqualified(pointer)
+    assert isinstance(plain, PointerType), plain
+    target = unqualified(plain.target)
+    if isinstance(target, VoidType | FunctionType):
+        return 1
+    return body.world.layout.size(target)
+
+
+def logical(body: Body, node: ast.Logical) -> Steps[Expr]:
+    left: Expr = yield body.value(node.left)
+    first, sort = truth(left), integer_sort(node.type)
+    conjunction = node.operator == "&&"
+    right, start, end = yield from body.conditionally(body.value(node.right))
+    if start == end:
+        second = truth(right)
+        joined = build.and_(first, second) if conjunction else build.or_(first, second)
+        return from_bool(joined, sort)
+    result, join, short = body.fresh(sort), body.draft.node(), body.draft.node()
+    text, order = body.text(node.left.span), body.draft.reserve()
+    stays, leaves = (start, short) if conjunction else (short, start)
+    body.branch(first, stays, leaves, node.left.span, text)
+    decided = build.constant(0 if conjunction else 1, sort)
+    where = node.span, body.text(node.span)
+    body.draft.edge(short, Assign((result,), (decided,)), join, *where, order=(order, 0))
+    body.draft.edge(end, Assign((result,), (from_bool(truth(right), sort),)), join, *where)
+    body.at = join
+    return result
+
+
+def conditional(body: Body, node: ast.Conditional) -> Steps[Expr | None]:
+    tested: Expr = yield body.value(node.condition)
+    if node.then is None and not isinstance(node.condition, ast.IntegerConstant):
+        kept = body.fresh(tested.sort)
+        body.assign(kept, tested, node.condition.span, body.text(node.condition.span))
+        tested = kept
+    condition = truth(tested)
+    where = node.condition.span, body.text(node.condition.span)
+    mark = len(body.writes)
+    if node.then is None:
+        yes, first, first_end = tested, body.draft.node(), 0
+        first_end = first
+    else:
+        yes, first, first_end = yield from body.conditionally(body.value(node.then))
+    no, second, second_end = yield from body.conditionally(body.value(node.otherwise))
+    if first == first_end and second == second_end:
+        del mark
+        return build.ite(condition, yes, no) if yes is not None and no is not None else None
+    join = body.draft.node()
+    body.branch(condition, first, second, *where)
+    if yes is None or no is None or isinstance(unqualified(node.type), VoidType):
+        body.draft.skip(first_end, join)
+        body.draft.skip(second_end, join)
+        body.at = join
+        return None
+    result = body.fresh(yes.sort)
+    for end, term, part in ((first_end, yes, node.then or node.condition), (second_end, no, node.otherwise)):
+        body.draft.edge(end, Assign((result,), (term,)), join, part.span, body.text(part.span))
+    body.at = join
+    return result
+
+
+def comma(body: Body, node: ast.Comma) -> Steps[Expr]:
+    yield effect(body, node.left)
+    found: Expr = yield body.value(node.right)
+    return found
+
+
+# --------------------------------------------------------------------------------- assignments
+
+
+def assignment(body: Body, node: ast.Assignment) -> Steps[Expr]:
+    place, term = yield from _target_and_value(body, node.target, node.value)
+    return write(body, place, term, node.span, body.text(node.span))
+
+
+def _target_and_value(
+    body: Body, target: ast.Expression, value: ast.Expression
+) -> Steps[tuple[Place, Expr]]:
+    """The object assigned to and the value; the object's address is not changed by computing the value."""
+    place: Place = yield body.place(target)
+    if place.variable is not None:
+        return place, (yield body.value(value))
+    joints: list[Any] = []
+    body.separate(joints)
+    term: Expr = yield body.value(value)
+    (address,) = body.hold([place.address], joints)
+    return Place(place.type, None, address, place.field), term
+
+
+def compound_assignment(body: Body, node: ast.CompoundAssignment) -> Steps[Expr]:
+    place, term = yield from _target_and_value(body, node.target, node.value)
+    old = read(body, place, node.target.span)
+    if is_pointer(node.target.type):
+        new = combine(body, node.operator, (old, node.target.type), (term, node.value.type), node)
+    else:
+        wide = convert(old, node.computation)
+        new = convert(arithmetic(body, node.operator, wide, term, node.span), node.target.type)
+    return write(body, place, new, node.span, body.text(node.span))
+
+
+def increment(body: Body, node: ast.Increment) -> Steps[Expr]:
+    return (yield from _increment(body, node, wanted=True))
+
+
+def _increment(body: Body, node: ast.Increment, *, wanted: bool) -> Steps[Expr]:
+    place: Place = yield body.place(node.operand)
+    old = read(body, place, node.operand.span)
+    text, type_ = body.text(node.span), node.operand.type
+    if node.postfix and wanted and place.variable is not None:
+        kept = body.fresh(old.sort)
+        body.emit(Assign((kept,), (old,)), node.span, text)
+        result: Expr | None = kept
+    else:
+        result = old if node.postfix else None
+    if old.sort is INT:
+        new = build.add(old, build.integer(node.delta * _target_size(body, type_)))
+    else:
+        new = _stepped(body, old, node)
+    written = write(body, place, new, node.span, text)
+    return written if result is None else result
+
+
+def _stepped(body: Body, old: Expr, node: ast.Increment) -> Expr:
+    """An integer plus or minus one, computed in its promoted type."""
+    plain = unqualified(node.operand.type)
+    assert isinstance(plain, IntegerType)
+    wide = convert(old, _INT) if plain.width < _INT.width else old
+    sort = wide.sort
+    assert isinstance(sort, MachineSort)
+    operator = "+" if node.delta > 0 else "-"
+    return convert(arithmetic(body, operator, wide, build.constant(1, sort), node.span), plain)
+
+
+_INT = IntegerType("int", 32, True, 3)
+
+
+# --------------------------------------------------------------------- values that nobody uses
+
+
+def effect(body: Body, node: ast.Expression) -> Any:
+    """A routine that evaluates an expression for what it does."""
+    from certus.frontend.c.lower.calls import call
+
+    if isinstance(node, ast.Call):
+        return call(body, node, wanted=False)
+    if isinstance(node, ast.Increment):
+        return _increment(body, node, wanted=False)
+    if isinstance(node, ast.Cast):
+        if node.conversion is Conversion.LOAD and not is_record(node.type):
+            return _evaluate_place(body, node.operand)
+        if node.conversion is Conversion.DECAY or not isinstance(node.operand, ast.StringLiteral):
+            return effect(body, node.operand) if _is_inert(node) else body.value(node)
+    return body.value(node)
+
+
+def _is_inert(node: ast.Cast) -> bool:
+    """Whether a conversion can be left out where only effects matter."""
+    return node.conversion in (
+        Conversion.TO_VOID,
+        Conversion.NONE,
+        Conversion.INTEGER,
+        Conversion.POINTER,
+        Conversion.TO_BOOL,
+    )
+
+
+def _evaluate_place(body: Body, node: ast.Expression) -> Steps[None]:
+    if not isinstance(node, ast.VariableReference | ast.StringLiteral):
+        yield body.place(node)
+
+
+def statement_expression(body: Body, node: ast.StatementExpression) -> Steps[Expr | None]:
+    from certus.frontend.c.lower.statements import block
+
+    kept: Expr | None = None
+    if is_record(node.type):
+        kept = body.temporary_object(node.type, node.span)
+    result: Expr | None = yield block(body, node.body, value_into=kept, wants_value=True)
+    return result

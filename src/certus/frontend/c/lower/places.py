@@ -1,0 +1,332 @@
+"""Lvalues: the objects expressions denote, reading and writing them, copying whole objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from certus.core import build
+from certus.core.diagnostic import Span
+from certus.core.program import Call, Load, Store
+from certus.core.sorts import INT, MachineSort, machine
+from certus.core.terms import Expr
+from certus.frontend.c import ast
+from certus.frontend.c.layout import FieldPlace
+from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.routines import copy_routine, fill_routine
+from certus.frontend.c.lower.steps import Steps
+from certus.frontend.c.lower.values import NULL, U8, address_bits, convert, integer_sort, sort_of, to_sort
+from certus.frontend.c.lower.world import Home, World
+from certus.frontend.c.types import (
+    ArrayType,
+    CType,
+    FloatType,
+    IntegerType,
+    OtherType,
+    PointerType,
+    RecordType,
+    unqualified,
+)
+
+UNROLLED: Final = 64  # objects of more scalars than this are copied and filled by loops
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An object of `type`: a program variable, or the bytes at `address`, of which `field` may take bits."""
+
+    type: CType
+    variable: Expr | None = None
+    address: Expr = NULL
+    field: FieldPlace | None = None
+
+
+def at_address(type_: CType, address: Expr) -> Place:
+    return Place(type_, None, address)
+
+
+# ------------------------------------------------------------------------------ what they denote
+
+
+def variable_place(body: Body, node: ast.VariableReference) -> Place:
+    return place_of(node.variable.type, home_of(body, node.variable))
+
+
+def place_of(type_: CType, home: Home) -> Place:
+    return Place(type_, None, home.variable) if home.in_memory else Place(type_, home.variable)
+
+
+def home_of(body: Body, variable: ast.Variable) -> Home:
+    """Where a variable lives. One whose declaration control has not passed (a `switch` jumps over it, or its
+    initialiser mentions it) is declared by its first mention."""
+    if variable.storage is ast.Storage.STATIC:
+        return body.world.static_home(variable)
+    home = body.homes.get(variable.identity)
+    return home if home is not None else declare_home(body, variable)
+
+
+def declare_home(body: Body, variable: ast.Variable, *, zero: bool = False) -> Home:
+    """A home for a local variable: of the present scope, if it is in memory."""
+    layout = body.world.layout
+    if body.world.in_memory(variable):
+        size, align = layout.size(variable.type), layout.align(variable.type)
+        base = body.stack_object(variable.name, size, align, variable.span, zero=zero)
+        home = Home(base, in_memory=True)
+    else:
+        sort = sort_of(variable.type)
+        assert sort is not None
+        home = Home(body.name_local(variable.name, sort), in_memory=False)
+        body.world.source_names[home.variable] = variable.name
+    body.homes[variable.identity] = home
+    return home
+
+
+def member_place(body: Body, node: ast.Member) -> Steps[Place]:
+    address = yield from _record_address(body, node.base)
+    return field_place(body.world, node.base.type, node.field.identity, node.type, address)
+
+
+def field_place(world: World, record: CType, field: str, type_: CType, address: Expr) -> Place:
+    plain = unqualified(record)
+    assert isinstance(plain, RecordType)
+    found = world.layout.field_offset(plain.identity, field)
+    moved = build.add(address, build.integer(found.offset))
+    return Place(type_, None, moved, found if found.bits is not None else None)
+
+
+def _record_address(body: Body, node: ast.Expression) -> Steps[Expr]:
+    """The address of a record: of the object an lvalue denotes, or that holds the value."""
+    place: Place = yield body.place(node)
+    return place.address
+
+
+def subscript_place(body: Body, node: ast.Subscript) -> Steps[Place]:
+    pointer, index = yield from body.operands((node.pointer, node.index))
+    size = body.world.layout.size(node.type)
+    return at_address(node.type, moved(pointer, index, size))
+
+
+def moved(pointer: Expr, index: Expr, size: int) -> Expr:
+    """`pointer + index` for elements of `size` bytes."""
+    return build.add(pointer, build.scale(size, build.to_int(index)))
+
+
+def dereference_place(body: Body, node: ast.Dereference) -> Steps[Place]:
+    address = yield body.value(node.pointer)
+    return at_address(node.type, address)
+
+
+def string_place(body: Body, node: ast.StringLiteral | ast.ChooseConstant) -> Place:
+    return at_address(node.type, body.world.string(node.data, node.type, node.span))
+
+
+def value_place(body: Body, node: ast.Expression) -> Steps[Place]:
+    """An expression that is no lvalue but has a record (or, as in `f().a`, an array in one) for a value."""
+    address = yield body.value(node)
+    return at_address(node.type, address)
+
+
+def comma_place(body: Body, node: ast.Comma) -> Steps[Place]:
+    yield body.value(node.left)
+    place: Place = yield body.place(node.right)
+    return place
+
+
+def cast_place(body: Body, node: ast.Cast) -> Steps[Place]:
+    if node.conversion is ast.Conversion.NONE:
+        inner: Place = yield body.place(node.operand)
+        return Place(node.type, inner.variable, inner.address, inner.field)
+    return (yield from value_place(body, node))
+
+
+# ---------------------------------------------------------------------------- reading and writing
+
+
+def memory_sort(world: World, type_: CType) -> MachineSort | None:
+    """The sort of the bytes of a scalar."""
+    plain = unqualified(type_)
+    if isinstance(plain, IntegerType):
+        return integer_sort(plain)
+    return world.pointer_sort if isinstance(plain, PointerType) else None
+
+
+def read(body: Body, place: Place, span: Span) -> Expr:
+    """The value of an object; of an array or record, its address."""
+    if place.variable is not None:
+        return place.variable
+    if place.field is not None:
+        return _read_bits(body, place, place.field, span)
+    plain = unqualified(place.type)
+    sort = memory_sort(body.world, plain)
+    if sort is None:
+        if sort_of(plain) is INT:
+            return place.address
+        what = plain.name if isinstance(plain, FloatType) else "this type"
+        code = "unsupported-float" if isinstance(plain, FloatType) else "unsupported-type"
+        refused: Expr = body.refuse(span, code, f"a value of type `{what}`")
+        return refused
+    loaded = body.fresh(sort)
+    body.emit(Load(loaded, place.address), span, body.text(span))
+    return build.to_int(loaded) if isinstance(plain, PointerType) else loaded
+
+
+def write(body: Body, place: Place, term: Expr, span: Span, text: str) -> Expr:
+    """Give an object a value of its type; the value it then has."""
+    if place.variable is not None:
+        body.assign(place.variable, term, span, text)
+        return place.variable
+    if place.field is not None:
+        return _write_bits(body, place, place.field, term, span, text)
+    plain = unqualified(place.type)
+    if isinstance(plain, RecordType):
+        copy_object(body, place.address, term, plain, span, text)
+        return place.address
+    if memory_sort(body.world, plain) is None:
+        refused: Expr = body.refuse(span, "unsupported-type", "assigning a value of this type")
+        return refused
+    if isinstance(plain, PointerType):
+        body.emit(Store(place.address, address_bits(term, body.world.pointer_width)), span, text)
+    else:
+        body.emit(Store(place.address, term), span, text)
+    return term
+
+
+def _read_bits(body: Body, place: Place, field: FieldPlace, span: Span) -> Expr:
+    unit = machine(field.storage.width, signed=False)
+    loaded = body.fresh(unit)
+    body.emit(Load(loaded, place.address), span, body.text(span))
+    return _bits_of(loaded, place, field)
+
+
+def _bits_of(unit: Expr, place: Place, field: FieldPlace) -> Expr:
+    """The bits of a field in its storage unit, as a value of its type."""
+    assert field.bits is not None
+    sort = integer_sort(place.type)
+    wide = machine(field.storage.width, signed=sort.signed)
+    left = field.storage.width - field.bit_offset - field.bits
+    shifted = build.shl(build.wrap(unit, wide), build.constant(left, wide)) if left else build.wrap(unit, wide)
+    right = field.storage.width - field.bits
+    return to_sort(build.shr(shifted, build.constant(right, wide)) if right else shifted, sort)
+
+
+def _write_bits(body: Body, place: Place, field: FieldPlace, term: Expr, span: Span, text: str) -> Expr:
+    assert field.bits is not None
+    unit = machine(field.storage.width, signed=False)
+    mask = (1 << field.bits) - 1 << field.bit_offset
+    placed = build.shl(build.wrap(term, unit), build.constant(field.bit_offset, unit))
+    if mask == (1 << unit.width) - 1:
+        whole = placed
+    else:
+        loaded = body.fresh(unit)
+        body.emit(Load(loaded, place.address), span, text)
+        kept = build.bit_and(loaded, build.constant((1 << unit.width) - 1 - mask, unit))
+        whole = build.bit_or(kept, build.bit_and(placed, build.constant(mask, unit)))
+    body.emit(Store(place.address, whole), span, text)
+    return convert(_bits_of(placed, place, field), place.type)
+
+
+# -------------------------------------------------------------------------------- whole objects
+
+
+def leaves(world: World, type_: CType, limit: int) -> list[tuple[int, MachineSort]] | None:
+    """The scalars an object is made of, as offsets and sorts; None if there are more than `limit`.
+
+    Of a union these are the leaves of its largest member, and the bytes that one leaves out. Padding is left
+    out."""
+    found: list[tuple[int, MachineSort]] = []
+    stack: list[tuple[int, CType]] = [(0, type_)]
+    while stack:
+        offset, part = stack.pop()
+        if len(found) > limit or len(stack) > limit + 1000:
+            return None
+        plain = unqualified(part)
+        if isinstance(plain, ArrayType):
+            length, size = plain.length or 0, world.layout.size(plain.element)
+            if length > limit:
+                return None
+            stack.extend((offset + i * size, plain.element) for i in reversed(range(length)))
+        elif isinstance(plain, RecordType):
+            stack.extend(reversed(list(_members(world, plain, offset))))
+        elif isinstance(plain, FloatType | OtherType):
+            size = world.layout.size(plain)
+            found.extend((offset + i, sort) for i, sort in _words(size))
+        else:
+            sort = memory_sort(world, plain)
+            if sort is not None:
+                found.append((offset, sort))
+    return found if len(found) <= limit else None
+
+
+def _words(size: int) -> Iterator[tuple[int, MachineSort]]:
+    at = 0
+    while at < size:
+        width = next(w for w in (8, 4, 2, 1) if at % w == 0 and at + w <= size)
+        yield at, machine(8 * width, signed=False)
+        at += width
+
+
+def _members(world: World, type_: RecordType, offset: int) -> Iterator[tuple[int, CType]]:
+    record, layout = world.unit.types.records[type_.identity], world.layout
+    if record.union:
+        if record.fields:
+            largest = max(record.fields, key=lambda f: layout.size(f.type))
+            yield offset, largest.type
+            for at in range(layout.size(largest.type), layout.size(type_)):
+                yield offset + at, IntegerType("unsigned char", 8, False, 1)
+        return
+    units: set[int] = set()
+    for member in record.fields:
+        if member.bits == 0 or (member.bits is not None and not member.name):
+            continue
+        found = layout.field_offset(record.identity, member.identity)
+        if found.bits is None:
+            yield offset + found.offset, member.type
+        elif found.offset not in units:
+            units.add(found.offset)
+            yield offset + found.offset, found.storage
+
+
+def copy_object(body: Body, to: Expr, source: Expr, type_: CType, span: Span, text: str) -> None:
+    """Copy a whole object: all scalars are read, then all are written (the objects may be one)."""
+    if to is source:
+        return
+    parts = leaves(body.world, type_, UNROLLED)
+    if parts is None:
+        copy_bytes(body, to, source, build.integer(body.world.layout.size(type_)), 1, span, text)
+        return
+    loaded = []
+    for offset, sort in parts:
+        value = body.fresh(sort)
+        body.emit(Load(value, build.add(source, build.integer(offset))), span, text)
+        loaded.append(value)
+    for (offset, _), value in zip(parts, loaded, strict=True):
+        body.emit(Store(build.add(to, build.integer(offset)), value), span, text)
+
+
+def copy_bytes(body: Body, to: Expr, source: Expr, count: Expr, width: int, span: Span, text: str) -> None:
+    """Copy `count` elements of `width` bytes by a loop."""
+    routine = copy_routine(body.world, width)
+    body.emit(Call(routine, (to, source, count), ()), span, text)
+
+
+def zero_object(body: Body, to: Expr, type_: CType, span: Span, text: str) -> None:
+    """Make a whole object zero."""
+    parts = leaves(body.world, type_, UNROLLED)
+    if parts is not None:
+        for offset, sort in parts:
+            body.emit(Store(build.add(to, build.integer(offset)), build.constant(0, sort)), span, text)
+        return
+    width, count = element(body.world, type_)
+    zero = build.constant(0, machine(8 * width, signed=False))
+    body.emit(Call(fill_routine(body.world, width), (to, zero, build.integer(count)), ()), span, text)
+
+
+def element(world: World, type_: CType) -> tuple[int, int]:
+    """The width in bytes, and the number, of the scalars an array is made of; bytes for other objects."""
+    size, plain = world.layout.size(type_), unqualified(type_)
+    while isinstance(plain, ArrayType):
+        plain = unqualified(plain.element)
+    sort = memory_sort(world, plain)
+    width = sort.width // 8 if sort is not None else U8.width // 8
+    return width, size // width

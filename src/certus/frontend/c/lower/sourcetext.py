@@ -1,0 +1,40 @@
+"""Stretches of the source as one readable line each."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from certus.core.diagnostic import Span
+
+_LIMIT: Final = 160
+_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+class SourceText:
+    """The text of one file, by spans. Stretches of other files (headers) have no text here."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._lines = text.split("\n")
+        self._file = file
+        self._known: dict[Span, str] = {}
+
+    def line(self, span: Span) -> str:
+        """The stretch without comments and line breaks, cut where it gets long."""
+        found = self._known.get(span)
+        if found is None:
+            found = self._known[span] = self._cut(span)
+        return found
+
+    def _cut(self, span: Span) -> str:
+        if span.file != self._file or not 1 <= span.line <= span.end_line <= len(self._lines):
+            return ""
+        if span.line == span.end_line:
+            text = self._lines[span.line - 1][span.column - 1 : span.end_column - 1]
+        else:
+            lines = self._lines[span.line - 1 : min(span.end_line, span.line + 20)]
+            whole = span.end_line <= span.line + 20
+            last = lines[-1][: span.end_column - 1] if whole else lines[-1]
+            text = "\n".join((lines[0][span.column - 1 :], *lines[1:-1], last))
+        text = " ".join(_COMMENT.sub(" ", text[: 20 * _LIMIT]).split())
+        return text if len(text) <= _LIMIT else text[: _LIMIT - 3] + "..."

@@ -1,0 +1,77 @@
+"""What must be known of a function before it is lowered: one walk over its tree, without recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from certus.frontend.c import ast
+
+Tree = Any  # an expression or a statement
+
+
+@dataclass(slots=True)
+class Survey:
+    """`addressed`: identities of variables whose address is taken. `variables`: identities of all variables
+    mentioned. `functions`: names of the functions mentioned. `labels`: whether `goto` can reach back."""
+
+    addressed: dict[str, None] = field(default_factory=dict)
+    variables: dict[str, None] = field(default_factory=dict)
+    functions: dict[str, None] = field(default_factory=dict)
+    labels: bool = False
+
+
+def survey(root: Tree) -> Survey:
+    found = Survey()
+    stack: list[Tree] = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.VariableReference):
+            found.variables[node.variable.identity] = None
+            continue
+        if isinstance(node, ast.AddressOf) and isinstance(node.operand, ast.VariableReference):
+            found.addressed[node.operand.variable.identity] = None
+        elif isinstance(node, ast.FunctionReference):
+            found.functions[node.name] = None
+        elif isinstance(node, ast.Label):
+            found.labels = True
+        parts = _PARTS.get(type(node))
+        if parts is not None:
+            stack.extend(part for part in parts(node) if part is not None)
+    return found
+
+
+_PARTS: Final[dict[type, Callable[[Any], Iterable[Tree]]]] = {
+    ast.Member: lambda n: (n.base,),
+    ast.Subscript: lambda n: (n.pointer, n.index),
+    ast.Dereference: lambda n: (n.pointer,),
+    ast.AddressOf: lambda n: (n.operand,),
+    ast.Cast: lambda n: (n.operand,),
+    ast.Unary: lambda n: (n.operand,),
+    ast.Increment: lambda n: (n.operand,),
+    ast.Binary: lambda n: (n.left, n.right),
+    ast.Logical: lambda n: (n.left, n.right),
+    ast.Conditional: lambda n: (n.condition, n.then, n.otherwise),
+    ast.Comma: lambda n: (n.left, n.right),
+    ast.Assignment: lambda n: (n.target, n.value),
+    ast.CompoundAssignment: lambda n: (n.target, n.value),
+    ast.Call: lambda n: (n.function, *n.arguments),
+    ast.StatementExpression: lambda n: (n.body,),
+    ast.InitialiserList: lambda n: (*n.items, n.filler),
+    ast.CompoundLiteral: lambda n: (n.initialiser,),
+    ast.VaArg: lambda n: (n.operand,),
+    ast.Unmodelled: lambda n: n.operands,
+    ast.Block: lambda n: n.statements,
+    ast.Declaration: lambda n: (n.initialiser, n.size),
+    ast.ExpressionStatement: lambda n: (n.expression,),
+    ast.If: lambda n: (n.condition, n.then, n.otherwise),
+    ast.While: lambda n: (n.condition, n.body),
+    ast.DoWhile: lambda n: (n.body, n.condition),
+    ast.For: lambda n: (n.init, n.condition, n.step, n.body),
+    ast.Switch: lambda n: (n.condition, n.body),
+    ast.Case: lambda n: (n.body,),
+    ast.Default: lambda n: (n.body,),
+    ast.Label: lambda n: (n.body,),
+    ast.Return: lambda n: (n.value,),
+}

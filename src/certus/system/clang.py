@@ -1,0 +1,201 @@
+"""Find a Clang and let it describe a C file as a tree.
+
+The `ziglang` wheel carries a Clang and the headers of a C library, for both data models; `CERTUS_CLANG`
+names another one. Clang indents its JSON by nesting depth, so that the text of a deeply nested program is
+quadratic in its size: the indentation is taken off while the text arrives and never stored.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from certus.core.errors import CertusError
+from certus.system.child import Reporter, run_limited
+from certus.system.jsonlines import NotATree, Tree, load_lines
+from certus.system.tools import ToolFailed, find_tool
+
+SECONDS: Final = 120.0
+MEMORY: Final = 6 << 30
+MESSAGES: Final = 1 << 20  # bytes kept of what Clang says
+
+TARGETS: Final = {"ILP32": "i386-linux-gnu", "LP64": "x86_64-linux-gnu"}
+
+# What older C allows and Clang would otherwise refuse.
+OLD_C: Final = (
+    "-Wno-implicit-function-declaration",
+    "-Wno-implicit-int",
+    "-Wno-int-conversion",
+    "-Wno-incompatible-pointer-types",
+    "-Wno-incompatible-function-pointer-types",
+    "-Wno-return-mismatch",
+    "-Wno-return-type",
+)
+
+# The value of `offsetof` is not in Clang's tree; an address expression is.
+OFFSETOF: Final = "-D__builtin_offsetof(T,m)=((__SIZE_TYPE__)&((T*)0)->m)"
+
+_CHUNK: Final = 1 << 20
+
+
+class ClangMissing(CertusError):
+    """No Clang was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clang:
+    """How to call Clang, and where its own headers are (none if it knows them by itself)."""
+
+    command: tuple[str, ...]
+    include_flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClangResult:
+    """`tree` is there if Clang accepted the file; `messages` is what it said."""
+
+    tree: Tree | None
+    messages: str
+    ok: bool
+
+
+def find_clang() -> Clang:
+    """`CERTUS_CLANG` (a clang or a zig), else the one of the `ziglang` wheel, else `clang` on PATH."""
+    named = os.environ.get("CERTUS_CLANG")
+    if named:
+        tool = find_tool(named)
+        if tool is None:
+            raise ClangMissing(f"CERTUS_CLANG names {named}, which is not a program.")
+        return _zig(tool) if tool.name.startswith("zig") else Clang((str(tool),))
+    spec = importlib.util.find_spec("ziglang")
+    for directory in (spec.submodule_search_locations or ()) if spec else ():
+        binary = Path(directory) / "zig"
+        if binary.is_file():
+            return _zig(binary)
+    tool = find_tool("clang")
+    if tool is None:
+        raise ClangMissing("There is no Clang: install the package ziglang, or name one in CERTUS_CLANG.")
+    return Clang((str(tool),))
+
+
+def _zig(binary: Path) -> Clang:
+    library = binary.parent / "lib"
+    headers = (
+        library / "include",
+        *(
+            library / "libc" / "include" / part
+            for part in ("x86-linux-gnu", "generic-glibc", "x86-linux-any", "any-linux-any")
+        ),
+    )
+    flags = ["-nostdinc", "-nostdlibinc"]
+    for directory in headers:
+        flags += ["-isystem", str(directory)]
+    return Clang((str(binary), "clang"), tuple(flags))
+
+
+def run_clang(path: Path, *, model: str, arguments: Sequence[str] = ()) -> ClangResult:
+    """Let Clang read `path` for the data model of that name. `arguments` are the user's flags.
+
+    Raises `ToolFailed` if Clang reaches a limit and `ClangMissing` if there is none."""
+    clang = find_clang()
+    file = Path(os.path.abspath(path))
+    command = [
+        *clang.command,
+        f"--target={TARGETS[model]}",
+        *("-x", "c", "-std=gnu17", "-fsyntax-only", "-fbracket-depth=100000", "-ferror-limit=20"),
+        *("-w", "-fno-color-diagnostics", *OLD_C, OFFSETOF),
+        *("-Xclang", "-ast-dump=json"),
+        *absolute_paths(arguments),
+        *clang.include_flags,
+        str(file),
+    ]
+    with tempfile.TemporaryDirectory(prefix="certus-") as directory:
+        code, messages = _run(command, Path(directory))
+        said = messages.replace(str(file), str(path))
+        if code != 0:
+            return ClangResult(None, said, ok=False)
+        try:
+            tree = load_lines((Path(directory) / "tree").read_bytes())
+        except NotATree as error:
+            raise ToolFailed(f"Clang wrote a tree that cannot be read: {error}") from error
+        return ClangResult(tree, said, ok=True)
+
+
+def absolute_paths(arguments: Sequence[str]) -> list[str]:
+    """The flags with their directories made absolute, since Clang runs in a directory of its own."""
+    result: list[str] = []
+    expected = False
+    for argument in arguments:
+        if expected:
+            result.append(os.path.abspath(argument))
+            expected = False
+        elif argument in ("-I", "-isystem", "-iquote", "-include"):
+            result.append(argument)
+            expected = True
+        elif argument.startswith("-I"):
+            result.append("-I" + os.path.abspath(argument[2:]))
+        else:
+            result.append(argument)
+    return result
+
+
+def _without_indentation(text: IO[bytes]) -> Iterator[bytes]:
+    """The lines without their indentation, which changes by one step of two from a line to the next."""
+    indent, rest = 0, b""
+    while chunk := text.read(_CHUNK):
+        lines = (rest + chunk).split(b"\n")
+        rest = lines.pop()
+        for number, line in enumerate(lines):
+            at = max(indent - 2, 0)
+            while line[at : at + 1] == b" ":
+                at += 2
+            lines[number] = line[at:]
+            indent = at
+        lines.append(b"")
+        yield b"\n".join(lines)
+    yield rest.lstrip(b" ")
+
+
+def _run(command: list[str], directory: Path) -> tuple[int, str]:
+    """Run Clang there; its tree goes to the file `tree`. The exit code and the messages."""
+
+    def work(_: Reporter) -> bytes:
+        soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+        wanted = 1 << 30
+        if soft != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or hard > wanted):
+            resource.setrlimit(resource.RLIMIT_STACK, (wanted, hard))
+        with (
+            (directory / "messages").open("wb") as messages,
+            (directory / "tree").open("wb") as tree,
+            subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=messages,
+                env={"TMPDIR": str(directory), "HOME": str(directory)},
+                cwd=directory,
+            ) as process,
+        ):
+            assert process.stdout is not None
+            for part in _without_indentation(process.stdout):
+                tree.write(part)
+            code = process.wait()
+        return str(code).encode()
+
+    result = run_limited(work, seconds=SECONDS, memory=MEMORY)
+    if result.payload is None:
+        detail = result.detail or "limit reached"
+        raise ToolFailed(f"Clang did not finish ({result.kind}): {detail}")
+    code = int(result.payload)
+    messages = (directory / "messages").read_bytes()[:MESSAGES].decode(errors="replace")
+    if code < 0:
+        raise ToolFailed(f"Clang was ended by {signal.Signals(-code).name}: {messages[-400:].strip()}")
+    return code, messages
