@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.laws.strategies import terms
 
 from certus.core import build as make
 from certus.core.budget import Budget
+from certus.core.errors import Undefined
+from certus.core.evaluate import evaluate
 from certus.core.sorts import BOOL, INT, MachineSort, array, machine
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
@@ -126,6 +128,38 @@ def test_bounds_leave_out_wraps_only_where_they_change_nothing(
     solver: Z3Solver, one: Expr, other: Expr, style: Style
 ) -> None:
     agree(solver, (one, other), style)
+
+
+@settings(LAW, max_examples=300)
+@given(st.data(), styles)
+def test_values_are_what_the_evaluator_says(solver: Z3Solver, data: st.DataObject, style: Style) -> None:
+    """Variables have values, given apart; the formula has bounds around them, a definition, and a
+    claim about the value of a term."""
+    sort = machine(data.draw(st.integers(3, 8)), signed=data.draw(st.booleans()))
+    other = machine(data.draw(st.integers(3, 8)), signed=data.draw(st.booleans()))
+    free = [make.var(f"v{i}", sort) for i in range(VARIABLES)]
+    env = {v: data.draw(st.integers(sort.low, sort.high)) for v in free}
+    fixed = [make.eq(v, make.constant(env[v], sort)) for v in free]
+    parts = []
+    for v in data.draw(st.lists(st.sampled_from(free), max_size=3)):
+        low, high = data.draw(st.integers(sort.low, env[v])), data.draw(st.integers(env[v], sort.high))
+        parts += [make.le(make.constant(low, sort), v), make.lt(v, make.constant(high, sort))]
+        parts[-1] = parts[-1] if env[v] < high else make.le(v, make.constant(high, sort))
+    middle, claimed = data.draw(arithmetic(sort, other)), data.draw(arithmetic(sort, other))
+    result = make.var("result", sort)
+    try:
+        env[result] = evaluate(middle, env)
+        claimed = substitute(claimed, {free[0]: result})
+        expected = make.constant(evaluate(claimed, env), sort)  # type: ignore[arg-type]
+    except Undefined:
+        assume(False)
+    definition = make.eq(result, middle)
+    right = make.conjunction([*parts, definition, make.eq(claimed, expected)])
+    wrong = make.conjunction([*parts, definition, make.ne(claimed, expected)])
+    for formula, denied in ((right, Answer.UNSAT), (wrong, Answer.SAT)):
+        encoded = eliminate_machine((*fixed, formula), style)
+        answer = ask(solver, (*encoded.formulas, *encoded.ranges))
+        assert answer is not denied or (denied is Answer.SAT and not encoded.exact)
 
 
 # ----------------------------------------------------------------- arrays with wide indices

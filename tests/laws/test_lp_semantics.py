@@ -42,7 +42,7 @@ class InOrder:
 
 
 def interpreted(program: Program, inputs: Iterator[tuple[int, bool]], source: Source) -> Outcome:
-    ran = run(compile_program(program), InOrder(inputs), limit=1_000_000, budget=Budget())
+    ran = run(compile_program(program), InOrder(inputs), step_limit=1_000_000, budget=Budget())
     assert ran.ending in (Ending.ERROR, Ending.EXIT, Ending.BLOCKED)
     if ran.ending is not Ending.ERROR:
         return "end"

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from certus.core import build
 from certus.core.horn import Derivation, Model
+from certus.core.memory import Partition
 from certus.core.program import Location
 from certus.core.terms import Expr, Value
 
@@ -79,7 +80,15 @@ class Execution:
     steps: int
 
 
-Proof = Inductive | KInductive | Unrolling | Execution | Model
+@dataclass(frozen=True, slots=True)
+class Partitioned:
+    """`proof` is about the program whose memory operations are replaced as `partition` says."""
+
+    partition: Partition
+    proof: Proof
+
+
+Proof = Inductive | KInductive | Unrolling | Execution | Model | Partitioned
 
 
 @dataclass(frozen=True, slots=True)

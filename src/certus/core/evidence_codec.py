@@ -13,6 +13,7 @@ from certus.core.evidence import (
     Execution,
     Inductive,
     KInductive,
+    Partitioned,
     Point,
     Proof,
     Refutation,
@@ -20,6 +21,7 @@ from certus.core.evidence import (
     Unrolling,
 )
 from certus.core.horn import Derivation, HornSystem, Model, Step
+from certus.core.memory import decode_partition, encode_partition
 from certus.core.program import Call, Havoc, Program
 from certus.core.reading import mapping, natural, position, sequence, shown, text
 from certus.core.sorts import BOOL
@@ -53,6 +55,9 @@ def encode_proof(proof: Proof) -> Json:
         return {"kind": "unrolling", "loops": dict(proof.loops), "recursion": dict(proof.recursion)}
     if isinstance(proof, Execution):
         return {"kind": "execution", "steps": proof.steps}
+    if isinstance(proof, Partitioned):
+        partition = encode_partition(proof.partition)
+        return {"kind": "partitioned", "partition": partition, "proof": encode_proof(proof.proof)}
     return _encode_model(proof)
 
 
@@ -88,6 +93,12 @@ def decode_proof(data: object, subject: Subject) -> Proof:
     if kind == "execution":
         found = mapping(data, "an execution", ("steps",))
         return Execution(natural(found["steps"], "the length of an execution"))
+    if kind == "partitioned":
+        found = mapping(data, "a partitioned proof", ("partition", "proof"))
+        inner = mapping(found["proof"], "a proof", ("kind",))
+        if inner["kind"] == kind:
+            raise ValueError("a program is partitioned once")
+        return Partitioned(decode_partition(found["partition"]), decode_proof(inner, program))
     raise ValueError(f"there is no kind of proof {shown(kind)}")
 
 

@@ -26,7 +26,7 @@ from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.logic.solver import Answer
-from certus.logic.unrolling import UnrolledProgram
+from certus.logic.unrolling import UnrolledProgram, Visit
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class BoundedModelChecking:
         assert isinstance(task.subject, Program)
         search = _Search(UnrolledProgram(task.subject, Z3Solver(statistics)), budget)
         clear, bound = 0, 1
+        statistics.progress("unrolling to bound 1")
         while True:
-            statistics.progress(f"no error within bound {clear}, looking at bound {bound}")
             search.unrolled.expand(bound, budget)
             statistics.counters["bmc.bound"] = bound
             answer = search.errors()
@@ -65,14 +65,16 @@ class BoundedModelChecking:
                 return Unsafe(search.shortest(clear, bound) if options.shortest else search.trace())
             if answer is Answer.UNKNOWN:
                 budget.check()
-                return _unknown("solver-gave-up", f"no error within bound {clear}; the solver gave no answer for bound {bound}")
+                return _gave_up(clear, bound)
             clear = bound
-            if not search.goes_on():
+            beyond = search.beyond()
+            if not beyond:
                 return Safe(search.bounds())
             if clear == options.bound:
-                return _unknown("bound-reached", f"no execution within bound {clear} fails, but some go on")
+                return _bound_reached(clear, beyond)
             bound = clear + max(1, clear // 4)
             bound = min(bound, options.bound or bound)
+            statistics.progress(f"no error within bound {clear}; unrolling {_place(beyond[0])} to bound {bound}")
             search.unrolled.admit(bound)
 
 
@@ -91,12 +93,17 @@ class _Search:
         literals = [unrolled.some([e.selector for e in unrolled.errors]), *also, *unrolled.closed()]
         return unrolled.solver.check(literals, budget=self.budget, purpose="bmc")
 
-    def goes_on(self) -> bool:
-        """Whether some execution may need a higher bound."""
-        waiting = [visit.literal for visit in self.unrolled.waiting]
+    def beyond(self) -> list[Visit]:
+        """Visits beyond the bound, one of which some execution may come to; none if the bound is enough."""
+        waiting = self.unrolled.waiting
         if not waiting:
-            return False
-        return self.unrolled.feasible([self.unrolled.some(waiting)], self.budget, "bmc.complete")
+            return []
+        some = self.unrolled.some([visit.literal for visit in waiting])
+        solver = self.unrolled.solver
+        answer = solver.check([some, *self.unrolled.closed()], budget=self.budget, purpose="bmc.complete")
+        if answer is Answer.SAT:
+            return [visit for visit in waiting if solver.value(visit.literal)]
+        return [] if answer is Answer.UNSAT else waiting
 
     def bounds(self) -> Unrolling:
         loops = {loop.head.name: times for loop, times in self.unrolled.entered.items()}
@@ -142,6 +149,23 @@ class _Search:
         return trace
 
 
-def _unknown(code: str, message: str) -> Unknown:
-    hint = "try a larger --bound or --timeout" if code == "bound-reached" else "try another engine"
-    return Unknown(Diagnostic(code, message, Severity.NOTE, hint=hint))
+def _place(visit: Visit) -> str:
+    """What a visit enters again, for people."""
+    if visit.location is visit.frame.procedure.entry:
+        return f"the recursion of {visit.frame.procedure.name}"
+    span = visit.location.loop or visit.location.span
+    return f"the loop at {visit.location.name}" if span is None else f"the loop at line {span.line}"
+
+
+def _bound_reached(bound: int, beyond: list[Visit]) -> Unknown:
+    visit = beyond[0]
+    recursive = visit.location is visit.frame.procedure.entry
+    what = f"call {visit.frame.procedure.name} deeper" if recursive else "enter this loop more often"
+    message = f"no execution within bound {bound} fails, but some {what}"
+    span = visit.location.loop or visit.location.span
+    return Unknown(Diagnostic("bound-reached", message, Severity.NOTE, span, "try a larger --bound"))
+
+
+def _gave_up(clear: int, bound: int) -> Unknown:
+    message = f"no execution within bound {clear} fails; the solver gave no answer for bound {bound}"
+    return Unknown(Diagnostic("solver-gave-up", message, Severity.NOTE, hint="try another engine"))

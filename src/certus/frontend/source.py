@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 
-MAX_BYTES: Final = 20_000_000  # larger files are refused before they are read
+MAX_BYTES: Final = 5_000_000  # larger files are refused before they are read
 
 
 class Source:

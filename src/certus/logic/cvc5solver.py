@@ -9,17 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from certus.core.budget import Budget
 from certus.core.errors import Inconsistent
 from certus.core.smtlib import script
-from certus.core.statistics import Statistics
+from certus.core.statistics import QueryRecorder, Statistics
 from certus.core.terms import Expr
 from certus.logic.solver import Answer
-
-if TYPE_CHECKING:
-    from certus.logic.querylog import QueryLog
 
 _OPTIONS: Final = {"arrays-exp": "true"}  # without it cvc5 refuses constant arrays
 _ANSWERS: Final = {"sat": Answer.SAT, "unsat": Answer.UNSAT, "unknown": Answer.UNKNOWN}
@@ -32,11 +29,11 @@ class Cvc5Solver:
         self,
         statistics: Statistics,
         *,
-        log: QueryLog | None = None,
+        log: QueryRecorder | None = None,
         options: Mapping[str, str] | None = None,
     ) -> None:
         self._statistics: Final = statistics
-        self._log: Final = log
+        self._log: Final = log or statistics.queries
         self._options: Final = {**_OPTIONS, **(options or {})}
 
     def check_formulas(self, formulas: Sequence[Expr], *, budget: Budget, purpose: str) -> Answer:

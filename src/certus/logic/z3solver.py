@@ -13,20 +13,17 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.errors import BudgetExceeded, Inconsistent
 from certus.core.evaluate import Datum
-from certus.core.statistics import Statistics
+from certus.core.statistics import QueryRecorder, Statistics
 from certus.core.terms import Expr, Kind
 from certus.logic.solver import Answer
 from certus.logic.z3api import Z3Context, pointers
 from certus.logic.z3model import Z3Model
 from certus.logic.z3terms import Z3Terms
-
-if TYPE_CHECKING:
-    from certus.logic.querylog import QueryLog
 
 Option = bool | int | float | str
 
@@ -44,11 +41,11 @@ class Z3Solver:
         statistics: Statistics,
         *,
         logic: str | None = None,
-        log: QueryLog | None = None,
+        log: QueryRecorder | None = None,
         options: Mapping[str, Option] | None = None,
     ) -> None:
         self._statistics: Final = statistics
-        self._log: Final = log
+        self._log: Final = log or statistics.queries
         self._context: Final = Z3Context()
         self._call: Final = self._context.call
         self._pointer: Final = self._context.pointer
@@ -179,6 +176,8 @@ class Z3Solver:
         if reason == _INTERRUPTED:
             signal.raise_signal(signal.SIGINT)
         elif b"memory" in reason:
+            raise BudgetExceeded("memory")
+        elif b"memory" in reason or b"memout" in reason:
             raise BudgetExceeded("memory")
         elif reason not in _GAVE_UP:
             self._context.check()

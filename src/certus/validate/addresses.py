@@ -32,13 +32,15 @@ class Address:
         self.bits = bits
 
     @property
-    def object(self) -> Extent | None:
+    def aim(self) -> Extent | None:
         """The object this is a pointer into, or somewhere near: None if it is no pointer."""
         return next(iter(self.bases)) if list(self.bases.values()) == [1] else None
 
     # -- linear arithmetic
 
     def __add__(self, other: object) -> Address | int:
+        if other.__class__ is int:
+            return Address(self.bases, self.offset + other, self.bits)
         if not isinstance(other, Address):
             return Address(self.bases, self.offset + _number(other), self.bits)
         bases = dict(self.bases)
@@ -60,6 +62,8 @@ class Address:
         return Address({base: -f for base, f in self.bases.items()}, -self.offset, self.bits)
 
     def __sub__(self, other: object) -> Address | int:
+        if isinstance(other, Start):
+            return self.offset - other.offset if self.bases == other.bases else -1
         return self + (-other if isinstance(other, Address) else -_number(other))
 
     def __rsub__(self, other: object) -> Address | int:
@@ -69,13 +73,9 @@ class Address:
 
     def __and__(self, mask: object) -> Address:
         """An address fits the bits of a pointer, so a mask of at least as many changes nothing."""
-        into, number = self.object, _number(mask)
-        if (
-            into is None
-            or not 0 <= self.offset <= into.extent
-            or number & (1 << self.bits) - 1 != (1 << self.bits) - 1
-            or number < 0
-        ):
+        into, number, every = self.aim, _number(mask), (1 << self.bits) - 1
+        inside = into is not None and 0 <= self.offset <= into.extent
+        if not inside or number < 0 or number & every != every:
             self._refuse()
         return self
 
@@ -116,7 +116,7 @@ class Address:
 
     def _apart(self, other: Address) -> bool:
         """Whether these are pointers into, or just behind, different objects that cannot be equal."""
-        one, two = self.object, other.object
+        one, two = self.aim, other.aim
         if one is None or two is None or one is two or not one.extent or not two.extent:
             return False
         if not (0 <= self.offset <= one.extent and 0 <= other.offset <= two.extent):
@@ -130,10 +130,34 @@ class Address:
         names = " and ".join(f"`{base.name}`" for base in self.bases)
         raise Nondeterministic(f"the run depends on the address of {names}, which nothing determines")
 
-    __bool__ = __hash__ = __index__ = __getattr__ = __getitem__ = _refuse  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return self._refuse()
+
+    __bool__ = __index__ = __getattr__ = __getitem__ = _refuse
     __invert__ = __abs__ = __or__ = __ror__ = __xor__ = __rxor__ = _refuse
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = _refuse
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+
+
+class Start:
+    """Where an object, or a part of one, starts: known to memory only. An address minus this is the offset,
+    or -1 if the address is not in this object."""
+
+    __slots__ = ("bases", "offset")
+
+    def __init__(self, bases: Mapping[Extent, int], offset: int) -> None:
+        self.bases = bases
+        self.offset = offset
+
+    def __add__(self, distance: int) -> Start:
+        return Start(self.bases, self.offset + distance)
+
+    def __rsub__(self, address: int) -> int:
+        return -1
+
+    def __index__(self) -> int:
+        """For what is no address and refuses, whatever the number."""
+        return 0
 
 
 def _number(value: object) -> int:

@@ -6,8 +6,9 @@ location has one way in, so what runs from a cut to the next ones is a tree, and
     stretch(g, l, n, limit, h, m) -> (next, n)
 
 over the globals `g`, the locals `l` (lists, by slot), the number `n` of edges executed so far, the source
-`h` of inputs and the memory `m`. It stops at a cut once `n` has reached `limit`. `next` is the index of the cut to
-go on with or, if negative, names an `Event`. A loop whose body is one stretch runs inside its function.
+`h` of inputs and the memory `m`. It stops at a cut once `n` has reached `limit`. `next` is the index
+of the cut to go on with or, if negative, names an `Event`. A loop whose body is one stretch runs inside
+its function.
 
 Every cycle passes a cut: it has a location with two ways in, or is never reached.
 

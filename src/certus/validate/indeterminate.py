@@ -76,7 +76,7 @@ class Indeterminate:
     def _refuse(self, *_: object) -> NoReturn:
         raise Fault(f"the use of an uninitialised value ({self.origin})")
 
-    __bool__ = __eq__ = __ne__ = __hash__ = __index__ = __getattr__ = _refuse  # type: ignore[assignment]
+    __bool__ = __eq__ = __ne__ = __hash__ = __index__ = __getattr__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __rsub__ = __mul__ = __rmul__ = _refuse
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = _refuse
     __rlshift__ = __rrshift__ = __getitem__ = _refuse

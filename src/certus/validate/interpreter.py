@@ -131,8 +131,8 @@ class Machine:
         code.require(self.location.procedure)
         try:
             return self._advance(code, limit, budget, observer)
-        except Overgrown as limit:
-            return Run(Ending.LIMIT, self.location, self.steps, None, str(limit))
+        except Overgrown as growth:
+            return Run(Ending.LIMIT, self.location, self.steps, None, str(growth))
         except Fault as fault:
             place = code.place(fault.__traceback__)
             if place is None:  # of an observer

@@ -17,7 +17,7 @@ from struct import Struct
 from typing import Any, Final
 
 from certus.core.program import Alloc, Free
-from certus.validate.addresses import Address
+from certus.validate.addresses import Address, Extent, Start
 from certus.validate.expressions import Overgrown
 from certus.validate.indeterminate import Fault, Indeterminate
 from certus.validate.inputs import Nondeterministic, unknown
@@ -27,6 +27,7 @@ _GAPS: Final = ((512, 1 << 20), (8192, 1 << 16), (65536, 1 << 12))  # for so man
 _LEAST_GAP: Final = 64
 _LARGE: Final = 1 << 20  # bytes; larger objects are kept in chunks, made when touched
 _CHUNK: Final = 1 << 16
+_Part = tuple[Any, int, int]  # of a value that is no number: the value, its size, which byte of it
 _GONE: Final = 10_000  # objects remembered after their end, for the sake of messages
 
 
@@ -57,9 +58,7 @@ class MemoryObject:
         self.size = -1 if extent > _LARGE else extent
         self.data = bytearray(max(self.size, 0))
         self.defined: bytearray | None = None if zero else bytearray(len(self.data))
-        self.strangers: dict[int, tuple[Any, int, int]] | None = (
-            None  # by offset: value, its size, which byte
-        )
+        self.strangers: dict[int, _Part] | None = None  # by offset: value, its size, which byte
 
     def end(self) -> None:
         for chunk in (self.chunks or {}).values():
@@ -120,8 +119,7 @@ def _full(width: int) -> int:
     return (1 << 8 * width) - 1
 
 
-_NOWHERE: Final = MemoryObject(0, 0, "", "static", zero=True)
-_NOWHERE.end()
+_NOWHERE: Final = MemoryObject(Start({}, 0), 0, "", "static", zero=True)
 
 
 class Memory:
@@ -199,11 +197,8 @@ class Memory:
             if (offset + width - 1) // _CHUNK != number:
                 return None
             found = _chunk(found, number)
-        self._note(slot, found)
-        return found
-
-    def _note(self, slot: int, found: MemoryObject) -> None:
         self.seen[slot] = found
+        return found
 
     def read_across(self, address: Any, slot: int, width: int, *, signed: bool) -> Any:
         """A read from two chunks."""
@@ -224,8 +219,9 @@ class OpaqueMemory(Memory):
     """Memory for a run that must not depend on addresses: these are `Address`es."""
 
     def _address(self, made: MemoryObject) -> Any:
-        made.start = Address({made: 1}, 0, self._bits)
-        return made.start
+        bases: dict[Extent, int] = {made: 1}
+        made.start = Start(bases, 0)
+        return Address(bases, 0, self._bits)
 
     def _forget(self) -> None:
         """Objects are not searched for."""
@@ -236,13 +232,10 @@ class OpaqueMemory(Memory):
     def _locate(self, address: Any) -> tuple[MemoryObject | None, int]:
         if not isinstance(address, Address):
             return None, _index(address)
-        into = address.object
+        into = address.aim
         if not isinstance(into, MemoryObject):
             raise Nondeterministic("the run uses an address that is computed from several objects'")
         return into, address.offset
-
-    def _note(self, slot: int, found: MemoryObject) -> None:
-        """Nothing is known of where objects are, so none can be tried."""
 
 
 def _chunk(whole: MemoryObject, number: int) -> MemoryObject:

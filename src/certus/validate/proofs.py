@@ -22,7 +22,6 @@ from certus.core.terms import Expr
 from certus.core.walk import postorder
 from certus.logic.cvc5solver import Cvc5Solver
 from certus.logic.integers import eliminate_machine
-from certus.logic.querylog import QueryLog
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
 from certus.validate.challenge import challenge
@@ -54,7 +53,6 @@ def check_proof(
     *,
     budget: Budget,
     statistics: Statistics,
-    log: QueryLog | None = None,
 ) -> ProofCheck | Diagnostic:
     """Check a proof on the program as the front end gave it: how it went, or why it is refused."""
     if isinstance(proof, Execution):
@@ -63,7 +61,7 @@ def check_proof(
     try:
         with statistics.timed("validate.clauses"):
             clauses = clauses_of(program, proof, budget, statistics)
-        discharged = discharge(clauses, budget=budget, statistics=statistics, log=log)
+        discharged = discharge(clauses, budget=budget, statistics=statistics)
     except Refused as refused:
         return refused.diagnostic
     with statistics.timed("validate.challenge"):
@@ -85,18 +83,14 @@ class _Opinion:
         return sum(1 for answer in self.answers if answer is Answer.UNSAT)
 
 
-def discharge(
-    clauses: Sequence[Clause], *, budget: Budget, statistics: Statistics, log: QueryLog | None = None
-) -> dict[str, int]:
+def discharge(clauses: Sequence[Clause], *, budget: Budget, statistics: Statistics) -> dict[str, int]:
     """Ask both solvers for every clause; gives how many each discharged. Raises `Refused`."""
     start = time.monotonic()
-    first = _ask("z3", clauses, _z3(statistics, log), budget)
+    first = _ask("z3", clauses, _z3(statistics), budget)
     spent = time.monotonic() - start
     limit = max(AT_LEAST, SECOND_OPINION * spent)
     left = budget.remaining()
-    second = _ask(
-        "cvc5", clauses, _cvc5(statistics, log), Budget(limit if left is None else min(limit, left))
-    )
+    second = _ask("cvc5", clauses, _cvc5(statistics), Budget(limit if left is None else min(limit, left)))
     for clause, *answers in zip(clauses, first.answers, second.answers, strict=True):
         if Answer.SAT in answers:
             who = " and ".join(
@@ -128,17 +122,17 @@ def _decide(formulas: tuple[Expr, ...], check: Check, budget: Budget) -> Answer:
     return check(formulas, budget)
 
 
-def _z3(statistics: Statistics, log: QueryLog | None) -> Check:
+def _z3(statistics: Statistics) -> Check:
     def check(formulas: Sequence[Expr], budget: Budget) -> Answer:
-        solver = Z3Solver(statistics, log=log)
+        solver = Z3Solver(statistics)
         solver.add(*formulas)
         return solver.check(budget=budget, purpose="validate")
 
     return check
 
 
-def _cvc5(statistics: Statistics, log: QueryLog | None) -> Check:
-    solver = Cvc5Solver(statistics, log=log)
+def _cvc5(statistics: Statistics) -> Check:
+    solver = Cvc5Solver(statistics)
 
     def check(formulas: Sequence[Expr], budget: Budget) -> Answer:
         return solver.check_formulas(formulas, budget=budget, purpose="validate.second")

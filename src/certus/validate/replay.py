@@ -178,8 +178,5 @@ def check_execution(program: Program, proof: Execution, budget: Budget) -> Diagn
         return Diagnostic(NOT_DETERMINED, f"the run of {proof.steps} steps is not the only one: {error}")
     if end.ending in (Ending.EXIT, Ending.BLOCKED):
         return None
-    return Diagnostic(
-        NOT_DETERMINED,
-        f"the run does not end well: {end.cause or end.ending.value}{_at(end)}",
-        span=_span(end),
-    )
+    how = end.cause or end.ending.value
+    return Diagnostic(NOT_DETERMINED, f"the run does not end well: {how}{_at(end)}", span=_span(end))

@@ -250,10 +250,9 @@ class TestDivision:
             build.implies(a_positive, self.nonzero("b")), build.or_(a_positive, self.nonzero("c"))
         )
         assert self.guard("bool p = c / b > 1 && a > 0;") is self.nonzero("b")
+        b_positive = build.gt(local("b"), number(0))
         assert self.guard("bool p = b > 0 && (a > 0 ? c / b : 1) > 1;") is build.or_(
-            build.le(local("b"), number(0)), build.not_(a_positive), self.nonzero("b")
-        ) or self.guard("bool p = b > 0 && (a > 0 ? c / b : 1) > 1;") is build.or_(
-            build.not_(build.gt(local("b"), number(0))), build.not_(a_positive), self.nonzero("b")
+            build.not_(b_positive), build.not_(a_positive), self.nonzero("b")
         )
 
     def test_in_a_divisor(self) -> None:

@@ -357,6 +357,6 @@ def test_the_body_of_200_locks_is_checked_in_time() -> None:
     text = subprocess.run([sys.executable, script, "200"], capture_output=True, text=True, check=True).stdout
     subject = program(text)
     proof = Inductive({Point(at): TRUE for at in loop_forest(subject.procedures["main"]).heads})
-    start = time.monotonic()
+    start = time.process_time()
     assert passes(subject, proof)
-    assert time.monotonic() - start < 20  # 5 s are promised; machines differ
+    assert time.process_time() - start < 20  # 5 s are promised; machines differ

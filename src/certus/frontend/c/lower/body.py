@@ -15,7 +15,7 @@ node turns out to be reachable.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from certus.core import build
@@ -25,6 +25,7 @@ from certus.core.sorts import INT, Sort
 from certus.core.terms import Expr
 from certus.core.walk import variables
 from certus.frontend.c import ast
+from certus.frontend.c.layout import NoSize
 from certus.frontend.c.lower.graph import Draft, DraftEdge, Order
 from certus.frontend.c.lower.scopes import Passages, Scope, StackObject
 from certus.frontend.c.lower.steps import Steps
@@ -40,6 +41,7 @@ class Rules:
     """How each kind of node is lowered: its value, the object it denotes, and what a statement does."""
 
     values: Mapping[type, Handler]
+    effects: Mapping[type, Handler]  # of expressions whose value nobody uses, where this differs
     places: Mapping[type, Handler]
     statements: Mapping[type, Handler]
 
@@ -131,6 +133,11 @@ class Body:
             return self.refuse_type(node)
         return self._rules.values[type(node)](self, node)
 
+    def effect(self, node: ast.Expression) -> Any:
+        """A routine that evaluates an expression for what it does."""
+        handler = self._rules.effects.get(type(node))
+        return self.value(node) if handler is None else handler(self, node)
+
     def place(self, node: ast.Expression) -> Any:
         """A routine for the `Place` that an lvalue denotes."""
         return self._rules.places.get(type(node), self._rules.places[ast.Node])(self, node)
@@ -165,10 +172,18 @@ class Body:
         self.scope.objects.append(StackObject(base, size, align, name, span, zero))
         return base
 
+    def size_of(self, type_: CType, span: Span) -> int:
+        """The size of a type in bytes; what has none we know is refused."""
+        try:
+            return self.world.layout.size(type_)
+        except NoSize as reason:
+            self.refuse(span, "unsupported-type", f"the size of {reason}")
+            return 1
+
     def temporary_object(self, type_: CType, span: Span) -> Expr:
         """An unnamed object of the present scope; its address."""
-        layout = self.world.layout
-        return self.stack_object("temporary", layout.size(type_), layout.align(type_), span)
+        size = self.size_of(type_, span)
+        return self.stack_object("temporary", size, self.world.align(type_), span)
 
     def text(self, span: Span) -> str:
         return self.world.text.line(span)
@@ -329,6 +344,8 @@ def _redirected(op: BasicOp, old: Expr, new: Expr) -> BasicOp | None:
         return Havoc((new,))
     if isinstance(op, Call) and op.targets == (old,):
         return Call(op.procedure, op.arguments, (new,))
+    if isinstance(op, Alloc) and op.target is old:
+        return replace(op, target=new)
     if isinstance(op, Load) and op.target is old:
         return Load(new, op.address)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from certus.core import build
+from certus.core.diagnostic import Span
 from certus.core.program import Assign
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr
@@ -13,6 +14,7 @@ from certus.frontend.c.ast import Conversion
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.checks import arithmetic, negated
+from certus.frontend.c.lower.initialisers import initialise
 from certus.frontend.c.lower.places import Place, moved, read, write
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import (
@@ -24,7 +26,6 @@ from certus.frontend.c.lower.values import (
     from_bool,
     integer_sort,
     is_pointer,
-    is_record,
     is_scalar,
     sort_of,
     truth,
@@ -130,7 +131,7 @@ def _decay(body: Body, operand: ast.Expression) -> Steps[Expr]:
 def _cast_value(body: Body, node: ast.Cast) -> Steps[Expr | None]:
     conversion = node.conversion
     if conversion is Conversion.TO_VOID:
-        yield effect(body, node.operand)
+        yield body.effect(node.operand)
         return None
     term: Expr | None = yield body.value(node.operand)
     if term is None or conversion in (Conversion.NONE, Conversion.POINTER, Conversion.FUNCTION_DECAY):
@@ -148,8 +149,6 @@ def _cast_value(body: Body, node: ast.Cast) -> Steps[Expr | None]:
 
 
 def compound_literal_place(body: Body, node: ast.CompoundLiteral) -> Steps[Place]:
-    from certus.frontend.c.lower.initialisers import initialise
-
     home = body.homes.get(node.variable.identity)
     if node.variable.storage is ast.Storage.STATIC:
         home = body.world.static_home(node.variable)
@@ -189,14 +188,14 @@ def combine(
     if not any(pointers):
         return arithmetic(body, operator, left, right, node.span)
     if all(pointers):
-        size = _target_size(body, left_type)
+        size = _target_size(body, left_type, node.span)
         distance = build.sub(left, right)
         if size > 1:
             distance = build.div(distance, build.integer(size))
         return build.wrap(distance, integer_sort(node.type))
     if pointers[1]:
         (left, left_type), (right, right_type) = b, a
-    size = _target_size(body, left_type)
+    size = _target_size(body, left_type, node.span)
     return moved(left, right, size if operator == "+" else -size)
 
 
@@ -221,14 +220,14 @@ def _is_function_pointer(type_: CType) -> bool:
     return isinstance(plain, PointerType) and isinstance(unqualified(plain.target), FunctionType)
 
 
-def _target_size(body: Body, pointer: CType) -> int:
+def _target_size(body: Body, pointer: CType, span: Span) -> int:
     """The size of what a pointer points to; that of `void` and of functions is 1, as compilers have it."""
     plain = unqualified(pointer)
     assert isinstance(plain, PointerType), plain
     target = unqualified(plain.target)
     if isinstance(target, VoidType | FunctionType):
         return 1
-    return body.world.layout.size(target)
+    return body.size_of(target, span)
 
 
 def logical(body: Body, node: ast.Logical) -> Steps[Expr]:
@@ -260,15 +259,13 @@ def conditional(body: Body, node: ast.Conditional) -> Steps[Expr | None]:
         tested = kept
     condition = truth(tested)
     where = node.condition.span, body.text(node.condition.span)
-    mark = len(body.writes)
     if node.then is None:
-        yes, first, first_end = tested, body.draft.node(), 0
-        first_end = first
+        first = body.draft.node()
+        yes, first_end = tested, first
     else:
         yes, first, first_end = yield from body.conditionally(body.value(node.then))
     no, second, second_end = yield from body.conditionally(body.value(node.otherwise))
     if first == first_end and second == second_end:
-        del mark
         return build.ite(condition, yes, no) if yes is not None and no is not None else None
     join = body.draft.node()
     body.branch(condition, first, second, *where)
@@ -285,7 +282,7 @@ def conditional(body: Body, node: ast.Conditional) -> Steps[Expr | None]:
 
 
 def comma(body: Body, node: ast.Comma) -> Steps[Expr]:
-    yield effect(body, node.left)
+    yield body.effect(node.left)
     found: Expr = yield body.value(node.right)
     return found
 
@@ -338,7 +335,7 @@ def _increment(body: Body, node: ast.Increment, *, wanted: bool) -> Steps[Expr]:
     else:
         result = old if node.postfix else None
     if old.sort is INT:
-        new = build.add(old, build.integer(node.delta * _target_size(body, type_)))
+        new = build.add(old, build.integer(node.delta * _target_size(body, type_, node.span)))
     else:
         new = _stepped(body, old, node)
     written = write(body, place, new, node.span, text)
@@ -362,43 +359,26 @@ _INT = IntegerType("int", 32, True, 3)
 # --------------------------------------------------------------------- values that nobody uses
 
 
-def effect(body: Body, node: ast.Expression) -> Any:
-    """A routine that evaluates an expression for what it does."""
-    from certus.frontend.c.lower.calls import call
+def increment_effect(body: Body, node: ast.Increment) -> Steps[Expr]:
+    return _increment(body, node, wanted=False)
 
-    if isinstance(node, ast.Call):
-        return call(body, node, wanted=False)
-    if isinstance(node, ast.Increment):
-        return _increment(body, node, wanted=False)
-    if isinstance(node, ast.Cast):
-        if node.conversion is Conversion.LOAD and not is_record(node.type):
-            return _evaluate_place(body, node.operand)
-        if node.conversion is Conversion.DECAY or not isinstance(node.operand, ast.StringLiteral):
-            return effect(body, node.operand) if _is_inert(node) else body.value(node)
+
+def cast_effect(body: Body, node: ast.Cast) -> Any:
+    """A conversion changes nothing; reading an object does nothing, finding it may."""
+    if node.conversion in (Conversion.LOAD, Conversion.DECAY):
+        if isinstance(node.operand, ast.VariableReference | ast.StringLiteral | ast.ChooseConstant):
+            return None
+        return body.place(node.operand)
+    if node.conversion in _INERT:
+        return body.effect(node.operand)
     return body.value(node)
 
 
-def _is_inert(node: ast.Cast) -> bool:
-    """Whether a conversion can be left out where only effects matter."""
-    return node.conversion in (
-        Conversion.TO_VOID,
-        Conversion.NONE,
-        Conversion.INTEGER,
-        Conversion.POINTER,
-        Conversion.TO_BOOL,
-    )
-
-
-def _evaluate_place(body: Body, node: ast.Expression) -> Steps[None]:
-    if not isinstance(node, ast.VariableReference | ast.StringLiteral):
-        yield body.place(node)
-
-
-def statement_expression(body: Body, node: ast.StatementExpression) -> Steps[Expr | None]:
-    from certus.frontend.c.lower.statements import block
-
-    kept: Expr | None = None
-    if is_record(node.type):
-        kept = body.temporary_object(node.type, node.span)
-    result: Expr | None = yield block(body, node.body, value_into=kept, wants_value=True)
-    return result
+_INERT = (
+    Conversion.TO_VOID,
+    Conversion.NONE,
+    Conversion.INTEGER,
+    Conversion.POINTER,
+    Conversion.TO_BOOL,
+    Conversion.POINTER_TO_INTEGER,
+)

@@ -68,9 +68,8 @@ def home_of(body: Body, variable: ast.Variable) -> Home:
 
 def declare_home(body: Body, variable: ast.Variable, *, zero: bool = False) -> Home:
     """A home for a local variable: of the present scope, if it is in memory."""
-    layout = body.world.layout
     if body.world.in_memory(variable):
-        size, align = layout.size(variable.type), layout.align(variable.type)
+        size, align = body.size_of(variable.type, variable.span), body.world.align(variable.type)
         base = body.stack_object(variable.name, size, align, variable.span, zero=zero)
         home = Home(base, in_memory=True)
     else:
@@ -103,8 +102,7 @@ def _record_address(body: Body, node: ast.Expression) -> Steps[Expr]:
 
 def subscript_place(body: Body, node: ast.Subscript) -> Steps[Place]:
     pointer, index = yield from body.operands((node.pointer, node.index))
-    size = body.world.layout.size(node.type)
-    return at_address(node.type, moved(pointer, index, size))
+    return at_address(node.type, moved(pointer, index, body.size_of(node.type, node.span)))
 
 
 def moved(pointer: Expr, index: Expr, size: int) -> Expr:
@@ -193,28 +191,33 @@ def write(body: Body, place: Place, term: Expr, span: Span, text: str) -> Expr:
 
 
 def _read_bits(body: Body, place: Place, field: FieldPlace, span: Span) -> Expr:
-    unit = machine(field.storage.width, signed=False)
-    loaded = body.fresh(unit)
+    loaded = body.fresh(_unit(field))
     body.emit(Load(loaded, place.address), span, body.text(span))
     return _bits_of(loaded, place, field)
+
+
+def _unit(field: FieldPlace) -> MachineSort:
+    """The sort of a bit-field's storage unit."""
+    assert field.storage is not None
+    return machine(field.storage.width, signed=False)
 
 
 def _bits_of(unit: Expr, place: Place, field: FieldPlace) -> Expr:
     """The bits of a field in its storage unit, as a value of its type."""
     assert field.bits is not None
-    sort = integer_sort(place.type)
-    wide = machine(field.storage.width, signed=sort.signed)
-    left = field.storage.width - field.bit_offset - field.bits
+    sort, width = integer_sort(place.type), _unit(field).width
+    wide = machine(width, signed=sort.signed)
+    left = width - field.bit - field.bits
     shifted = build.shl(build.wrap(unit, wide), build.constant(left, wide)) if left else build.wrap(unit, wide)
-    right = field.storage.width - field.bits
+    right = width - field.bits
     return to_sort(build.shr(shifted, build.constant(right, wide)) if right else shifted, sort)
 
 
 def _write_bits(body: Body, place: Place, field: FieldPlace, term: Expr, span: Span, text: str) -> Expr:
     assert field.bits is not None
-    unit = machine(field.storage.width, signed=False)
-    mask = (1 << field.bits) - 1 << field.bit_offset
-    placed = build.shl(build.wrap(term, unit), build.constant(field.bit_offset, unit))
+    unit = _unit(field)
+    mask = (1 << field.bits) - 1 << field.bit
+    placed = build.shl(build.wrap(term, unit), build.constant(field.bit, unit))
     if mask == (1 << unit.width) - 1:
         whole = placed
     else:
@@ -284,6 +287,7 @@ def _members(world: World, type_: RecordType, offset: int) -> Iterator[tuple[int
             yield offset + found.offset, member.type
         elif found.offset not in units:
             units.add(found.offset)
+            assert found.storage is not None
             yield offset + found.offset, found.storage
 
 

@@ -15,7 +15,7 @@ from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.sorts import INT, MachineSort, machine
 from certus.core.terms import Expr
 from certus.frontend.c import ast
-from certus.frontend.c.layout import Layout
+from certus.frontend.c.layout import Layout, NoSize
 from certus.frontend.c.lower.sourcetext import SourceText
 from certus.frontend.c.lower.survey import Survey
 from certus.frontend.c.lower.values import is_scalar, sort_of
@@ -88,6 +88,13 @@ class World:
     @property
     def pointer_sort(self) -> MachineSort:
         return machine(self.pointer_width, signed=False)
+
+    def align(self, type_: CType) -> int:
+        """The alignment of a type; 1 if it is not known."""
+        try:
+            return self.layout.align(type_)
+        except NoSize:
+            return 1
 
     def in_memory(self, variable: ast.Variable) -> bool:
         return variable.identity in self.addressed or not is_scalar(variable.type)

@@ -1,0 +1,150 @@
+"""Where things stand: from Clang's byte offsets to spans with physical and presumed positions.
+
+Clang leaves out what has not changed since the last position it printed, so file names have to be filled in
+in the order of the document. Offsets are always there, and with the text of the file they give line and
+column; the line markers of preprocessed files (`# 12 "f.c"`) give the presumed ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from pathlib import Path
+from typing import Any, Final
+
+from certus.core.diagnostic import Span
+
+_MARKER: Final = re.compile(
+    rb'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
+)
+
+
+def fill_files(tree: dict[str, Any]) -> None:
+    """Give every position the name of its file, which Clang prints only when it changes."""
+    current = ""
+    stack: list[Any] = [tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            stack.extend(reversed(item))
+        elif "offset" in item:
+            current = item.setdefault("file", current)
+        else:
+            stack.extend(value for value in reversed(item.values()) if isinstance(value, dict | list))
+
+
+class FileText:
+    """The bytes of one file, the starts of its lines and what its line markers claim."""
+
+    def __init__(self, data: bytes, shown: str) -> None:
+        self.data = data
+        self.shown = shown
+        self._ascii = data.isascii()
+        self._starts = [0]
+        at = data.find(b"\n")
+        while at >= 0:
+            self._starts.append(at + 1)
+            at = data.find(b"\n", at + 1)
+        self._marked: list[int] = []  # lines of the markers
+        self._claims: list[tuple[str, int]] = []  # file and line that the next line claims to be
+        self._read_markers()
+
+    def _read_markers(self) -> None:
+        file = self.shown
+        if b"#" not in self.data:
+            return
+        for match in _MARKER.finditer(self.data):
+            if match.group(2) is not None:
+                file = re.sub(rb"\\(.)", rb"\1", match.group(2)).decode(errors="replace")
+            self._marked.append(bisect_right(self._starts, match.start(1)))
+            self._claims.append((file, int(match.group(1))))
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column, from 1; columns count characters."""
+        line = bisect_right(self._starts, offset)
+        start = self._starts[line - 1]
+        if self._ascii:
+            return line, offset - start + 1
+        return line, len(self.data[start:offset].decode(errors="replace")) + 1
+
+    def presumed(self, line: int) -> tuple[str, int]:
+        at = bisect_right(self._marked, line - 1) - 1
+        if at < 0:
+            return self.shown, line
+        file, claimed = self._claims[at]
+        return file, claimed + line - self._marked[at] - 1
+
+
+class Positions:
+    """Spans of the nodes of one tree. `main` is the file as Clang knows it, `shown` as the user does."""
+
+    def __init__(self, main: str, shown: str, data: bytes) -> None:
+        self.main = main
+        self.text = FileText(data, shown)
+        self._texts: dict[str, FileText | None] = {main: self.text}
+        self._spans: dict[tuple[str, int, int], Span] = {}
+        self.nowhere = Span(shown, 1, 1, 1, 1, shown, 1)
+
+    def span(self, node: dict[str, Any], otherwise: Span | None = None) -> Span:
+        """The span of a node's range; a macro's expansion stands where its name stands."""
+        range_ = node.get("range")
+        if not range_:
+            return otherwise or self.nowhere
+        begin, end = range_.get("begin"), range_.get("end")
+        if not begin:
+            return otherwise or self.nowhere
+        begin = begin.get("expansionLoc", begin)
+        end = end.get("expansionLoc", end) if end else begin
+        first = begin.get("offset")
+        if first is None:
+            return otherwise or self.nowhere
+        last = end.get("offset", first) + end.get("tokLen", 0)
+        file = begin.get("file", self.main)
+        if end.get("file", self.main) != file or last < first:
+            last = first + begin.get("tokLen", 0)
+        key = (file, first, last)
+        found = self._spans.get(key)
+        if found is None:
+            found = self._spans[key] = self._make(file, first, last)
+        return found
+
+    def _make(self, file: str, first: int, last: int) -> Span:
+        text = self._text(file)
+        if text is None:
+            return Span(file, 1, 1, 1, 1, file, 1)
+        line, column = text.position(first)
+        end_line, end_column = text.position(last)
+        claimed_file, claimed_line = text.presumed(line)
+        return Span(text.shown, line, column, end_line, end_column, claimed_file, claimed_line)
+
+    def _text(self, file: str) -> FileText | None:
+        if file not in self._texts:
+            try:
+                self._texts[file] = FileText(Path(file).read_bytes(), os.path.normpath(file))
+            except OSError:
+                self._texts[file] = None
+        return self._texts[file]
+
+    def claimed(self, location: dict[str, Any]) -> str:
+        """`file:line:column` as Clang prints it in the names of unnamed records."""
+        location = location.get("expansionLoc", location)
+        file = location.get("file", self.main)
+        text = self._text(file)
+        if text is None or "offset" not in location:
+            return "?"
+        line, _ = text.position(location["offset"])
+        claimed, number = text.presumed(line)
+        if claimed == text.shown:
+            claimed = file
+        return f"{claimed}:{number}:{location.get('col', 0)}"
+
+    def source_of(self, node: dict[str, Any], length: int = 400) -> str | None:
+        """The text from a node's first token on, as it is spelled; None if it stands in no file."""
+        begin = node.get("range", {}).get("begin", {})
+        begin = begin.get("spellingLoc", begin)
+        text = self._text(begin.get("file", self.main))
+        offset = begin.get("offset")
+        if text is None or offset is None:
+            return None
+        return text.data[offset : offset + length].decode(errors="replace")

@@ -1,0 +1,125 @@
+"""Names in scope while a tree is read: typedefs, tags, variables; and the types that strings denote.
+
+Clang gives types as strings, in which a name means what it means at that place. Scopes are opened and
+closed in the order of the document; a string's type is remembered until some name changes its meaning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from certus.frontend.c.ast import Variable
+from certus.frontend.c.layout import Layout
+from certus.frontend.c.typetext import parse_type
+from certus.frontend.c.types import CType, DataModel, OtherType, Types
+
+Node = dict[str, Any]
+
+_PLACE: Final = re.compile(r"\((?:unnamed|anonymous)\b[^()]*? at (.*)\)$")
+_WORD: Final = re.compile(r"[A-Za-z_$][\w$]*$")
+_AMBIGUOUS: Final = OtherType("an ambiguous name")
+
+
+class ScopedNames:
+    """Implements `typetext.Names`. `types_by_id` has the types of typedef declarations by Clang's ids."""
+
+    def __init__(self, model: DataModel) -> None:
+        self.model = model
+        self.types = Types(model)
+        self.layout = Layout(self.types)
+        self.types_by_id: dict[str, CType] = {}
+        self.expression_type: Callable[[str], CType | None] = lambda _: None
+        self._bound: dict[tuple[str, str], Any] = {}
+        self._undo: list[list[tuple[tuple[str, str], Any]]] = []
+        self._cache: dict[str, CType] = {}
+
+    # ------------------------------------------------------------------------------- scopes
+
+    def open_scope(self) -> None:
+        self._undo.append([])
+
+    def close_scope(self) -> None:
+        for key, before in reversed(self._undo.pop()):
+            if key[0] != "variable":
+                self._cache.clear()
+            if before is None:
+                del self._bound[key]
+            else:
+                self._bound[key] = before
+
+    def _bind(self, key: tuple[str, str], meaning: Any) -> None:
+        before = self._bound.get(key)
+        if before == meaning:
+            return
+        if key[0] != "variable":
+            self._cache.clear()
+        if self._undo:
+            self._undo[-1].append((key, before))
+        self._bound[key] = meaning
+
+    def bind_typedef(self, name: str, type_: CType) -> None:
+        self._bind(("typedef", name), type_)
+
+    def bind_tag(self, kind: str, name: str, type_: CType) -> None:
+        self._bind((kind, name), type_)
+
+    def bind_alias(self, kind: str, name: str, type_: CType) -> None:
+        """An unnamed record or enumeration is printed with the name of its typedef.
+
+        A tag of the same name makes such strings ambiguous."""
+        bound = self._bound.get((kind, name))
+        self._bind((kind, name), type_ if bound is None or bound == type_ else _AMBIGUOUS)
+
+    def bind_place(self, place: str, type_: CType) -> None:
+        """An unnamed record or enumeration is printed with its place in the source."""
+        self._bind(("place", place), type_)
+
+    def bind_variable(self, variable: Variable) -> None:
+        self._bind(("variable", variable.name), variable)
+
+    def bind_constant(self, name: str, value: int, type_: CType) -> None:
+        self._bind(("variable", name), (value, type_))
+
+    def meaning(self, name: str) -> Variable | tuple[int, CType] | None:
+        """What an identifier in an expression means: a variable or an enumeration constant."""
+        found: Variable | tuple[int, CType] | None = self._bound.get(("variable", name))
+        return found
+
+    # -------------------------------------------------------------------------------- types
+
+    def typedef(self, name: str) -> CType | None:
+        found: CType | None = self._bound.get(("typedef", name))
+        return found
+
+    def tag(self, kind: str, name: str) -> CType | None:
+        place = _PLACE.search(name)
+        found: CType | None = self._bound.get(("place", place.group(1)) if place else (kind, name))
+        return found
+
+    def typeof(self, text: str) -> CType | None:
+        return self.expression_type(text)
+
+    def of_text(self, text: str) -> CType:
+        found = self._cache.get(text)
+        if found is None:
+            found = parse_type(text, self)
+            if "typeof" not in text:
+                self._cache[text] = found
+        return found
+
+    def of(self, described: Node) -> CType:
+        """The type that the value of a `type` attribute describes."""
+        text = described["qualType"]
+        found = self._cache.get(text)
+        if found is not None:
+            return found
+        alias = described.get("typeAliasDeclId")
+        if alias is not None and _WORD.match(text) and alias in self.types_by_id:
+            return self.types_by_id[alias]
+        found = self.of_text(text)
+        desugared = described.get("desugaredQualType")
+        if isinstance(found, OtherType) and desugared is not None:
+            found = self.of_text(desugared)
+        return found

@@ -1,0 +1,108 @@
+"""Saved evidence: what was verified can be checked again, and nothing else passes for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from certus import InputError, Settings, recheck, verify
+
+HOLDS = """
+void main() {
+  int i = 0; int n = *;
+  assume(0 <= n && n <= 3);
+  while (i < n) { i = i + 1; }
+  assert(i == n);
+}
+"""
+FAILS = "void main() { int x = *; int y = *; assume(y == 7); assert(x != y); }"
+
+
+def saved(tmp_path: Path, text: str) -> Path:
+    source, directory = tmp_path / "prog.lp", tmp_path / "evidence"
+    source.write_text(text)
+    outcome = verify(source, Settings(evidence=directory))
+    assert outcome.answer == ("HOLDS" if text is HOLDS else "VIOLATED")
+    return directory
+
+
+@pytest.mark.parametrize(("text", "verdict"), [(HOLDS, "HOLDS"), (FAILS, "VIOLATED")])
+def test_evidence_checks_again(tmp_path: Path, text: str, verdict: str) -> None:
+    result = recheck(saved(tmp_path, text))
+    assert result.verdict == verdict
+    assert result.problems == ()
+
+
+def test_clauses_are_saved_for_other_solvers(tmp_path: Path) -> None:
+    directory = saved(tmp_path, HOLDS)
+    manifest = json.loads((directory / "manifest.json").read_text())
+    assert manifest["clauses"]
+    for name in manifest["clauses"]:
+        assert "(check-sat)" in (directory / name).read_text()
+
+
+def test_a_changed_source_does_not_pass(tmp_path: Path) -> None:
+    directory = saved(tmp_path, HOLDS)
+    (directory / "source.lp").write_text(HOLDS.replace("n <= 3", "n <= 4"))
+    result = recheck(directory)
+    assert result.verdict == "UNKNOWN"
+    assert {p.code for p in result.problems} == {"evidence-changed", "proof-refuted"}
+
+
+def test_a_changed_proof_does_not_pass(tmp_path: Path) -> None:
+    directory = saved(tmp_path, HOLDS)
+    path = directory / "evidence.json"
+    text = path.read_text()
+    assert ": 4" in text
+    path.write_text(text.replace(": 4", ": 2"))
+    result = recheck(directory)
+    assert result.verdict == "UNKNOWN"
+    assert [p.code for p in result.problems] == ["proof-refuted"]
+
+
+def test_changed_clauses_do_not_pass(tmp_path: Path) -> None:
+    directory = saved(tmp_path, HOLDS)
+    first = sorted((directory / "clauses").iterdir())[0]
+    first.write_text("(assert false)\n(check-sat)\n")
+    assert recheck(directory).verdict == "UNKNOWN"
+
+
+def test_a_changed_trace_does_not_pass(tmp_path: Path) -> None:
+    directory = saved(tmp_path, FAILS)
+    path = directory / "evidence.json"
+    path.write_text(path.read_text().replace("7", "8"))
+    result = recheck(directory)
+    assert result.verdict == "UNKNOWN"
+    assert [p.code for p in result.problems] == ["trace-not-replayed"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("manifest.json", None, "cannot be read"),
+        ("manifest.json", "{", "no JSON"),
+        ("manifest.json", "[]", "no JSON object"),
+        ("manifest.json", '{"format": 1}', "no proper field"),
+        ("evidence.json", "{}", "does not fit"),
+    ],
+)
+def test_unusable_evidence_is_said_to_be_so(tmp_path: Path, name: str, content: str | None, word: str) -> None:
+    directory = saved(tmp_path, HOLDS)
+    if content is None:
+        (directory / name).unlink()
+    else:
+        (directory / name).write_text(content)
+    with pytest.raises(InputError, match=word):
+        recheck(directory)
+
+
+def test_a_manifest_cannot_lead_out_of_the_directory(tmp_path: Path) -> None:
+    directory = saved(tmp_path, HOLDS)
+    path = directory / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["source"] = "../prog.lp"
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="outside the directory"):
+        recheck(directory)

@@ -1,0 +1,148 @@
+"""The one door: settings, limits, notes, and the same answer every time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import certus
+from certus import InputError, Safe, Settings, Unknown, Unsafe, verify
+from certus.core.evidence import Execution, Unrolling
+
+ENDLESS = "void main() { int x = 0; int y = 0; while (*) { x = x + 1; y = y + 1; } assert(x == y); }"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "prog.lp"
+    path.write_text("void main() { int x = *; assume(x > 3); assert(x > 2); }")
+    return path
+
+
+def test_the_answer_and_its_parts(program: Path) -> None:
+    outcome = verify(program)
+    assert outcome.answer == "HOLDS"
+    assert isinstance(outcome.verdict, Safe)
+    assert isinstance(outcome.verdict.proof, Unrolling)
+    assert outcome.engine == "bmc"
+    assert [p.name for p in outcome.passes] == ["large-blocks"]
+    assert outcome.seconds["total"] > 0
+
+
+def test_a_program_without_inputs_is_executed(program: Path) -> None:
+    program.write_text("void main() { int x = 0; while (x < 1000) { x = x + 1; } assert(x == 1000); }")
+    outcome = verify(program)
+    assert isinstance(outcome.verdict, Safe)
+    assert isinstance(outcome.verdict.proof, Execution)
+    program.write_text("void main() { int x = 0; while (x < 1000) { x = x + 1; } assert(x == 999); }")
+    assert isinstance(verify(program).verdict, Unsafe)
+
+
+def test_a_bound_that_is_reached_is_said(program: Path) -> None:
+    program.write_text(ENDLESS)
+    outcome = verify(program, Settings(bound=3))
+    assert isinstance(outcome.verdict, Unknown)
+    assert outcome.verdict.reason.code == "bound-reached"
+
+
+def test_the_time_limit_holds(program: Path) -> None:
+    program.write_text(ENDLESS)
+    start = time.monotonic()
+    outcome = verify(program, Settings(timeout=3.0))
+    assert time.monotonic() - start < 12
+    assert isinstance(outcome.verdict, Unknown)
+    assert outcome.verdict.reason.code == "time-limit"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(engine="nonsense"),
+        Settings(options={"nonsense.bound": "3"}),
+        Settings(options={"bmc.nonsense": "3"}),
+        Settings(options={"bmc.bound": "many"}),
+        Settings(options={"bmc.shortest": "perhaps"}),
+        Settings(property_name="nonsense"),
+    ],
+)
+def test_wrong_settings_are_input_errors(program: Path, settings: Settings) -> None:
+    with pytest.raises(InputError):
+        verify(program, settings)
+
+
+def test_options_reach_the_engine(program: Path) -> None:
+    program.write_text(ENDLESS)
+    outcome = verify(program, Settings(engine="bmc", options={"bmc.bound": "2"}))
+    assert outcome.statistics.counters["bmc.bound"] == 2
+
+
+def test_claims_that_nothing_reaches_are_noted(program: Path) -> None:
+    program.write_text("""
+    void main() {
+      int x = *;
+      assume(x > 0);
+      if (x < 0) { assert(x == 7); }
+      assume(x < -5);
+      assert(x == 9);
+    }
+    """)
+    outcome = verify(program)
+    assert outcome.answer == "HOLDS"
+    notes = [(d.code, d.span.line) for d in outcome.diagnostics if d.span]
+    assert ("unreachable-assertion", 5) in notes
+    assert ("unreachable-assertion", 7) in notes
+    assert ("contradictory-assumption", 6) in notes
+
+
+def test_queries_are_logged(program: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "queries"
+    verify(program, Settings(engine="bmc", log_queries=directory))
+    names = sorted(path.name for path in directory.iterdir())
+    assert any("validate" in name for name in names)
+    assert all("; answer: " in path.read_text() for path in directory.iterdir())
+
+
+def test_the_same_answer_under_any_hash_seed(tmp_path: Path) -> None:
+    path = tmp_path / "prog.lp"
+    path.write_text("""
+    int g; int h;
+    int f(int a) { int r; if (a <= 0) { return g; } g = g + 1; r = f(a - 1); return r; }
+    void main() { int n = *; int r; g = 0; h = *; assume(n <= 3); r = f(n); assert(r < 3 || h == 2); }
+    """)
+    seen = set()
+    for seed in ("0", "1", "12345"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        command = [sys.executable, "-m", "certus", "verify", str(path), "--json"]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert ran.returncode == 1, ran.stderr
+        found = json.loads(ran.stdout)
+        for timed in ("seconds", "statistics"):
+            found.pop(timed, None)
+        seen.add(json.dumps(found, sort_keys=True))
+    assert len(seen) == 1
+
+
+def test_public_names() -> None:
+    assert sorted(certus.__all__) == [
+        "CertusError",
+        "Diagnostic",
+        "InputError",
+        "Outcome",
+        "Safe",
+        "Settings",
+        "Unknown",
+        "Unsafe",
+        "__version__",
+        "recheck",
+        "verify",
+    ]
+    for name in certus.__all__:
+        assert getattr(certus, name) is not None
+    with pytest.raises(AttributeError):
+        _ = certus.nonsense
