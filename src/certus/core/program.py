@@ -11,9 +11,9 @@ A `Program` is what the front ends make and what `validate` checks against. Its 
   indices, frames and `old(...)`.
 - Pointers are Int terms: mathematical addresses, 0 is null. Memory operations access one flat byte
   memory; a pass replaces them by variables and arrays before an engine runs.
-- Locals are nondeterministic at the entry of their procedure (an explicit `Havoc` stands there for
-  those that may be read before they are written, so that their values are inputs of a trace);
-  globals are nondeterministic at the start unless `initial` gives their value.
+- Locals are nondeterministic at the entry of their procedure, and the front end puts a `Havoc` before
+  any read of a local that may not have been written: such values are inputs of a trace. Globals are
+  nondeterministic at the start unless `initial` gives their value.
 
 Passes may replace the op of an edge by a block: a DAG of `Seq` and `Choice` over original edges.
 """

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import certus
 from certus import InputError, Safe, Settings, Unknown, Unsafe, verify
 from certus.core.evidence import Execution, Unrolling
 
@@ -126,23 +125,3 @@ def test_the_same_answer_under_any_hash_seed(tmp_path: Path) -> None:
             found.pop(timed, None)
         seen.add(json.dumps(found, sort_keys=True))
     assert len(seen) == 1
-
-
-def test_public_names() -> None:
-    assert sorted(certus.__all__) == [
-        "CertusError",
-        "Diagnostic",
-        "InputError",
-        "Outcome",
-        "Safe",
-        "Settings",
-        "Unknown",
-        "Unsafe",
-        "__version__",
-        "recheck",
-        "verify",
-    ]
-    for name in certus.__all__:
-        assert getattr(certus, name) is not None
-    with pytest.raises(AttributeError):
-        _ = certus.nonsense

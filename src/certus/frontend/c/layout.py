@@ -67,6 +67,14 @@ class Layout:
     def align(self, type_: CType) -> int:
         return self._size_align(type_)[1]
 
+    def preferred_align(self, type_: CType) -> int:
+        """What GNU C's `__alignof__` says: on i386 more than the ABI asks of 8-byte scalars."""
+        inner = type_
+        while isinstance(inner, Qualified | ArrayType):
+            inner = inner.type if isinstance(inner, Qualified) else inner.element
+        scalar = isinstance(inner, IntegerType | FloatType) and self.size(inner) == 8
+        return 8 if scalar else self.align(type_)
+
     def record(self, identity: str) -> RecordLayout:
         """Raises `NoSize` for a record that is only declared."""
         found = self._records.get(identity)

@@ -27,7 +27,7 @@ from certus.core.walk import variables
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.lower.graph import Draft, DraftEdge, Order
-from certus.frontend.c.lower.scopes import Passages, Scope, StackObject
+from certus.frontend.c.lower.scopes import Passage, Passages, Scope, StackObject
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import sort_of
 from certus.frontend.c.lower.world import Home, World
@@ -116,7 +116,7 @@ class Body:
         self.homes: dict[str, Home] = {}  # of local variables, by identity
         self.has_labels = False
         self.labels: dict[str, Target] = {}
-        self.gotos: list[tuple[int, str, Scope, Span, int]] = []
+        self.gotos: list[tuple[str, Passage]] = []
         self.breaks: list[Target] = []
         self.continues: list[Target] = []
         self.switches: list[SwitchFrame] = []
@@ -210,6 +210,10 @@ class Body:
         elif isinstance(op, Load | Alloc):
             targets = (op.target,)
         self.writes += [t for t in targets if t not in self.temporaries]
+
+    def wrote_anything(self) -> None:
+        """A call that is not a step yet may write all globals and all memory."""
+        self.writes += (GLOBALS, MEMORY)
 
     def assign(self, variable: Expr, term: Expr, span: Span, text: str) -> None:
         """`variable = term`. If the last step only gave `term` its value, it writes `variable` instead."""

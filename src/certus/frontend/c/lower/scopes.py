@@ -71,10 +71,13 @@ class Passages:
 
     def add(
         self, source: int, target: int, left: Scope | None, entered: Scope | None, span: Span, text: str
-    ) -> None:
+    ) -> Passage:
+        """A passage; a `goto` fills in target and scope when the label is known."""
         order = self._draft.reserve()
         dynamic = tuple((s, len(s.dynamic)) for s in left.chain() if s.dynamic) if left else ()
-        self._passages.append(Passage(source, target, left, entered, order, span, text, dynamic))
+        made = Passage(source, target, left, entered, order, span, text, dynamic)
+        self._passages.append(made)
+        return made
 
     def resolve(self) -> None:
         """Make the steps of every passage."""

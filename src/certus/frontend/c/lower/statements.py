@@ -293,7 +293,8 @@ def _define_label(body: Body, node: ast.Label) -> None:
 
 
 def goto(body: Body, node: ast.Goto) -> None:
-    body.gotos.append((body.at, node.label, body.scope, node.span, body.draft.reserve()))
+    text = f"goto {node.label};"
+    body.gotos.append((node.label, body.passages.add(body.at, Draft.EXIT, body.scope, None, node.span, text)))
     body.stop()
 
 

@@ -1,0 +1,128 @@
+"""What calls of all kinds share: arguments, arbitrary results, memory that gets arbitrary contents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from certus.core import build
+from certus.core.diagnostic import Span
+from certus.core.program import Call, Store
+from certus.core.sorts import INT, MachineSort, Sort
+from certus.core.terms import Expr
+from certus.frontend.c import ast
+from certus.frontend.c.lower import places
+from certus.frontend.c.lower.body import Body, Joint
+from certus.frontend.c.lower.routines import havoc_routine
+from certus.frontend.c.lower.steps import Steps
+from certus.frontend.c.lower.values import as_pointer, is_boolean, is_record, sort_of, to_sort
+from certus.frontend.c.lower.world import World
+from certus.frontend.c.types import (
+    ArrayType,
+    CType,
+    PointerType,
+    RecordType,
+    VoidType,
+    unqualified,
+)
+
+
+def arguments(body: Body, node: ast.Call) -> Steps[list[Expr]]:
+    """The arguments, from left to right. A record is copied if a later argument may change it."""
+    found: list[Expr] = []
+    joints: list[Joint] = []
+    for number, argument in enumerate(node.arguments):
+        if found:
+            body.separate(joints)
+        term: Expr = yield body.value(argument)
+        later = node.arguments[number + 1 :]
+        if is_record(argument.type) and not all(_is_simple(other) for other in later):
+            copy = body.temporary_object(argument.type, argument.span)
+            places.copy_object(body, copy, term, argument.type, argument.span, body.text(argument.span))
+            term = copy
+        found.append(term)
+    return body.hold(found, joints)
+
+
+def _is_simple(node: ast.Expression) -> bool:
+    while isinstance(node, ast.Cast | ast.AddressOf):
+        node = node.operand
+    return isinstance(node, ast.IntegerConstant | ast.VariableReference | ast.StringLiteral)
+
+
+def fitted(body: Body, term: Expr, sort: Sort, span: Span) -> Expr:
+    """An argument as the callee expects it: only calls without prototypes, or through pointers of another
+    type, need a conversion."""
+    if term.sort is sort:
+        return term
+    if isinstance(sort, MachineSort):
+        return to_sort(term, sort)
+    found = as_pointer(term, body.world.pointer_width)
+    if found is None:
+        found = body.refuse(span, "unsupported-pointer-cast", "passing an integer as a pointer")
+    return found
+
+
+def any_result(body: Body, node: ast.Call) -> Any:
+    """Any value of the call's type."""
+    plain, text = unqualified(node.type), body.text(node.span)
+    if isinstance(plain, VoidType):
+        return None
+    if isinstance(plain, RecordType):
+        made = body.temporary_object(plain, node.span)
+        havoc_memory(body, made, plain, node.span)
+        return made
+    sort = sort_of(plain)
+    if sort is None:
+        return body.refuse_type(node)
+    result = body.havoc(sort, node.span, text)
+    if is_boolean(plain):
+        body.assume(build.le(result, build.constant(1, sort)), node.span, text)
+    elif sort is INT:
+        limit = build.integer(1 << body.world.pointer_width)
+        in_range = build.and_(build.le(build.integer(0), result), build.lt(result, limit))
+        body.assume(in_range, node.span, text)
+    return result
+
+
+def pointed_to(node: ast.Expression) -> CType | None:
+    """The type of the object that a pointer argument points to, before conversions to `void *`."""
+    while isinstance(node, ast.Cast) and node.conversion in (ast.Conversion.POINTER, ast.Conversion.NONE):
+        node = node.operand
+    if isinstance(node, ast.Cast) and node.conversion is ast.Conversion.DECAY:
+        return node.operand.type
+    plain = unqualified(node.type)
+    return plain.target if isinstance(plain, PointerType) else None
+
+
+def havoc_memory(body: Body, address: Expr, type_: CType, span: Span) -> None:
+    """Give an object any contents."""
+    parts, text = places.leaves(body.world, type_, places.UNROLLED), body.text(span)
+    if parts is not None:
+        for offset, sort in parts:
+            value = body.havoc(sort, span, text)
+            body.emit(Store(build.add(address, build.integer(offset)), value), span, text)
+        return
+    width, count = places.element(body.world, type_)
+    havoc_elements(body, address, build.integer(count), width, span)
+
+
+def havoc_elements(body: Body, address: Expr, count: Expr, width: int, span: Span) -> None:
+    """Give `count` elements of `width` bytes any contents."""
+    routine = havoc_routine(body.world, width)
+    body.emit(Call(routine, (address, count), ()), span, body.text(span))
+
+
+def has_pointers(world: World, type_: CType) -> bool:
+    """Whether an object of the type has a pointer in it."""
+    stack, seen = [type_], set()
+    while stack:
+        plain = unqualified(stack.pop())
+        if isinstance(plain, PointerType):
+            return True
+        if isinstance(plain, ArrayType):
+            stack.append(plain.element)
+        elif isinstance(plain, RecordType) and plain.identity not in seen:
+            seen.add(plain.identity)
+            record = world.unit.types.records.get(plain.identity)
+            stack.extend(f.type for f in record.fields) if record else None
+    return False

@@ -1,0 +1,297 @@
+"""Calls: of functions with a body, through pointers, of library functions, of functions nobody defines."""
+
+from __future__ import annotations
+
+from certus.core import build
+from certus.core.program import Assume, Call
+from certus.core.sorts import INT
+from certus.core.terms import Expr, Kind
+from certus.frontend.c import ast
+from certus.frontend.c.layout import NoSize
+from certus.frontend.c.library import LIBRARY, OVERRIDING, known
+from certus.frontend.c.lower.arguments import (
+    any_result,
+    arguments,
+    fitted,
+    has_pointers,
+    havoc_memory,
+    pointed_to,
+)
+from certus.frontend.c.lower.body import Body, IndirectCall, Joint
+from certus.frontend.c.lower.models import MODELS
+from certus.frontend.c.lower.steps import Steps
+from certus.frontend.c.lower.values import is_record, sort_of
+from certus.frontend.c.types import (
+    CType,
+    FunctionType,
+    IntegerType,
+    PointerType,
+    Qualified,
+    RecordType,
+    VoidType,
+    unqualified,
+)
+
+
+def call_value(body: Body, node: ast.Call) -> Steps[Expr | None]:
+    return _call(body, node, wanted=True)
+
+
+def call_effect(body: Body, node: ast.Call) -> Steps[Expr | None]:
+    return _call(body, node, wanted=False)
+
+
+def called_function(node: ast.Expression) -> str | None:
+    """The name of the function that a called expression designates, if it is written there."""
+    while not isinstance(node, ast.FunctionReference):
+        if isinstance(node, ast.Cast) and node.conversion in _TRANSPARENT:
+            node = node.operand
+        elif isinstance(node, ast.AddressOf):
+            node = node.operand
+        elif isinstance(node, ast.Dereference):
+            node = node.pointer
+        else:
+            return None
+    return node.name
+
+
+_TRANSPARENT = (ast.Conversion.FUNCTION_DECAY, ast.Conversion.NONE)
+
+
+def _call(body: Body, node: ast.Call, *, wanted: bool) -> Steps[Expr | None]:
+    name = called_function(node.function)
+    if name is None:
+        return (yield from _indirect_call(body, node))
+    errors, function = body.world.property.functions, body.world.unit.functions.get(name)
+    if name in errors:
+        yield from _error(body, node, errors[name])
+        return _nothing(body, node)
+    if function is not None and function.body is not None and name not in OVERRIDING:
+        return (yield from _direct_call(body, node, function))
+    entry = known(name)
+    if entry is not None:
+        model = MODELS[LIBRARY[entry].model]
+        result: Expr | None = yield model(body, node, LIBRARY[entry], wanted)
+        return result
+    return (yield from _undefined(body, node, name, function))
+
+
+def _nothing(body: Body, node: ast.Call) -> Expr | None:
+    """A value after a call that does not return."""
+    sort = sort_of(node.type)
+    return None if sort is None else body.fresh(sort)
+
+
+def _error(body: Body, node: ast.Call, kind: str) -> Steps[None]:
+    """A call that must not happen."""
+    claimed = body.text(node.span)
+    for argument in node.arguments:
+        yield body.effect(argument)
+        if kind == "assertion" and argument is node.arguments[0]:
+            claimed = _literal(argument) or claimed
+    failed = body.draft.node()
+    body.draft.edge(body.at, Assume(build.TRUE), failed, node.span, body.text(node.span))
+    body.draft.error(failed, kind, node.span, claimed)
+    body.stop()
+
+
+def _literal(node: ast.Expression) -> str | None:
+    while isinstance(node, ast.Cast):
+        node = node.operand
+    if not isinstance(node, ast.StringLiteral):
+        return None
+    return node.data.rstrip(b"\0").decode("utf-8", "replace")
+
+
+# --------------------------------------------------------------------------------- direct calls
+
+
+def _direct_call(body: Body, node: ast.Call, function: ast.Function) -> Steps[Expr | None]:
+    given = yield from arguments(body, node)
+    text = body.text(node.span)
+    body.world.wanted[function.name] = None
+    passed: list[Expr] = []
+    for number, parameter in enumerate(function.parameters):
+        sort = sort_of(parameter.type)
+        if sort is None:
+            body.refuse(node.span, "unsupported-float", f"the type of the parameter `{parameter.name}`")
+        elif number < len(given) and given[number] is not None:
+            passed.append(fitted(body, given[number], sort, node.span))
+        else:
+            passed.append(body.havoc(sort, node.span, text))
+    result = function.type.result
+    if is_record(result):
+        into = body.temporary_object(result, node.span)
+        body.emit(Call(function.name, (into, *passed), ()), node.span, text)
+        return into
+    sort = sort_of(result)
+    if sort is None:
+        if not isinstance(unqualified(result), VoidType):
+            body.refuse_type(node)
+        body.emit(Call(function.name, tuple(passed), ()), node.span, text)
+        return None
+    target = body.fresh(sort)
+    body.emit(Call(function.name, tuple(passed), (target,)), node.span, text)
+    return target
+
+
+# ------------------------------------------------------------------------------- indirect calls
+
+
+def _indirect_call(body: Body, node: ast.Call) -> Steps[Expr | None]:
+    type_ = _function_type(node.function)
+    if type_ is None:
+        return body.refuse(node.span, "unsupported-call", "this call", sort_of(node.type))  # type: ignore[no-any-return]
+    joints: list[Joint] = []
+    pointer: Expr = yield body.value(node.function)
+    body.separate(joints)
+    given: list[Expr] = yield arguments(body, node)
+    (pointer,) = body.hold([pointer], joints)
+    result = type_.result
+    into: tuple[Expr, ...] = ()
+    target: Expr | None = None
+    if is_record(result):
+        into = (body.temporary_object(result, node.span),)
+    elif (sort := sort_of(result)) is not None:
+        target = body.fresh(sort)
+    elif not isinstance(unqualified(result), VoidType):
+        body.refuse_type(node)
+    after = body.draft.node()
+    kinds = tuple(a.type for a in node.arguments)
+    body.world.indirect.append(
+        IndirectCall(
+            body,
+            body.at,
+            after,
+            pointer,
+            type_,
+            (*into, *given),
+            kinds,
+            target,
+            node.span,
+            body.text(node.span),
+            body.draft.reserve(),
+        )
+    )
+    body.wrote_anything()
+    body.at = after
+    return into[0] if into else target
+
+
+def _function_type(node: ast.Expression) -> FunctionType | None:
+    plain = unqualified(node.type)
+    if isinstance(plain, PointerType):
+        plain = unqualified(plain.target)
+    return plain if isinstance(plain, FunctionType) else None
+
+
+def fits(call: IndirectCall, type_: FunctionType) -> bool:
+    """Whether a function of this type can be meant: as many parameters, each passed the same way."""
+    if _way(call.type.result) != _way(type_.result):
+        return False
+    wanted = type_.parameters
+    if wanted is None:
+        return True
+    given = call.kinds if call.type.parameters is None else call.type.parameters
+    if len(given) < len(wanted) or (len(given) > len(wanted) and not type_.variadic):
+        return False
+    return all(_way(a) == _way(b) for a, b in zip(given, wanted, strict=False))
+
+
+def _way(type_: CType) -> tuple[str, object]:
+    plain = unqualified(type_)
+    if isinstance(plain, IntegerType):
+        return "integer", plain.width
+    if isinstance(plain, RecordType):
+        return "record", plain.identity
+    return type(plain).__name__, None
+
+
+def expand(call: IndirectCall, functions: list[ast.Function]) -> None:
+    """Make the call a choice between functions. If the pointer is none of them, the execution ends: the
+    behaviour is undefined."""
+    world, draft = call.body.world, call.body.draft
+    sort = world.pointer_sort
+    bits = build.wrap(call.pointer, sort)
+    for number, function in enumerate(functions):
+        condition = build.eq(bits, build.wrap(world.addresses[function.name], sort))
+        if condition is build.FALSE:
+            continue
+        start, order = draft.node(), (call.order, 2 * number)
+        text = f"{call.text} calls {function.name}"
+        draft.edge(call.source, Assume(condition), start, call.span, text, order=order)
+        body, at = call.body, call.body.at
+        targets = (call.result,) if call.result is not None else ()
+        body.at = start
+        passed = _matched(call, function)
+        op = Call(function.name, passed, targets)
+        order = (call.order, 2 * number + 1)
+        draft.edge(body.at, op, call.target, call.span, call.text, order=order)
+        body.at = at
+
+
+def _matched(call: IndirectCall, function: ast.Function) -> tuple[Expr, ...]:
+    skipped = 1 if is_record(function.type.result) else 0
+    passed = list(call.arguments[:skipped])
+    given = call.arguments[skipped:]
+    for number, parameter in enumerate(function.parameters):
+        sort = sort_of(parameter.type) or INT
+        if number < len(given):
+            passed.append(fitted(call.body, given[number], sort, call.span))
+        else:
+            passed.append(call.body.havoc(sort, call.span, call.text))
+    return tuple(passed)
+
+
+# ---------------------------------------------------------------------------- without definition
+
+
+def _undefined(
+    body: Body, node: ast.Call, name: str, function: ast.Function | None
+) -> Steps[Expr | None]:
+    """A function nobody defines: it may write what its arguments point to, and returns anything."""
+    given = yield from arguments(body, node)
+    if name.startswith("__builtin_"):
+        refused = body.refuse(node.span, "unsupported-builtin", f"the function `{name}`", sort_of(node.type))
+        return refused  # type: ignore[no-any-return]
+    if not name.startswith("__VERIFIER_nondet"):
+        message = f"`{name}` is not defined: its result is nondeterministic, and it is assumed not to call back."
+        body.world.warn(name, "undefined-function", message, node.span)
+    parameters = function.type.parameters if function is not None else None
+    for number, (argument, term) in enumerate(zip(node.arguments, given, strict=True)):
+        declared = parameters[number] if parameters is not None and number < len(parameters) else None
+        if term is not None and term.sort is INT and not _protected(declared):
+            _written_through(body, name, argument, term)
+    if function is not None and function.noreturn:
+        body.stop()
+    return any_result(body, node)
+
+
+def _protected(declared: CType | None) -> bool:
+    """Whether a parameter's type promises not to write through it."""
+    if declared is None:
+        return False
+    plain = unqualified(declared)
+    if not isinstance(plain, PointerType):
+        return isinstance(plain, IntegerType)
+    target = plain.target
+    return isinstance(target, Qualified) and target.const
+
+
+def _written_through(body: Body, name: str, argument: ast.Expression, term: Expr) -> None:
+    """An undefined function gets a pointer it may write through."""
+    if term.kind is Kind.CONST:  # a null pointer, or a function
+        return
+    target = pointed_to(argument)
+    if target is None or isinstance(unqualified(target), FunctionType):
+        return
+    try:
+        known_extent = not isinstance(unqualified(target), VoidType) and body.world.layout.size(target) >= 0
+    except NoSize:
+        known_extent = False
+    if known_extent and not has_pointers(body.world, target):
+        havoc_memory(body, term, target, argument.span)
+    else:
+        what = f"The function `{name}` is not defined and may write through the pointer it gets here."
+        hint = f"Define `{name}`, or declare the pointer's target const."
+        body.refuse(argument.span, "unsupported-external-function", what, hint=hint)

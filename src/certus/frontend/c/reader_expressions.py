@@ -1,0 +1,427 @@
+"""Expressions: from Clang's nodes to typed syntax, with its conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from certus.frontend.c import ast
+from certus.frontend.c.ast import Conversion
+from certus.frontend.c.layout import NoSize
+from certus.frontend.c.reader_constants import evaluate, wrap
+from certus.frontend.c.reader_core import (
+    Handler,
+    Part,
+    Reading,
+    expression,
+    expressions,
+    inner,
+    is_expression,
+    nothing,
+)
+from certus.frontend.c.reader_literals import literal_bytes
+from certus.frontend.c.reader_names import Node
+from certus.frontend.c.reader_static import want_function, want_variable
+from certus.frontend.c.types import (
+    ArrayType,
+    CType,
+    FloatType,
+    FunctionType,
+    IntegerType,
+    OtherType,
+    PointerType,
+    RecordType,
+    VariableArrayType,
+    unqualified,
+)
+
+CASTS: Final = {
+    "LValueToRValue": Conversion.LOAD,
+    "IntegralCast": Conversion.INTEGER,
+    "IntegralToBoolean": Conversion.TO_BOOL,
+    "PointerToBoolean": Conversion.TO_BOOL,
+    "NullToPointer": Conversion.NULL,
+    "BitCast": Conversion.POINTER,
+    "ArrayToPointerDecay": Conversion.DECAY,
+    "FunctionToPointerDecay": Conversion.FUNCTION_DECAY,
+    "BuiltinFnToFnPtr": Conversion.FUNCTION_DECAY,
+    "NoOp": Conversion.NONE,
+    "ToVoid": Conversion.TO_VOID,
+    "IntegralToPointer": Conversion.INTEGER_TO_POINTER,
+    "PointerToIntegral": Conversion.POINTER_TO_INTEGER,
+}
+ARITHMETIC: Final = frozenset("+ - * / % << >> < > <= >= == != & ^ |".split())
+
+
+def modelled(reading: Reading, node: Node, built: ast.Expression, parts: Sequence[Part]) -> ast.Expression:
+    """`built`, unless it is a value of a type that Certus does not compute with."""
+    if node.get("valueCategory") != "prvalue":
+        return built
+    type_ = unqualified(built.type)
+    if isinstance(type_, FloatType):
+        return reading.refuse(node, "float", "floating-point arithmetic", parts)
+    if isinstance(type_, OtherType):
+        return refuse_type(reading, node, type_, parts)
+    return built
+
+
+def refuse_type(reading: Reading, node: Node, type_: OtherType, parts: Sequence[Part]) -> ast.Unmodelled:
+    text = type_.text
+    for mark, code, what in (
+        ("_Atomic", "atomic", "an atomic object"),
+        ("vector_size", "vector", "vector arithmetic"),
+        ("ext_vector", "vector", "vector arithmetic"),
+        ("_Complex", "float", "complex arithmetic"),
+        ("(^", "block", "a block"),
+        ("_BitInt", "bit-int", "a _BitInt"),
+    ):
+        if mark in text:
+            return reading.refuse(node, code, what, parts)
+    return reading.refuse(node, "type", f"the type `{text}`", parts)
+
+
+# ----------------------------------------------------------------------------------- literals
+
+
+def _integer(reading: Reading, node: Node, _: list[Part]) -> Part:
+    return ast.IntegerConstant(reading.type(node), reading.at(node), int(node["value"]))
+
+
+def _character(reading: Reading, node: Node, _: list[Part]) -> Part:
+    type_ = reading.type(node)
+    value = int(node["value"])
+    if isinstance(type_, IntegerType):
+        value = wrap(value, type_)
+    return ast.IntegerConstant(type_, reading.at(node), value)
+
+
+def _floating(reading: Reading, node: Node, _: list[Part]) -> Part:
+    return reading.refuse(node, "float", "a floating-point number")
+
+
+def _data(reading: Reading, node: Node) -> bytes | None:
+    type_ = unqualified(reading.type(node))
+    if not isinstance(type_, ArrayType) or type_.length is None:
+        return None
+    element = unqualified(type_.element)
+    if not isinstance(element, IntegerType):
+        return None
+    return literal_bytes(node["value"], element.width // 8, type_.length)
+
+
+def _string(reading: Reading, node: Node, _: list[Part]) -> Part:
+    data = _data(reading, node)
+    if data is None:
+        return reading.refuse(node, "string", "a string literal of this kind")
+    return ast.StringLiteral(reading.type(node), reading.at(node), data)
+
+
+def _predefined(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    if len(parts) != 1 or not isinstance(parts[0], ast.StringLiteral):
+        return reading.refuse(node, "predefined-name", f"`{node.get('name')}`")
+    return ast.ChooseConstant(reading.type(node), reading.at(node), parts[0].data)
+
+
+# --------------------------------------------------------------------------------- references
+
+
+def _reference(reading: Reading, node: Node, _: list[Part]) -> Part:
+    declaration = node["referencedDecl"]
+    kind = declaration["kind"]
+    span = reading.at(node)
+    if kind == "EnumConstantDecl":
+        constant = reading.constants.get(declaration["id"])
+        if constant is None:
+            return reading.refuse(node, "enum", f"the constant `{declaration['name']}`")
+        return ast.IntegerConstant(reading.type(node), span, constant[0])
+    if kind == "FunctionDecl":
+        type_ = want_function(reading, declaration)
+        return ast.FunctionReference(type_, span, declaration["name"])
+    if kind in ("VarDecl", "ParmVarDecl"):
+        variable = want_variable(reading, declaration)
+        if isinstance(unqualified(variable.type), OtherType):
+            other = unqualified(variable.type)
+            assert isinstance(other, OtherType)
+            return refuse_type(reading, node, other, ())
+        return ast.VariableReference(variable.type, span, variable)
+    return reading.refuse(node, "reference", f"a reference to `{declaration.get('name')}`")
+
+
+def _member(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    base = expression(parts[0])
+    found = reading.fields.get(node["referencedMemberDecl"])
+    span = reading.at(node)
+    if found is None:
+        return reading.refuse(node, "member", f"the member `{node.get('name')}`", parts)
+    record, field = found
+    if node["isArrow"]:
+        target = _target(base.type)
+        base = ast.Dereference(record if isinstance(target, OtherType) else target, base.span, base)
+    if isinstance(unqualified(field.type), OtherType):
+        other = unqualified(field.type)
+        assert isinstance(other, OtherType)
+        return refuse_type(reading, node, other, parts)
+    return ast.Member(reading.type(node), span, base, field)
+
+
+def _target(type_: CType) -> CType:
+    type_ = unqualified(type_)
+    return type_.target if isinstance(type_, PointerType) else OtherType("no pointer")
+
+
+def _subscript(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    first, second = expressions(parts)
+    if not isinstance(unqualified(first.type), PointerType):
+        first, second = second, first
+    if isinstance(_target(first.type), VariableArrayType):
+        return reading.refuse(node, "vla", "an array of variable-length arrays", parts)
+    return ast.Subscript(reading.type(node), reading.at(node), first, second)
+
+
+# ---------------------------------------------------------------------------------- operators
+
+
+def _transparent(_: Reading, node: Node, parts: list[Part]) -> Part:
+    return parts[-1]
+
+
+def _constant(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    if "value" in node and isinstance(unqualified(reading.type(node)), IntegerType):
+        return ast.IntegerConstant(reading.type(node), reading.at(node), int(node["value"]))
+    return parts[0]
+
+
+def _cast(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    operand = expression(parts[0])
+    kind = node["castKind"]
+    conversion = CASTS.get(kind)
+    if conversion is None:
+        code = "float" if "Float" in kind else "atomic" if "Atomic" in kind else "cast"
+        what = "a floating-point conversion" if code == "float" else f"a conversion ({kind})"
+        return reading.refuse(node, code, what, parts)
+    type_ = reading.type(node)
+    if conversion is Conversion.FUNCTION_DECAY:
+        type_ = PointerType(operand.type)
+    elif conversion is Conversion.POINTER and not isinstance(unqualified(type_), PointerType):
+        return reading.refuse(node, "cast", "a conversion of representations", parts)
+    explicit = node["kind"] == "CStyleCastExpr"
+    built = ast.Cast(type_, reading.at(node), conversion, operand, explicit)
+    if conversion is Conversion.POINTER_TO_INTEGER and _starts_with_address(operand):
+        value = evaluate(built, reading.layout)
+        if value is not None:
+            return ast.IntegerConstant(type_, built.span, value)
+    return modelled(reading, node, built, parts)
+
+
+def _starts_with_address(operand: ast.Expression) -> bool:
+    while isinstance(operand, ast.Cast) and operand.conversion in (Conversion.POINTER, Conversion.NONE):
+        operand = operand.operand
+    return isinstance(operand, ast.AddressOf | ast.Cast)
+
+
+def _unary(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    operand = expression(parts[0])
+    operator = node["opcode"]
+    type_, span = reading.type(node), reading.at(node)
+    built: ast.Expression
+    if operator == "__extension__":
+        return operand
+    if operator == "&":
+        return ast.AddressOf(type_, span, operand)
+    if operator == "*":
+        return ast.Dereference(type_, span, operand)
+    if operator in ("++", "--"):
+        built = ast.Increment(type_, span, operand, 1 if operator == "++" else -1, node["isPostfix"])
+    elif operator in ("-", "~", "!", "+"):
+        built = ast.Unary(type_, span, operator, operand)
+    else:
+        return reading.refuse(node, "operator", f"the operator `{operator}`", parts)
+    return modelled(reading, node, built, parts)
+
+
+def _binary(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    left, right = expressions(parts)
+    operator = node["opcode"]
+    type_, span = reading.type(node), reading.at(node)
+    built: ast.Expression
+    if operator == ",":
+        built = ast.Comma(type_, span, left, right)
+    elif operator == "=":
+        built = ast.Assignment(type_, span, left, right)
+    elif operator in ("&&", "||"):
+        built = ast.Logical(type_, span, operator, left, right)
+    elif operator in ARITHMETIC:
+        built = ast.Binary(type_, span, operator, left, right)
+    else:
+        return reading.refuse(node, "operator", f"the operator `{operator}`", parts)
+    return modelled(reading, node, built, parts)
+
+
+def _compound_assignment(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    target, value = expressions(parts)
+    computation = reading.names.of(node["computeResultType"])
+    built = ast.CompoundAssignment(
+        reading.type(node), reading.at(node), node["opcode"].removesuffix("="), target, value, computation
+    )
+    if isinstance(unqualified(computation), FloatType):
+        return reading.refuse(node, "float", "floating-point arithmetic", parts)
+    return modelled(reading, node, built, parts)
+
+
+def _conditional(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    condition, then, otherwise = expressions(parts)
+    built = ast.Conditional(reading.type(node), reading.at(node), condition, then, otherwise)
+    return modelled(reading, node, built, parts)
+
+
+def _elvis_children(_: Reading, node: Node) -> Sequence[Node]:
+    """`a ?: b`: the common operand and the alternative; the rest repeats the operand."""
+    return (node["inner"][0], node["inner"][-1])
+
+
+def _elvis(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    condition, otherwise = expressions(parts)
+    built = ast.Conditional(reading.type(node), reading.at(node), condition, None, otherwise)
+    return modelled(reading, node, built, parts)
+
+
+def _call(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    function, *arguments = expressions(parts)
+    span = reading.at(node)
+    if isinstance(function, ast.Cast) and isinstance(function.operand, ast.FunctionReference):
+        function = function.operand
+        if function.name == "__builtin_constant_p" and len(arguments) == 1:
+            known = evaluate(arguments[0], reading.layout) is not None
+            return ast.IntegerConstant(reading.type(node), span, int(known))
+    built = ast.Call(reading.type(node), span, function, tuple(arguments))
+    return modelled(reading, node, built, (built,))
+
+
+# ------------------------------------------------------------------- sizes and compile-time choices
+
+
+def _size(reading: Reading, node: Node, _: list[Part]) -> Part:
+    name = node["name"]
+    argument = node.get("argType")
+    type_ = reading.names.of(argument) if argument is not None else reading.type(node["inner"][0])
+    try:
+        if name == "sizeof":
+            value = reading.layout.size(type_)
+        elif name in ("alignof", "_Alignof") and argument is not None:
+            value = reading.layout.align(type_)
+        elif name in ("__alignof", "__alignof__") and argument is not None:
+            value = reading.layout.preferred_align(type_)
+        else:
+            return reading.refuse(node, "alignof", f"`{name}` of an expression")
+    except NoSize:
+        vla = isinstance(type_, VariableArrayType)
+        return reading.refuse(node, "vla" if vla else "sizeof", f"`{name}` of this type")
+    return ast.IntegerConstant(reading.type(node), reading.at(node), value)
+
+
+def _choose(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    """`__builtin_choose_expr`: all three are read, one is taken."""
+    condition = evaluate(expression(parts[0]), reading.layout)
+    if condition is None:
+        return reading.refuse(node, "choose-expression", "`__builtin_choose_expr`", parts)
+    return parts[1] if condition else parts[2]
+
+
+def _generic_children(_: Reading, node: Node) -> Sequence[Node]:
+    """The expression of the association that Clang selected."""
+    for child in node["inner"]:
+        if child.get("selected"):
+            return [part for part in child["inner"] if "valueCategory" in part][-1:]
+    return ()
+
+
+def _generic(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    return parts[0] if parts else reading.refuse(node, "generic-selection", "`_Generic`")
+
+
+def _type_trait(reading: Reading, node: Node, _: list[Part]) -> Part:
+    """`__builtin_types_compatible_p`, the only type trait of C."""
+    types = [_incomplete(unqualified(reading.type(child))) for child in node.get("inner", ())]
+    if len(types) != 2 or any(isinstance(type_, OtherType) for type_ in types):
+        return reading.refuse(node, "type-trait", "a type trait")
+    return ast.IntegerConstant(reading.type(node), reading.at(node), int(_compatible(*types)))
+
+
+def _incomplete(type_: CType) -> CType:
+    return type_
+
+
+def _compatible(first: CType, second: CType) -> bool:
+    if isinstance(first, ArrayType) and isinstance(second, ArrayType):
+        lengths = first.length is None or second.length is None or first.length == second.length
+        return lengths and _compatible(first.element, second.element)
+    if isinstance(first, FunctionType) and isinstance(second, FunctionType):
+        if first.parameters is None or second.parameters is None:
+            return _compatible(first.result, second.result)
+        return first == second
+    return first == second
+
+
+# -------------------------------------------------------------------------------------- others
+
+
+def _statement_expression(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    body = parts[0]
+    assert isinstance(body, ast.Block)
+    built = ast.StatementExpression(reading.type(node), reading.at(node), body)
+    return modelled(reading, node, built, ())
+
+
+def _va_arg(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    built = ast.VaArg(reading.type(node), reading.at(node), expression(parts[0]))
+    return modelled(reading, node, built, parts)
+
+
+def _refusing(code: str, what: str) -> Handler:
+    def build(reading: Reading, node: Node, parts: list[Part]) -> Part:
+        return reading.refuse(node, code, what, parts)
+
+    return Handler(build, nothing)
+
+
+def _atomic_operation(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    return reading.refuse(node, "atomic", f"`{node.get('name', 'an atomic operation')}`", parts)
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "IntegerLiteral": Handler(_integer, nothing),
+    "CharacterLiteral": Handler(_character, nothing),
+    "FloatingLiteral": Handler(_floating, nothing),
+    "ImaginaryLiteral": Handler(_floating, nothing),
+    "StringLiteral": Handler(_string, nothing),
+    "PredefinedExpr": Handler(_predefined),
+    "DeclRefExpr": Handler(_reference, nothing),
+    "MemberExpr": Handler(_member),
+    "ArraySubscriptExpr": Handler(_subscript),
+    "ParenExpr": Handler(_transparent),
+    "ExprWithCleanups": Handler(_transparent),
+    "OpaqueValueExpr": Handler(_transparent),
+    "ConstantExpr": Handler(_constant),
+    "ImplicitCastExpr": Handler(_cast),
+    "CStyleCastExpr": Handler(_cast),
+    "UnaryOperator": Handler(_unary),
+    "BinaryOperator": Handler(_binary),
+    "CompoundAssignOperator": Handler(_compound_assignment),
+    "ConditionalOperator": Handler(_conditional),
+    "BinaryConditionalOperator": Handler(_elvis, _elvis_children),
+    "CallExpr": Handler(_call),
+    "UnaryExprOrTypeTraitExpr": Handler(_size, nothing),
+    "ChooseExpr": Handler(_choose),
+    "GenericSelectionExpr": Handler(_generic, _generic_children),
+    "TypeTraitExpr": Handler(_type_trait, nothing),
+    "StmtExpr": Handler(_statement_expression),
+    "VAArgExpr": Handler(_va_arg),
+    "AtomicExpr": Handler(_atomic_operation),
+    "AddrLabelExpr": _refusing("computed-goto", "the address of a label"),
+    "OffsetOfExpr": _refusing("offsetof", "`offsetof`"),
+    "BlockExpr": _refusing("block", "a block"),
+    "ShuffleVectorExpr": _refusing("vector", "vector arithmetic"),
+    "ConvertVectorExpr": _refusing("vector", "vector arithmetic"),
+    "ExtVectorElementExpr": _refusing("vector", "vector arithmetic"),
+    "RecoveryExpr": _refusing("recovery", "code that Clang could not understand"),
+}
