@@ -130,7 +130,7 @@ def test_bounds_leave_out_wraps_only_where_they_change_nothing(
     agree(solver, (one, other), style)
 
 
-@settings(LAW, max_examples=300)
+@settings(LAW, max_examples=200)
 @given(st.data(), styles)
 def test_values_are_what_the_evaluator_says(solver: Z3Solver, data: st.DataObject, style: Style) -> None:
     """Variables have values, given apart; the formula has bounds around them, a definition, and a

@@ -146,7 +146,7 @@ class Edge:
     """A step of a procedure. `index` is unique in the program; inputs are keyed by it.
 
     `branch` is the polarity of a source branch (`if`, `while`, `assert`), `text` the statement as a
-    person would write it."""
+    person would write it. A copy that a pass made has the index of the first original as `origin`."""
 
     index: int
     source: Location
@@ -155,6 +155,13 @@ class Edge:
     span: Span | None = None
     branch: bool | None = None
     text: str = ""
+    origin: int | None = None
+
+    @property
+    def key(self) -> int:
+        """What the inputs of the edge are keyed by in a trace: those of all copies, in order of execution,
+        are those of the original."""
+        return self.index if self.origin is None else self.origin
 
     def __repr__(self) -> str:
         return f"{self.source} --[{self.text or self.op}]--> {self.target}"

@@ -313,7 +313,7 @@ class UnrolledProgram:
             if arrival.instance is not None:
                 for passage in arrival.instance.path(value):
                     if isinstance(passage.edge.op, Havoc):
-                        inputs.setdefault(passage.edge.index, []).append(passage.inputs)
+                        inputs.setdefault(passage.edge.key, []).append(passage.inputs)
         initial = {x: value(symbol) for x, symbol in self.initial.items()}
         return Trace(error.edge.target.name, initial, {e: tuple(v) for e, v in inputs.items()})
 

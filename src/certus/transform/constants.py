@@ -332,9 +332,7 @@ class _Back:
                 entry = self.before.procedures[name].entry
                 if Point(entry) not in invariants and not self.before.procedures[name].predecessors[entry]:
                     invariants[Point(entry)] = self._facts(Point(entry))
-            summaries = {
-                name: build.and_(summary, kept[name]) for name, summary in proof.summaries.items()
-            }
+            summaries = {name: build.and_(summary, kept[name]) for name, summary in proof.summaries.items()}
             return Inductive(invariants, summaries)
         return proof
 

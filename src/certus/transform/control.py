@@ -52,10 +52,10 @@ class ControlDependence:
         for branch, targets in enumerate(self._targets):
             if len(targets) > 1:
                 for target in targets:
-                    at = target
-                    while at != self._next[branch]:
-                        self._controllers[at].append(branch)
-                        at = self._next[at]
+                    node = target
+                    while node != self._next[branch]:
+                        self._controllers[node].append(branch)
+                        node = self._next[node]
 
     def postdominator(self, at: Location) -> Location | None:
         """The first location that every execution passes after `at`; None if it is the end."""

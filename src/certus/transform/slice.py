@@ -101,9 +101,7 @@ def slice_program(program: Program) -> Program:
             mentioned.update((x, None) for x in variables(*terms(edge.op)))
             mentioned.update((x, None) for x in written(edge.op, procedure))
         mentioned.update((x, None) for x in procedure.parameters)
-    procedures = {
-        name: replace(p, variables=ordered(p.variables, mentioned)) for name, p in shapes.items()
-    }
+    procedures = {name: replace(p, variables=ordered(p.variables, mentioned)) for name, p in shapes.items()}
     shared = ordered(program.globals, mentioned)
     left = frozenset(at for p in procedures.values() for at in p.locations)
     return replace(
@@ -245,8 +243,8 @@ def _called(program: Program) -> frozenset[str]:
 
 def _reduced(procedure: Procedure, relevance: _Relevance) -> Procedure:
     """The procedure with its irrelevant parts skipped."""
-    edges = _reached(procedure, _skipping(procedure, relevance), relevance)
-    edges = _contracted(procedure, edges, relevance)
+    left = _reached(procedure, _skipping(procedure, relevance), relevance)
+    edges = _contracted(procedure, left, relevance)
     return replace(
         procedure,
         parameters=ordered(procedure.parameters, frozenset(relevance.variables)),
@@ -318,12 +316,12 @@ def _reached(
 def _closure(
     start: Iterable[Location], following: Callable[[Location], Iterable[Location]]
 ) -> frozenset[Location]:
-    found: set[Location] = set(start)
+    found = dict.fromkeys(start)
     work = list(found)
     while work:
         for at in following(work.pop()):
             if at not in found:
-                found.add(at)
+                found[at] = None
                 work.append(at)
     return frozenset(found)
 
@@ -334,12 +332,12 @@ def _contracted(
     """The edges, past locations where nothing happens. Every cycle has a head, and heads stay."""
     stays = {procedure.entry, procedure.exit, *relevance.forests[procedure.name].heads}
     goal: dict[Location, Location] = {}  # where control goes on from a location that is passed over
-    for at in edges:
-        way = []
+    for start in edges:
+        at, way = start, []
         while at not in goal:
             way.append(at)
             out = edges[at]
-            if at in stays or len(out) != 1 or out[0].op is not SKIP:
+            if at in stays or len(out) != 1 or out[0].op != SKIP:
                 goal[at] = at
             else:
                 at = out[0].target

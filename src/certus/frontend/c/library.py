@@ -25,7 +25,7 @@ _TABLE: Final = (
     # the end of the execution
     ("stop", "abort exit _exit _Exit quick_exit trap unreachable __assert_fail __assert_rtn __assert"),
     ("stop", "reach_error __VERIFIER_error __VERIFIER_silent_exit"),
-    ("assume", "__VERIFIER_assume assume"),
+    ("assume", "__VERIFIER_assume"),
     ("assert", "assert"),
     # no effect on the program's memory; the result is any value
     ("inert", "printf fprintf vprintf vfprintf puts fputs putchar fputc putc putchar_unlocked perror"),
@@ -38,9 +38,9 @@ _TABLE: Final = (
     ("natural", "rand random"),
     ("clock", "time"),
     # memory
-    ("allocate", "malloc valloc kmalloc __kmalloc"),
+    ("allocate", "malloc valloc"),
     ("allocate_zero", "calloc"),
-    ("allocate_zeroed", "kzalloc"),
+    ("allocate_or_fail", "kmalloc __kmalloc kzalloc vmalloc vzalloc"),
     ("reallocate", "realloc"),
     ("release", "free cfree kfree"),
     ("allocate_stack", "alloca __alloca alloca_with_align"),
@@ -108,6 +108,6 @@ def known(name: str) -> str | None:
         plain = name.removeprefix("__builtin_")
         if plain.startswith("__") and plain.endswith("_chk"):
             plain = plain[2:].removesuffix("_chk")
-        if plain in LIBRARY and not plain.startswith("__VERIFIER") and plain != "assume":
+        if plain in LIBRARY and not plain.startswith("__VERIFIER"):
             return plain
     return None

@@ -1,0 +1,174 @@
+"""Which terms are addresses, under a partition: the typing rules of `core.memory` for terms.
+
+A variable has the type the partition gives it. The type passes through conversions between Int and machine
+integers of the pointers' width, through choices, and through sums: of the parts with factor 1, an Int one
+comes before a converted one, and the rest must be a constant plus multiples of the stride. Everything else
+computes plain numbers. Where an address goes into that, or is compared, its region is noted:
+
+- `leaks`: a number depends on the addresses of these regions;
+- `distances`: a number depends on distances or the order of addresses inside these regions;
+- `equations`: addresses of these types are asked to be equal;
+- `intruders`: plain numbers that may be taken for addresses of these regions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from certus.core.build import monomial
+from certus.core.errors import CertusError
+from certus.core.memory import Field, Partition, Pointer
+from certus.core.sorts import INT, MachineSort
+from certus.core.terms import Expr, Kind
+
+MARGIN = 1 << 16  # bytes at the end of the address space where no object lies
+
+
+class Mistyped(CertusError):
+    """A term or an operation does not fit the partition."""
+
+
+def no_object(constant: int, bits: int) -> bool:
+    """Whether a constant pointer is the address of no object: null, a function, a code for an error."""
+    return constant <= 0 or constant >= (1 << bits) - MARGIN
+
+
+@dataclass(slots=True, eq=False)
+class AddressTypes:
+    """The types of terms, each computed once."""
+
+    partition: Partition
+    leaks: dict[int, None] = field(default_factory=dict)
+    distances: dict[int, None] = field(default_factory=dict)
+    equations: dict[tuple[Pointer, Pointer], None] = field(default_factory=dict)
+    intruders: dict[int, None] = field(default_factory=dict)
+    _known: dict[Expr, Pointer | None] = field(default_factory=dict)
+
+    def of(self, root: Expr) -> Pointer | None:
+        """The type of a term that is an address; None for a number, a truth value or an array."""
+        known, stack = self._known, [root]
+        while stack:
+            term = stack[-1]
+            if term in known:
+                stack.pop()
+                continue
+            missing = [a for a in term.args if a not in known]
+            if missing:
+                stack.extend(reversed(missing))
+            else:
+                stack.pop()
+                known[term] = self._type(term)
+        return known[root]
+
+    def _type(self, term: Expr) -> Pointer | None:
+        kind, args = term.kind, term.args
+        if kind is Kind.VAR:
+            return self.partition.carriers.get(term)
+        if not any(self._known[a] is not None for a in args):
+            return None
+        if kind is Kind.ADD and term.sort is INT:
+            return self._sum(term)
+        if kind in (Kind.TO_INT, Kind.WRAP) and self._keeps_width(term):
+            return self._known[args[0]]
+        if kind is Kind.ITE:
+            return self._choice(args[1], args[2])
+        if kind is Kind.MUL and term.sort is INT and self._known[monomial(term)[1]] is None:
+            return None
+        if kind in (Kind.EQ, Kind.LE, Kind.LT):
+            self._comparison(term)
+        else:
+            self._leak(*args)
+        return None
+
+    def _keeps_width(self, term: Expr) -> bool:
+        widths = [t.sort.width for t in (term, *term.args) if isinstance(t.sort, MachineSort)]
+        return all(width == self.partition.bits for width in widths)
+
+    def _sum(self, term: Expr) -> Pointer | None:
+        parts = [(*monomial(item), item) for item in term.args if item.kind is not Kind.CONST]
+        typed = [(factor, base) for factor, base, _ in parts if self._known.get(base) is not None]
+        strong = [(factor, base) for factor, base in typed if base.kind is not Kind.TO_INT]
+        addresses = strong or typed
+        self._leak(*(base for _, base in typed if strong and base.kind is Kind.TO_INT))
+        factors = sorted(int(factor) for factor, _ in addresses)
+        regions = dict.fromkeys(self._region(base) for _, base in addresses)
+        if factors == [-1, 1] and len(regions) == 1:
+            self.distances.update(regions)
+            return None
+        if factors != [1]:
+            self._leak(*(base for _, base in addresses))
+            return None
+        base = addresses[0][1]
+        constant = sum(int(item.value) for item in term.args if item.kind is Kind.CONST)
+        multiples = [int(factor) for factor, other, _ in parts if other is not base]
+        return self._moved(base, constant, multiples)
+
+    def _moved(self, base: Expr, constant: int, multiples: list[int]) -> Pointer:
+        pointer = self._known[base]
+        assert pointer is not None
+        stride = self.partition.regions[pointer.region].stride
+        if any(multiple % stride if stride else True for multiple in multiples):
+            raise Mistyped(f"an address of region {pointer.region} is not moved by multiples of {stride}")
+        return self.shifted(pointer, constant)
+
+    def shifted(self, pointer: Pointer, constant: int) -> Pointer:
+        stride = self.partition.regions[pointer.region].stride
+        phase = pointer.phase + constant
+        return Pointer(pointer.region, phase % stride if stride else phase)
+
+    def _choice(self, then: Expr, otherwise: Expr) -> Pointer | None:
+        """Both alternatives have one type; what is no address at all has any."""
+        known = [p for p in (self._known[then], self._known[otherwise]) if p is not None]
+        if len(known) == 2 and known[0] != known[1]:
+            raise Mistyped(f"a choice between {known[0]} and {known[1]}")
+        for term in (then, otherwise):
+            self.enters(term, known[0])
+        return known[0]
+
+    def _comparison(self, term: Expr) -> None:
+        one, other = (self._known[a] for a in term.args)
+        if one is not None and other is not None and one.region == other.region:
+            if term.kind is Kind.EQ:
+                self.equations[one, other] = None
+            else:
+                self.distances[one.region] = None
+            return
+        for side, opposite in (term.args, term.args[::-1]):
+            if self._known[side] is not None and not (
+                term.kind is Kind.EQ and self._is_no_object(opposite)
+            ):
+                self._leak(side)
+
+    def _is_no_object(self, term: Expr) -> bool:
+        return term.kind is Kind.CONST and no_object(int(term.value), self.partition.bits)
+
+    def _leak(self, *terms: Expr) -> None:
+        self.leaks.update((self._region(t), None) for t in terms if self._known[t] is not None)
+
+    def _region(self, term: Expr) -> int:
+        pointer = self._known[term]
+        assert pointer is not None
+        return pointer.region
+
+    # ------------------------------------------------------------------------------------ flows
+
+    def enters(self, term: Expr, target: Pointer | None) -> None:
+        """A value goes to a place of the given type; raises `Mistyped` if it does not fit."""
+        own = self.of(term)
+        if own is None:
+            if target is not None and not self._is_no_object(term):
+                self.intruders[target.region] = None
+        elif target is None:
+            self.leaks[own.region] = None
+        elif own != target:
+            raise Mistyped(f"an address of type {own} where {target} is expected")
+
+    def field(self, pointer: Pointer, width: int) -> Field | None:
+        """The field an access of `width` bytes touches; None if the region consists of bytes."""
+        fields = self.partition.regions[pointer.region].fields
+        if fields is None:
+            return None
+        for found in fields:
+            if found.offset == pointer.phase and found.width == width:
+                return found
+        raise Mistyped(f"region {pointer.region} has no field of {width} bytes at {pointer.phase}")

@@ -1,0 +1,76 @@
+"""Passes keep the verdict: evidence about what they make of a random program is accepted on the program."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from certus.core.budget import Budget
+from certus.core.outcome import ProofCheck, Replay
+from certus.core.program import Assume, Program
+from certus.core.statistics import Statistics
+from certus.core.task import Pass, Task
+from certus.core.verdict import Safe, Unsafe
+from certus.core.walk import variables
+from certus.engines.bmc import BoundedModelChecking, Options
+from certus.frontend.lp import ast
+from certus.frontend.lp.load import load_lp
+from certus.frontend.lp.printer import print_lp
+from certus.pipeline.confirm import examine
+from certus.transform.constants import Constants
+from certus.transform.effects import terms, written
+from certus.transform.inline import Inline
+from certus.transform.large_blocks import LargeBlocks
+from certus.transform.passes import apply_passes
+from certus.transform.slice import Slice
+from tests.laws.lp_programs import programs
+from tests.laws.test_verdicts import fails
+
+PASSES: dict[str, list[Pass]] = {
+    "constants": [Constants()],
+    "slice": [Slice()],
+    "inline": [Inline()],
+    "twice": [Inline(small=5), Inline(small=10**6, growth=10**6)],
+    "all": [Constants(), Slice(), Inline(), LargeBlocks()],
+    "all again": [Inline(), Slice(), Constants(), Slice(), LargeBlocks("advanced")],
+}
+
+
+def well_formed(program: Program) -> None:
+    """The invariants of `core.program` that a pass could break."""
+    locations = [at for p in program.procedures.values() for at in p.locations]
+    assert len({at.index for at in locations}) == len(set(locations))
+    indices = [e.index for p in program.procedures.values() for e in p.edges]
+    assert len(indices) == len(set(indices))
+    assert program.error_locations <= set(locations)
+    for procedure in program.procedures.values():
+        scope = {*program.globals, *procedure.variables}
+        assert scope.issuperset((*procedure.parameters, *procedure.results))
+        for at, edges in procedure.successors.items():
+            assert at.procedure == procedure.name
+            assert len(edges) < 2 or all(isinstance(e.op, Assume) for e in edges)
+            assert not edges or at not in program.error_locations
+            for edge in edges:
+                assert scope.issuperset((*variables(*terms(edge.op)), *written(edge.op, procedure)))
+
+
+@pytest.mark.parametrize("chain", PASSES)
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(tree=programs())
+def test_passes_keep_the_verdict(chain: str, tree: ast.ProgramText) -> None:
+    program = load_lp(print_lp(tree), "random.lp").program
+    task = Task(program)
+    backs = []
+    for step in PASSES[chain]:
+        task, own = step.apply(task)
+        backs.append(own)
+        assert isinstance(task.subject, Program)
+        if not isinstance(step, LargeBlocks):
+            well_formed(task.subject)
+            assert fails(task.subject) == fails(program)
+    verdict = BoundedModelChecking().run(task, Options(), Budget(60), Statistics())
+    for own in reversed(backs):
+        verdict = own.verdict(verdict)
+    assert isinstance(verdict, Unsafe if fails(program) else Safe)
+    check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
+    assert isinstance(check, Replay if isinstance(verdict, Unsafe) else ProofCheck), check
