@@ -15,17 +15,21 @@ from __future__ import annotations
 
 from certus.core import build
 from certus.core.program import (
+    Alloc,
     Assign,
     Assume,
     Call,
     Edge,
     ErrorSite,
     Havoc,
+    Load,
     Location,
     Op,
     Procedure,
     Program,
     Return,
+    Storage,
+    Store,
 )
 from certus.core.sorts import INT, Sort
 from certus.core.terms import Expr
@@ -115,6 +119,22 @@ class ProgramBuilder:
 
     def returns(self, *values: Expr) -> Return:
         return Return(values)
+
+    def alloc(
+        self, target: Expr, size: Expr | int, *, zero: bool = False, storage: Storage = "stack"
+    ) -> Alloc:
+        """An object of `size` bytes, aligned to 8, named after `target`."""
+        bytes_ = build.integer(size) if isinstance(size, int) else size
+        return Alloc(target, bytes_, 8, storage, target.name.rpartition("&")[2], zero)
+
+    def load(self, target: Expr, base: Expr, offset: Expr | int = 0) -> Load:
+        return Load(target, self.address(base, offset))
+
+    def store(self, base: Expr, offset: Expr | int, value: Expr) -> Store:
+        return Store(self.address(base, offset), value)
+
+    def address(self, base: Expr, offset: Expr | int) -> Expr:
+        return build.add(base, build.integer(offset) if isinstance(offset, int) else offset)
 
     def build(self, main: str = "main") -> Program:
         for name in (main, *self._locals):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,11 @@ from tests.cli.conftest import Certus, Done
 
 
 def sentence(done: Done) -> str:
-    """The one sentence that was said, without the hint below it."""
+    """The one sentence that was said, without the excerpt and the hint below it."""
     assert done.returncode == 2
     assert done.stdout == ""
     first, *rest = done.stderr.splitlines()
-    assert all(line.startswith("  hint: ") for line in rest)
+    assert all(re.match(r"  hint: | *\d* \| ", line) for line in rest)
     return first
 
 
@@ -37,7 +38,7 @@ class TestFiles:
     def test_another_encoding(self, command: str, certus: Certus, tmp_path: Path) -> None:
         path = tmp_path / "latin.lp"
         path.write_bytes("void main() {\n // größer\n}".encode("latin-1"))
-        assert "error[not-text]" in sentence(certus(command, path))
+        assert f"{path}:2:7: error[not-text]" in sentence(certus(command, path))
 
     @pytest.mark.parametrize("text", ["", "\n \t\n"])
     def test_empty(self, command: str, text: str, certus: Certus, tmp_path: Path) -> None:

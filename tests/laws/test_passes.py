@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from tests.laws.lp_programs import programs
+from tests.laws.reachable import reachable_proof
+from tests.laws.test_verdicts import fails
 
 from certus.core.budget import Budget
 from certus.core.outcome import ProofCheck, Replay
@@ -23,8 +26,6 @@ from certus.transform.inline import Inline
 from certus.transform.large_blocks import LargeBlocks
 from certus.transform.passes import apply_passes
 from certus.transform.slice import Slice
-from tests.laws.lp_programs import programs
-from tests.laws.test_verdicts import fails
 
 PASSES: dict[str, list[Pass]] = {
     "constants": [Constants()],
@@ -55,7 +56,7 @@ def well_formed(program: Program) -> None:
 
 
 @pytest.mark.parametrize("chain", PASSES)
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(tree=programs())
 def test_passes_keep_the_verdict(chain: str, tree: ast.ProgramText) -> None:
     program = load_lp(print_lp(tree), "random.lp").program
@@ -73,4 +74,20 @@ def test_passes_keep_the_verdict(chain: str, tree: ast.ProgramText) -> None:
         verdict = own.verdict(verdict)
     assert isinstance(verdict, Unsafe if fails(program) else Safe)
     check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
-    assert isinstance(check, Replay if isinstance(verdict, Unsafe) else ProofCheck), check
+    expected = Replay if isinstance(verdict, Unsafe) else ProofCheck
+    assert isinstance(check, expected), f"{check}\n{print_lp(tree)}"
+
+
+@pytest.mark.parametrize("chain", [chain for chain in PASSES if not chain.startswith("all")])
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(tree=programs())
+def test_inductive_proofs_are_carried_back(chain: str, tree: ast.ProgramText) -> None:
+    program = load_lp(print_lp(tree), "random.lp").program
+    assume(not fails(program))
+    task, back, _ = apply_passes(Task(program), PASSES[chain])
+    assert isinstance(task.subject, Program)
+    proof = reachable_proof(task.subject)
+    assume(proof is not None)
+    for subject, evidence in ((task.subject, Safe(proof)), (program, back.verdict(Safe(proof)))):
+        check = examine(subject, evidence, budget=Budget(60), statistics=Statistics())
+        assert isinstance(check, ProofCheck), f"{check}\n{print_lp(tree)}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certus.cli.exits import Exit
-from certus.cli.verify import BLOCKS
+from certus.cli.verify import BLOCKS, add_question
 
 if TYPE_CHECKING:
     from certus.core.program import Program
@@ -23,21 +23,22 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Print the control-flow automaton of FILE, and its size before and after each rule.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="the program")
+    parser.add_argument("file", metavar="FILE", type=Path, help="the program, or a task definition (.yml)")
     parser.add_argument("--blocks", choices=BLOCKS, default="large", help="size of the blocks (large)")
     parser.add_argument("--format", choices=("text", "dot", "svg"), default="text", help="(text)")
-    parser.add_argument("--property", metavar="P", default="unreach-call", help="the property (unreach-call)")
+    add_question(parser)
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write to FILE")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from certus.cli.terminal import emit, write
-    from certus.frontend import load
+    from certus.frontend import load_question, read_question
     from certus.report.cfa import to_dot, to_svg
     from certus.transform.large_blocks import encode_program
 
-    program = load(arguments.file, property=arguments.property).program
+    question = read_question(arguments.file, property=arguments.property, data_model=arguments.data_model)
+    program = load_question(question, arguments=arguments.clang).program
     encoded, sizes = encode_program(program, arguments.blocks)
     table = "\n".join(size_table(sizes))
     if arguments.format == "text":

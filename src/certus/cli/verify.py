@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from certus.core.outcome import Outcome
 
 BLOCKS = ("single", "large", "advanced")
+MODELS = ("ILP32", "LP64")
+CLANG_FLAGS = (  # names, the first of which Clang takes with the value in the same word
+    (("-I",), "DIR", "look for headers in DIR; may be repeated"),
+    (("-D",), "NAME[=VALUE]", "define a macro; may be repeated"),
+    (("-U",), "NAME", "undefine a macro; may be repeated"),
+    (("-std", "--std"), "STANDARD", "the version of C, such as c11"),
+)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,7 +31,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Verify FILE: HOLDS, VIOLATED or UNKNOWN, with checked evidence.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="the program")
+    parser.add_argument("file", metavar="FILE", type=Path, help="the program, or a task definition (.yml)")
     parser.add_argument("--engine", metavar="NAME", help="how to look for an answer; see `certus engines`")
     parser.add_argument(
         "--set",
@@ -35,11 +43,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--blocks", choices=BLOCKS, help="size of the blocks engines work on (large)")
     parser.add_argument("--bound", metavar="K", type=bound, help="unroll loops and recursion at most K times")
-    parser.add_argument("--property", metavar="P", help="the property (unreach-call)")
+    add_question(parser)
     parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
     parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
     parser.add_argument("--evidence", metavar="DIR", type=Path, help="save the evidence for `certus check`")
     parser.add_argument("--log-queries", metavar="DIR", type=Path, help="save each solver query as SMT-LIB")
+    parser.add_argument("--no-execute", action="store_true", help="do not run a violating program, compiled")
+    parser.add_argument("--harness", metavar="FILE", type=Path, help="save the inputs of a violation as C")
     parser.add_argument("--show-passes", action="store_true", help="print sizes before and after each pass")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
     amount = parser.add_mutually_exclusive_group()
@@ -47,6 +57,30 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     amount.add_argument("--verbose", action="store_true", help="all formulas and statistics")
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")
     parser.set_defaults(run=run)
+
+
+def add_question(parser: argparse.ArgumentParser) -> None:
+    """The flags that say what is asked, and how Clang reads C."""
+    parser.add_argument("--property", metavar="P", help="the property: a name or a .prp file (unreach-call)")
+    parser.add_argument(
+        "--data-model", metavar="M", choices=MODELS, help="sizes of C types: ILP32 or LP64 (LP64)"
+    )
+    flags = parser.add_argument_group("C programs")
+    for names, metavar, text in CLANG_FLAGS:
+        flags.add_argument(
+            *names,
+            dest="clang",
+            metavar=metavar,
+            type=partial(clang_flag, names[0]),
+            action="append",
+            default=[],
+            help=text,
+        )
+
+
+def clang_flag(flag: str, value: str) -> str:
+    """A flag and its value in one word, as Clang takes them."""
+    return f"{flag}={value}" if flag == "-std" else f"{flag}{value}"
 
 
 def assignment(text: str) -> tuple[str, str]:
@@ -84,10 +118,14 @@ def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
         "blocks": arguments.blocks,
         "bound": arguments.bound,
         "property_name": arguments.property,
+        "data_model": arguments.data_model,
+        "clang_arguments": tuple(arguments.clang) or None,
         "timeout": arguments.timeout,
         "memory": arguments.memory,
         "evidence": arguments.evidence,
         "log_queries": arguments.log_queries,
+        "execute": False if arguments.no_execute else None,
+        "harness": arguments.harness,
     }
     return {name: value for name, value in given.items() if value is not None}
 

@@ -60,7 +60,7 @@ VERSION: Final = 1
 
 
 def encode_outcome(outcome: Outcome) -> Json:
-    """All of an outcome but its subject."""
+    """All of an outcome but its subject and what was expected, which belong to the question."""
     return {
         "version": VERSION,
         "property": outcome.property_name,
@@ -223,6 +223,7 @@ def encode_check(check: ProofCheck | Replay | None) -> Json | None:
         "omitted": check.omitted,
         "tail": [_encode_step(step, numbers) for step in check.tail],
         "error": check.error,
+        "compiled": check.compiled,
         "variables": encode_terms(list(numbers)),
     }
 
@@ -245,7 +246,8 @@ def decode_check(data: object, subject: Subject) -> ProofCheck | Replay | None:
         )
     if kind == "replay":
         program = require_program(subject, "a replay")
-        found = mapping(data, "a replay", ("steps", "head", "omitted", "tail", "error", "variables"))
+        keys = ("steps", "head", "omitted", "tail", "error", "compiled", "variables")
+        found = mapping(data, "a replay", keys)
         variables = decode_terms(found["variables"])
         if any(v.kind is not Kind.VAR for v in variables):
             raise ValueError("only variables change in a replay")
@@ -262,6 +264,7 @@ def decode_check(data: object, subject: Subject) -> ProofCheck | Replay | None:
             natural(found["omitted"], "the number of omitted steps"),
             tail,
             require_location(found["error"], program),
+            text(found["compiled"], "how the compiled program ended"),
         )
     raise ValueError(f"there is no kind of check {shown(kind)}")
 

@@ -136,7 +136,8 @@ def decode_partition(data: object) -> Partition:
     if any(v.kind is not Kind.VAR for v in carriers) or len(set(carriers)) != len(carriers):
         raise ValueError("the carriers of addresses must be distinct variables")
     types = [
-        _decode_pointer(t, len(entries)) for t in sequence(found["types"], "the types of carriers", len(carriers))
+        _decode_pointer(t, len(entries))
+        for t in sequence(found["types"], "the types of carriers", len(carriers))
     ]
     given = {v: t for v, t in zip(carriers, types, strict=True) if t is not None}
     if len(given) != len(carriers):
@@ -163,7 +164,11 @@ def _decode_region(data: object, regions: int) -> Region:
     fields: tuple[Field, ...] | None = None
     if found["fields"] is not None:
         fields = tuple(_decode_field(f, regions) for f in sequence(found["fields"], "the fields of a region"))
-    for name, known in (("layout", get_args(Layout)), ("storage", get_args(Storage)), ("wild", (False, True))):
+    for name, known in (
+        ("layout", get_args(Layout)),
+        ("storage", get_args(Storage)),
+        ("wild", (False, True)),
+    ):
         if found[name] not in known:
             raise ValueError(f"a region has no {name} {shown(found[name])}")
     return Region(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from certus.core.diagnostic import Diagnostic
 from certus.core.horn import HornSystem
@@ -23,16 +24,23 @@ class Step:
     changes: tuple[tuple[Expr, Value], ...]
 
 
+CONFIRMED: Final = "confirmed"
+
+
 @dataclass(frozen=True, slots=True)
 class Replay:
     """A trace replayed by the interpreter. A long one keeps only its first and last steps: `omitted`
-    steps stand between `head` and `tail`."""
+    steps stand between `head` and `tail`.
+
+    `compiled` tells of the compiled program: CONFIRMED, why it could not confirm the trace, or nothing if it
+    was not asked."""
 
     steps: int
     head: tuple[Step, ...]
     omitted: int
     tail: tuple[Step, ...]
     error: str  # the name of the error location reached
+    compiled: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,8 @@ class PassSize:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Verdict, evidence and how it was checked. `seconds` are wall times by phase."""
+    """Verdict, evidence and how it was checked. `seconds` are wall times by phase; `expected` is what a task
+    file says of the property (None: nothing)."""
 
     subject: Program | HornSystem
     property_name: str
@@ -75,6 +84,12 @@ class Outcome:
     diagnostics: tuple[Diagnostic, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     passes: tuple[PassSize, ...] = ()
+    expected: bool | None = None
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the answer is not the expected one."""
+        return self.expected is not None and self.answer == ("VIOLATED" if self.expected else "HOLDS")
 
     @property
     def answer(self) -> str:

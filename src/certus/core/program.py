@@ -46,9 +46,15 @@ class Assume:
 
 @dataclass(frozen=True, slots=True)
 class Havoc:
-    """Each target gets any value of its sort: an input of the program."""
+    """Each target gets any value of its sort: an input of the program.
+
+    `function` is the one whose result this is, if the program calls one that it does not define.
+    `approximates` is set if the values stand for something that is not modelled exactly ("the result of
+    `atoi`"): a proof allows for all of them, but no counterexample may depend on one."""
 
     targets: tuple[Expr, ...]
+    function: str | None = None
+    approximates: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,25 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
-from certus.frontend.lp.load import LoadedProgram, load_lp
+from certus.frontend.loaded import LoadedProgram
+from certus.frontend.lp.load import load_lp
+from certus.frontend.properties import check_supported
 from certus.frontend.source import read_source
+from certus.frontend.task_files import C_SUFFIXES, MODELS, SUFFIXES, Question, read_question
 
-LANGUAGES: Final = {".lp": "the small language of Linear Programs"}
+DEFAULT_MODEL: Final = "LP64"
+LANGUAGES: Final = {
+    ".c": "C",
+    ".i": "preprocessed C",
+    ".lp": "the small language of Linear Programs",
+    ".yml": "a task definition",
+}
 
-__all__ = ["LANGUAGES", "LoadedProgram", "load"]
+__all__ = ["LANGUAGES", "LoadedProgram", "Question", "load", "load_question", "read_question"]
 
 
-def load(path: str | Path, *, property: str = "unreach-call") -> LoadedProgram:
-    """The program in a file, whose suffix tells its language. Raises `InputError` if it has none."""
-    path = Path(path)
-    if path.suffix.lower() not in LANGUAGES and not path.is_dir():
-        known = ", ".join(f"{suffix} ({what})" for suffix, what in LANGUAGES.items())
+def load(path: str | Path, *, property: str | None = None) -> LoadedProgram:
+    """The program in a file, whose suffix tells its language; `property` is a name or a property file.
+
+    Raises `InputError` if the file has no program, `Unsupported` if Certus cannot model it."""
+    return load_question(read_question(Path(path), property=property))
+
+
+def load_question(
+    question: Question, *, arguments: Sequence[str] = (), budget: Budget | None = None
+) -> LoadedProgram:
+    """The program that a question is about. `arguments` are for Clang. May raise `BudgetExceeded`."""
+    suffix, path = question.file.suffix.lower(), question.file
+    if suffix in C_SUFFIXES:
+        return _load_c(question, arguments, budget or Budget())
+    if suffix not in LANGUAGES and suffix not in SUFFIXES and not path.is_dir():
+        known = ", ".join(f"{name} ({what})" for name, what in LANGUAGES.items())
         message = f"The language of {path} is not known from its name."
         raise InputError([Diagnostic("unknown-language", message, hint=f"Supported: {known}.")])
     source = read_source(path)
-    return load_lp(source.text, source.file, property)
+    if question.data_model is not None or arguments:
+        message = f"{path} is no C program: a data model and flags for Clang mean nothing to it."
+        raise InputError([Diagnostic("usage", message)])
+    check_supported(question.property, question.span)
+    return load_lp(source.text, source.file, question.property.name)
+
+
+def _load_c(question: Question, arguments: Sequence[str], budget: Budget) -> LoadedProgram:
+    from certus.frontend.c.load import load_c
+    from certus.frontend.c.types import DATA_MODELS
+
+    name = question.data_model or DEFAULT_MODEL
+    if name not in DATA_MODELS:
+        message = f"There is no data model {name}."
+        raise InputError([Diagnostic("usage", message, hint=f"Choose {' or '.join(MODELS)}.")])
+    check_supported(question.property, question.span)
+    read_source(question.file)  # refuses what is no text
+    return load_c(
+        question.file,
+        property=question.property,
+        model=DATA_MODELS[name],
+        arguments=arguments,
+        budget=budget,
+    )

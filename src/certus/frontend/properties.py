@@ -28,7 +28,11 @@ _FORMULAS: Final = {
     "G valid-memcleanup": "valid-memcleanup",
     **{f"G {name}": name for name in _MEMORY},
 }
-KNOWN: Final = (*SUPPORTED, "valid-memsafety", *dict.fromkeys(n for n in _FORMULAS.values() if n not in SUPPORTED))
+KNOWN: Final = (
+    *SUPPORTED,
+    "valid-memsafety",
+    *dict.fromkeys(n for n in _FORMULAS.values() if n not in SUPPORTED),
+)
 
 _CHECK: Final = re.compile(r"CHECK\(init\((\w+)\(\)\),LTL\((.*)\)\)")
 _CALL: Final = re.compile(r"G!call\((\w+)\(\)\)")
@@ -65,12 +69,14 @@ def read_property_file(path: Path) -> Property:
     """The property in a file. Raises `InputError` if it is none that Certus knows."""
     source = read_source(path)
     found: list[Property] = []
-    for number, line in enumerate(source.text.splitlines(), 1):
+    for number, line in enumerate(source.text.split("\n"), 1):
         if line.strip():
             found.append(_checked(line, _whole_line(source, number, line)))
     if not found:
-        message = f"The property file {path} is empty."
-        raise InputError([Diagnostic("bad-property-file", message, hint=_FORM)])
+        span = Span(source.file, 1, 1, 1, 1, source.file, 1)
+        raise InputError(
+            [Diagnostic("bad-property-file", "The property file is empty.", span=span, hint=_FORM)]
+        )
     names = tuple(sorted({each.name for each in found}))
     if names == _MEMORY:
         return Property("valid-memsafety")
@@ -119,5 +125,5 @@ def _whole_line(source: Source, number: int, line: str) -> Span:
 
 
 def _second(source: Source) -> Span:
-    lines = [(number, line) for number, line in enumerate(source.text.splitlines(), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(source.text.split("\n"), 1) if line.strip()]
     return _whole_line(source, *lines[1])

@@ -77,8 +77,10 @@ def decode(data: bytes, file: str) -> Source:
     except UnicodeDecodeError as error:
         wrong = error.start
     if wrong >= 0:
+        before = Source(data[:wrong].decode("utf-8", "replace"), file)
+        span = before.span(len(before.text), len(before.text))
         message = f"{file} is not a text file: byte {wrong} is not UTF-8 text."
-        _refuse("not-text", message, "Certus reads source text in UTF-8.")
+        _refuse("not-text", message, "Certus reads source text in UTF-8.", span)
     return Source(text, file)
 
 
@@ -87,5 +89,5 @@ def _too_large(path: Path) -> NoReturn:
     _refuse("file-too-large", f"{path} is larger than {limit} MB.", "Split the program or slice it first.")
 
 
-def _refuse(code: str, message: str, hint: str | None) -> NoReturn:
-    raise InputError([Diagnostic(code, message, hint=hint)])
+def _refuse(code: str, message: str, hint: str | None, span: Span | None = None) -> NoReturn:
+    raise InputError([Diagnostic(code, message, span=span, hint=hint)])

@@ -43,6 +43,7 @@ class AddressTypes:
     equations: dict[tuple[Pointer, Pointer], None] = field(default_factory=dict)
     intruders: dict[int, None] = field(default_factory=dict)
     _known: dict[Expr, Pointer | None] = field(default_factory=dict)
+    _scaled: dict[Expr, Expr] = field(default_factory=dict)  # multiples of addresses, with the address
 
     def of(self, root: Expr) -> Pointer | None:
         """The type of a term that is an address; None for a number, a truth value or an array."""
@@ -58,50 +59,58 @@ class AddressTypes:
             else:
                 stack.pop()
                 known[term] = self._type(term)
+        if root in self._scaled:
+            self._leak(self._scaled[root])
         return known[root]
 
     def _type(self, term: Expr) -> Pointer | None:
         kind, args = term.kind, term.args
         if kind is Kind.VAR:
             return self.partition.carriers.get(term)
-        if not any(self._known[a] is not None for a in args):
+        scaled = [self._scaled[a] for a in args if a in self._scaled]
+        if not scaled and not any(self._known[a] is not None for a in args):
             return None
         if kind is Kind.ADD and term.sort is INT:
             return self._sum(term)
+        self._leak(*scaled)
         if kind in (Kind.TO_INT, Kind.WRAP) and self._keeps_width(term):
             return self._known[args[0]]
         if kind is Kind.ITE:
             return self._choice(args[1], args[2])
-        if kind is Kind.MUL and term.sort is INT and self._known[monomial(term)[1]] is None:
-            return None
-        if kind in (Kind.EQ, Kind.LE, Kind.LT):
+        if kind is Kind.MUL and term.sort is INT and self._known.get(monomial(term)[1]) is not None:
+            self._scaled[term] = monomial(term)[1]
+        elif kind in (Kind.EQ, Kind.LE, Kind.LT):
             self._comparison(term)
         else:
             self._leak(*args)
         return None
 
     def _keeps_width(self, term: Expr) -> bool:
+        """Whether a conversion keeps every address."""
+        inner = term.args[0].sort
+        if term.kind is Kind.TO_INT and isinstance(inner, MachineSort) and inner.signed:
+            return False
         widths = [t.sort.width for t in (term, *term.args) if isinstance(t.sort, MachineSort)]
         return all(width == self.partition.bits for width in widths)
 
     def _sum(self, term: Expr) -> Pointer | None:
-        parts = [(*monomial(item), item) for item in term.args if item.kind is not Kind.CONST]
-        typed = [(factor, base) for factor, base, _ in parts if self._known.get(base) is not None]
-        strong = [(factor, base) for factor, base in typed if base.kind is not Kind.TO_INT]
-        addresses = strong or typed
-        self._leak(*(base for _, base in typed if strong and base.kind is Kind.TO_INT))
-        factors = sorted(int(factor) for factor, _ in addresses)
-        regions = dict.fromkeys(self._region(base) for _, base in addresses)
-        if factors == [-1, 1] and len(regions) == 1:
-            self.distances.update(regions)
+        parts = [monomial(item) for item in term.args if item.kind is not Kind.CONST]
+        typed = [(factor, base) for factor, base in parts if self._known.get(base) is not None]
+        if not typed:
             return None
-        if factors != [1]:
-            self._leak(*(base for _, base in addresses))
+        pool = [(f, b) for f, b in typed if b.kind is not Kind.TO_INT] or typed
+        addresses = [base for factor, base in pool if factor == 1]
+        if len(addresses) != 1:
+            self._leak(*(base for _, base in typed))
             return None
-        base = addresses[0][1]
+        base = addresses[0]
+        others = [(factor, other) for factor, other in typed if other is not base]
+        if len(others) == 1 and others[0][0] == -1 and self._region(others[0][1]) == self._region(base):
+            self.distances[self._region(base)] = None
+            return None
+        self._leak(*(other for _, other in others))
         constant = sum(int(item.value) for item in term.args if item.kind is Kind.CONST)
-        multiples = [int(factor) for factor, other, _ in parts if other is not base]
-        return self._moved(base, constant, multiples)
+        return self._moved(base, constant, [int(factor) for factor, other in parts if other is not base])
 
     def _moved(self, base: Expr, constant: int, multiples: list[int]) -> Pointer:
         pointer = self._known[base]
@@ -119,6 +128,8 @@ class AddressTypes:
     def _choice(self, then: Expr, otherwise: Expr) -> Pointer | None:
         """Both alternatives have one type; what is no address at all has any."""
         known = [p for p in (self._known[then], self._known[otherwise]) if p is not None]
+        if not known:
+            return None
         if len(known) == 2 and known[0] != known[1]:
             raise Mistyped(f"a choice between {known[0]} and {known[1]}")
         for term in (then, otherwise):
@@ -134,9 +145,7 @@ class AddressTypes:
                 self.distances[one.region] = None
             return
         for side, opposite in (term.args, term.args[::-1]):
-            if self._known[side] is not None and not (
-                term.kind is Kind.EQ and self._is_no_object(opposite)
-            ):
+            if self._known[side] is not None and not (term.kind is Kind.EQ and self._is_no_object(opposite)):
                 self._leak(side)
 
     def _is_no_object(self, term: Expr) -> bool:

@@ -2,7 +2,7 @@
 
 Every Int term has a *machine* value: the term modulo 2**bits, computed in unsigned integers of that width. A
 term that depends on no address also stays as it is. Where an Int that depends on addresses is needed as
-such, it is the signed value of its machine value: a distance.
+such, it is the value of its machine value: unsigned for an address, signed for a distance.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from certus.core.walk import rebuild
 from certus.logic.addresses import AddressTypes
 
 _DIVISIONS = (Kind.QUOT, Kind.REM, Kind.DIV, Kind.MOD)
+_COMPARISONS = {Kind.EQ: build.eq, Kind.LE: build.le, Kind.LT: build.lt}
 
 
 class AddressTerms:
@@ -26,7 +27,7 @@ class AddressTerms:
         self._variables: dict[Expr, Expr] = {
             x: build.var(x.name, self._sort) for x in types.partition.carriers if x.sort is INT
         }
-        self._plain: dict[Expr, Expr] = {}  # the term of the same sort; for an Int that depends on addresses, None
+        self._plain: dict[Expr, Expr] = {}  # the term of the same sort
         self._machine: dict[Expr, Expr] = {}  # Int terms only
         self._touched: dict[Expr, bool] = {}  # Int terms: whether an address is in it
 
@@ -69,7 +70,8 @@ class AddressTerms:
         touched = self._touched[term] = self._depends(term)
         self._machine[term] = self._modular(term)
         if touched:
-            self._plain[term] = build.to_int(build.wrap(self._machine[term], self._signed))
+            sort = self._signed if self._types.of(term) is None else self._sort
+            self._plain[term] = build.to_int(build.wrap(self._machine[term], sort))
         else:
             self._plain[term] = rebuild(term, [self._plain[a] for a in term.args]) if term.args else term
 
@@ -127,11 +129,15 @@ class AddressTerms:
             assert isinstance(term.sort, MachineSort)
             if term.sort.width <= self._sort.width or self._types.of(args[0]) is not None:
                 return build.wrap(self._machine[args[0]], term.sort)
-        if term.kind in (Kind.EQ, Kind.LE, Kind.LT) and self._about_addresses(*args):
-            one, other = (self._machine[a] for a in args)
-            return {Kind.EQ: build.eq, Kind.LE: build.le, Kind.LT: build.lt}[term.kind](one, other)
+        if term.kind in _COMPARISONS and self._about_addresses(term):
+            return _COMPARISONS[term.kind](self._machine[args[0]], self._machine[args[1]])
         return rebuild(term, [plain[a] for a in args])
 
-    def _about_addresses(self, *args: Expr) -> bool:
+    def _about_addresses(self, term: Expr) -> bool:
         """Whether Int terms are compared as addresses rather than as distances or numbers."""
-        return any(self._types.of(a) is not None and self._touched[a] for a in args)
+        others = [a for a in term.args if self._types.of(a) is None]
+        if len(others) == len(term.args):
+            return False
+        return all(
+            a.kind is Kind.CONST and (term.kind is Kind.EQ or 0 <= a.value <= self._sort.high) for a in others
+        )

@@ -5,9 +5,9 @@ indexes and compared is of one kind; sums and products of addresses are computed
 exact as long as the results are addresses. Comparisons and distances are taken of values that C allows to
 compare: addresses into objects, or one behind.
 
-- An *array region* has one array per field, from the address of the element (the phase subtracted) to the bits
-  of the field, or one from addresses to bytes. Addresses are never used twice, so nothing needs to be done
-  for the arbitrary contents of a new object; if all objects of a region start with zeros, the arrays do.
+- An *array region* has one array per field, from the address of the element (the phase subtracted) to the
+  bits of the field, or one from addresses to bytes. Addresses are never used twice, so a new object has
+  arbitrary contents already; if all objects of a region start with zeros, the arrays do.
 - A region whose only object is known has one *variable per cell*. An access at an address that is not
   constant is a choice between cells.
 - The addresses of a region with fixed layout are counted up from `BASE`, each region for itself; those
@@ -26,14 +26,13 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from certus.core import build
-from certus.core.memory import Field, Partition, Pointer, Region
+from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.program import (
     Alloc,
     Assign,
     Assume,
     BasicOp,
     Call,
-    Choice,
     Edge,
     Free,
     Havoc,
@@ -42,16 +41,16 @@ from certus.core.program import (
     Procedure,
     Program,
     Return,
-    Seq,
     Store,
 )
-from certus.core.sorts import INT, MachineSort, array, machine
+from certus.core.sorts import ArraySort, MachineSort, array, machine
 from certus.core.terms import Expr, Kind
 from certus.logic.addresses import MARGIN, AddressTypes, Mistyped
 from certus.logic.addressterms import AddressTerms
 
 BASE = 4096  # the first address of a fixed layout
 GAP = 16  # between objects of a fixed layout; their alignment cannot be seen
+ZEROED = 256  # the largest object, in bytes, that is made zero by single stores
 
 
 def lower_memory(program: Program, partition: Partition) -> Program:
@@ -80,9 +79,8 @@ class _Lowering:
         self.initial: dict[Expr, Expr] = {}  # of the globals that are added
         self.globals: dict[Expr, None] = {}  # that are added
         self._zeroed = self._zeroed_regions()
-        self._objects = {
-            region: made for region, made in self._find_objects() if made is not None
-        }
+        self._objects = dict(self._find_objects())
+        self._anchors = self._find_anchors()
 
     # ----------------------------------------------------------------------------- the program
 
@@ -119,14 +117,20 @@ class _Lowering:
         """Objects that are one variable are known by the user's name."""
         found: dict[Expr, str] = {}
         for alloc in self._allocs():
-            pointer = self.types.of(alloc.target)
-            made = self._objects.get(pointer.region) if pointer is not None else None
+            made = self._objects.get(self._allocated(alloc).region)
             if made is not None and list(made.cells) == [0] and alloc.size.kind is Kind.CONST:
                 sort = made.cells[0].sort
                 assert isinstance(sort, MachineSort)
                 if alloc.size.value == sort.width // 8:
                     found[made.cells[0]] = alloc.name
         return found
+
+    def _allocated(self, alloc: Alloc) -> Pointer:
+        """The type of the address of a new object."""
+        pointer = self.types.of(alloc.target)
+        if pointer is None:
+            raise Mistyped(f"the object {alloc.name} has no region")
+        return pointer
 
     def _allocs(self) -> Iterable[Alloc]:
         for procedure in self.original.procedures.values():
@@ -143,7 +147,9 @@ class _Lowering:
         source = edge.source
         for number, op in enumerate(ops):
             last = number == len(ops) - 1
-            target = edge.target if last else Location(next(self._locations), procedure.name, edge.target.span)
+            target = (
+                edge.target if last else Location(next(self._locations), procedure.name, edge.target.span)
+            )
             if number == 0:
                 made.append(replace(edge, op=op, target=target))
             else:
@@ -175,7 +181,9 @@ class _Lowering:
         return [Assume(build.TRUE)]
 
     def _assign(self, targets: Iterable[Expr], values: Iterable[Expr]) -> Assign:
-        pairs = [(self.terms.variable(x), self.terms.value(v, x)) for x, v in zip(targets, values, strict=True)]
+        pairs = [
+            (self.terms.variable(x), self.terms.value(v, x)) for x, v in zip(targets, values, strict=True)
+        ]
         return Assign(tuple(x for x, _ in pairs), tuple(v for _, v in pairs))
 
     def _load(self, op: Load) -> BasicOp:
@@ -187,7 +195,7 @@ class _Lowering:
             return Havoc((target,))
         field, width = self.types.field(pointer, sort.width // 8), sort.width // 8
         if field is None:
-            memory, index = self._bytes(pointer.region), self.terms.machine(op.address)
+            memory, index = self._bytes(pointer.region), self.terms.machine(self._anchored(op.address))
             value = _composed([build.select(memory, self._at(index, n)) for n in range(width)])
         elif pointer.region in self._objects:
             value = self._read(self._objects[pointer.region], field, pointer, op.address)
@@ -205,7 +213,7 @@ class _Lowering:
         value = build.wrap(self.terms.plain(op.value), machine(sort.width, signed=False))
         field = self.types.field(pointer, width)
         if field is None:
-            memory, index = self._bytes(pointer.region), self.terms.machine(op.address)
+            memory, index = self._bytes(pointer.region), self.terms.machine(self._anchored(op.address))
             after = memory
             for n, byte in enumerate(_decomposed(value, width)):
                 after = build.store(after, self._at(index, n), byte)
@@ -236,9 +244,8 @@ class _Lowering:
         """The regions all of whose objects start with zeros."""
         zero: dict[int, bool] = {}
         for alloc in self._allocs():
-            pointer = self.types.of(alloc.target)
-            if pointer is not None:
-                zero[pointer.region] = zero.get(pointer.region, True) and alloc.zero
+            region = self._allocated(alloc).region
+            zero[region] = zero.get(region, True) and alloc.zero
         return frozenset(region for region, every in zero.items() if every)
 
     def _at(self, index: Expr, offset: int) -> Expr:
@@ -246,16 +253,41 @@ class _Lowering:
 
     def _index(self, address: Expr, pointer: Pointer) -> Expr:
         """The address of the element: without the phase."""
-        return self.terms.machine(build.add(address, build.integer(-pointer.phase)))
+        return self.terms.machine(build.add(self._anchored(address), build.integer(-pointer.phase)))
+
+    def _anchored(self, address: Expr) -> Expr:
+        """The address of a valid access, with the constant for a base that then can have no other value."""
+        parts = address.args if address.kind is Kind.ADD else (address,)
+        found = [x for x in parts if x in self._anchors]
+        return build.add(address, build.sub(build.integer(BASE), found[0])) if len(found) == 1 else address
+
+    def _find_anchors(self) -> frozenset[Expr]:
+        """The variables that hold the address of the one object of a fixed region, or nothing of use."""
+        once = executed_once(self.original)
+        number: dict[int, int] = {}
+        found: dict[Expr, bool] = {}
+        for procedure in self.original.procedures.values():
+            for edge in procedure.edges:
+                if isinstance(edge.op, Alloc):
+                    target, pointer = edge.op.target, self._allocated(edge.op)
+                    number[pointer.region] = number.get(pointer.region, 0) + 1
+                    fixed = self._region(pointer).layout == "fixed" and edge.index in once
+                    found[target] = fixed and target not in found
+        other = frozenset(_assigned(self.original))
+        return frozenset(
+            x
+            for x, fixed in found.items()
+            if fixed and x not in other and number[self.partition.carriers[x].region] == 1
+        )
 
     # -------------------------------------------------------------------------------- variables
 
-    def _find_objects(self) -> Iterable[tuple[int, _Object | None]]:
+    def _find_objects(self) -> Iterable[tuple[int, _Object]]:
         for name, procedure in self.original.procedures.items():
             for edge in procedure.edges:
                 if isinstance(edge.op, Alloc):
-                    pointer = self.types.of(edge.op.target)
-                    if pointer is not None and self._region(pointer).storage != "arrays":
+                    pointer = self._allocated(edge.op)
+                    if self._region(pointer).storage != "arrays":
                         yield pointer.region, self._object(edge.op, pointer.region, name)
 
     def _region(self, pointer: Pointer) -> Region:
@@ -279,7 +311,7 @@ class _Lowering:
         """Where in the object an address points."""
         if made.scope is not None:
             return self.terms.machine(build.sub(address, made.base))
-        return self.terms.machine(build.add(address, build.integer(-BASE)))
+        return self.terms.machine(build.add(self._anchored(address), build.integer(-BASE)))
 
     def _candidates(
         self, made: _Object, field: Field, pointer: Pointer, address: Expr
@@ -304,9 +336,7 @@ class _Lowering:
             value = build.ite(condition, cell, value)
         return value
 
-    def _write(
-        self, made: _Object, field: Field, pointer: Pointer, address: Expr, value: Expr
-    ) -> BasicOp:
+    def _write(self, made: _Object, field: Field, pointer: Pointer, address: Expr, value: Expr) -> BasicOp:
         choices = self._candidates(made, field, pointer, address)
         written = [(cell, build.ite(condition, value, cell)) for condition, cell in choices]
         changed = [(cell, after) for cell, after in written if after is not cell]
@@ -315,10 +345,7 @@ class _Lowering:
     # -------------------------------------------------------------------------------- addresses
 
     def _alloc(self, op: Alloc) -> list[BasicOp]:
-        pointer = self.types.of(op.target)
-        if pointer is None:
-            raise Mistyped(f"the object {op.name} has no region")
-        target = self.terms.variable(op.target)
+        pointer, target = self._allocated(op), self.terms.variable(op.target)
         region = self._region(pointer)
         if pointer.region in self._objects:
             return self._fresh_cells(op, target, self._objects[pointer.region])
@@ -370,31 +397,39 @@ class _Lowering:
 
     def _zeros(self, op: Alloc, pointer: Pointer) -> list[BasicOp]:
         """Stores of zeros into a small object that shares its region with objects of arbitrary contents."""
-        region = self._region(pointer)
-        if not op.zero or pointer.region in self._zeroed or op.size.kind is not Kind.CONST:
+        region, number = self._region(pointer), pointer.region
+        small = op.size.kind is Kind.CONST and op.size.value <= ZEROED
+        if not op.zero or number in self._zeroed or not small:
             return []
-        size = int(op.size.value)
-        after: dict[Expr, Expr] = {}
         index = self.terms.machine(op.target)
-        fields = (Field(0, 1),) if region.fields is None else region.fields
-        whole = Region(1, fields) if region.fields is None else region
-        for field in fields:
-            memory = self._bytes(pointer.region) if region.fields is None else self._array(pointer.region, field)
-            offsets = cell_offsets(whole, field, op.size)
-            if size > ZEROED:
-                continue
-            value = memory
-            for offset in offsets:
-                zero = build.constant(0, machine(8 * field.width, signed=False))
-                value = build.store(value, self._at_signed(index, offset - field.offset), zero)
-            after[memory] = value
+        after: dict[Expr, Expr] = {}
+        if region.fields is None:
+            after[self._bytes(number)] = self._zeroed_cells(
+                self._bytes(number), index, range(int(op.size.value))
+            )
+        for field in region.fields or ():
+            starts = (at - field.offset for at in cell_offsets(region, field, op.size))
+            memory = self._array(number, field)
+            after[memory] = self._zeroed_cells(memory, index, starts)
         return [Assign(tuple(after), tuple(after.values()))] if after else []
 
-    def _at_signed(self, index: Expr, offset: int) -> Expr:
-        return build.add(index, build.constant(self.address.wrap(offset), self.address))
+    def _zeroed_cells(self, memory: Expr, index: Expr, offsets: Iterable[int]) -> Expr:
+        assert isinstance(memory.sort, ArraySort)
+        zero = build.constant(0, memory.sort.element)
+        for offset in offsets:
+            memory = build.store(memory, self._at(index, offset), zero)
+        return memory
 
 
-ZEROED = 256  # the largest object, in bytes, that is made zero by single stores
+def _assigned(program: Program) -> Iterable[Expr]:
+    """The variables that get values other than by `Alloc` or `Havoc`."""
+    for procedure in program.procedures.values():
+        yield from (*procedure.parameters, *procedure.results)
+        for edge in procedure.edges:
+            if isinstance(edge.op, Assign | Call):
+                yield from edge.op.targets
+            elif isinstance(edge.op, Load):
+                yield edge.op.target
 
 
 def cell_offsets(region: Region, field: Field, size: Expr) -> range:

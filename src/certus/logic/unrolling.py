@@ -26,7 +26,7 @@ from certus.core.budget import Budget
 from certus.core.evidence import Trace
 from certus.core.loops import Loop
 from certus.core.program import Call, Choice, Edge, Havoc, Location, Procedure, Program, Seq
-from certus.core.sorts import BOOL, INT
+from certus.core.sorts import BOOL, INT, ArraySort
 from certus.core.terms import Expr, Value
 from certus.core.walk import Substitution
 from certus.logic.blocks import BlockFormula, Instance, block_formula
@@ -314,7 +314,8 @@ class UnrolledProgram:
                 for passage in arrival.instance.path(value):
                     if isinstance(passage.edge.op, Havoc):
                         inputs.setdefault(passage.edge.key, []).append(passage.inputs)
-        initial = {x: value(symbol) for x, symbol in self.initial.items()}
+        scalars = ((x, s) for x, s in self.initial.items() if not isinstance(x.sort, ArraySort))
+        initial = {x: value(symbol) for x, symbol in scalars}
         return Trace(error.edge.target.name, initial, {e: tuple(v) for e, v in inputs.items()})
 
     def _arrivals(self, last: Arrival, value: Callable[[Expr], Value]) -> list[Arrival]:

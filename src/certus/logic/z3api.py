@@ -108,6 +108,16 @@ _SIGNATURES: Final[Mapping[str, str]] = {
     "mk_bound": "ppup",
     "mk_forall": "ppuupuppp",
     "mk_exists": "ppuupuppp",
+    "mk_forall_const": "ppuupupp",
+    "mk_fixedpoint": "pp",
+    "fixedpoint_inc_ref": "-pp",
+    "fixedpoint_dec_ref": "-pp",
+    "fixedpoint_set_params": "-ppp",
+    "fixedpoint_register_relation": "-ppp",
+    "fixedpoint_add_rule": "-pppp",
+    "fixedpoint_query": "ippp",
+    "fixedpoint_get_answer": "ppp",
+    "fixedpoint_get_reason_unknown": "spp",
     "mk_params": "pp",
     "params_inc_ref": "-pp",
     "params_dec_ref": "-pp",
@@ -163,6 +173,10 @@ _SIGNATURES: Final[Mapping[str, str]] = {
     "get_numeral_uint64": "bppp",
     "get_numeral_string": "spp",
     "get_index_value": "upp",
+    "get_decl_int_parameter": "ippu",
+    "get_sort": "ppp",
+    "get_sort_kind": "upp",
+    "get_bv_sort_size": "upp",
 }
 
 _MEMORY_ERROR: Final = 7  # Z3_MEMOUT_FAIL

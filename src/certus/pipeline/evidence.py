@@ -1,9 +1,9 @@
 """Evidence in a directory, for others to keep and to check again.
 
-    manifest.json     format, verdict, property, the source's name and SHA-256, the clauses
-    source.*          the program as it was verified
-    evidence.json     the proof or the trace
-    clauses/*.smt2    each clause of the proof, stand-alone: to be unsatisfiable
+manifest.json     format, verdict, property, the source's name and SHA-256, the clauses
+source.*          the program as it was verified
+evidence.json     the proof or the trace
+clauses/*.smt2    each clause of the proof, stand-alone: to be unsatisfiable
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,15 @@ from certus.core.program import Program
 from certus.core.smtlib import script
 from certus.core.statistics import Statistics
 from certus.core.verdict import Safe, Verdict
+from certus.frontend.properties import Property
+from certus.frontend.task_files import Question
 from certus.validate.proofs import clauses_of
 
 FORMAT = 1
 
 
-def save(directory: Path, outcome: Outcome) -> None:
-    """Write the evidence of a checked answer; of UNKNOWN only the manifest."""
+def save(directory: Path, outcome: Outcome, question: Question, arguments: Sequence[str] = ()) -> None:
+    """Write the evidence of a checked answer; of UNKNOWN only the manifest. `arguments` were for Clang."""
     program = outcome.subject
     assert isinstance(program, Program)
     directory.mkdir(parents=True, exist_ok=True)
@@ -48,6 +51,9 @@ def save(directory: Path, outcome: Outcome) -> None:
         "format": FORMAT,
         "verdict": outcome.answer,
         "property": outcome.property_name,
+        "error_function": question.property.function,
+        "data_model": question.data_model,
+        "clang_arguments": list(arguments),
         "engine": outcome.engine,
         "source": source,
         "original": Path(program.file).name,
@@ -89,6 +95,21 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     return found
 
 
+def read_manifest_question(directory: Path, manifest: Mapping[str, Any]) -> tuple[Question, list[str]]:
+    """What was asked about the saved source, and the arguments for Clang."""
+    function, model = manifest.get("error_function"), manifest.get("data_model")
+    arguments = manifest.get("clang_arguments", [])
+    if not (
+        isinstance(function, str | None)
+        and isinstance(model, str | None)
+        and isinstance(arguments, list)
+        and all(isinstance(each, str) for each in arguments)
+    ):
+        raise unusable(directory, "its manifest does not say what was asked")
+    asked = Property(manifest["property"], function)
+    return Question(directory / manifest["source"], asked, model), arguments
+
+
 def read_json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -111,4 +132,3 @@ def read_verdict(directory: Path, program: Program) -> Verdict:
 def unusable(directory: Path, why: str) -> InputError:
     hint = "write it anew with `certus verify FILE --evidence DIR`"
     return InputError([Diagnostic("bad-evidence", f"{directory} is no usable evidence: {why}", hint=hint)])
-

@@ -15,9 +15,9 @@ from certus.core.diagnostic import Diagnostic
 from certus.core.outcome import ProofCheck
 from certus.core.statistics import Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
-from certus.frontend import load
+from certus.frontend import load_question
 from certus.pipeline.confirm import confirm
-from certus.pipeline.evidence import clause_texts, digest, read_manifest, read_verdict
+from certus.pipeline.evidence import clause_texts, digest, read_manifest, read_manifest_question, read_verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,16 @@ class RecheckResult:
 def recheck(directory: Path, *, timeout: float | None = None) -> RecheckResult:
     """Check the evidence in `directory`. Raises `InputError` if there is none to check."""
     manifest = read_manifest(directory)
-    program = load(directory / manifest["source"], property=manifest["property"]).program
+    question, arguments = read_manifest_question(directory, manifest)
+    program = load_question(question, arguments=arguments).program
     problems: list[Diagnostic] = []
     if digest(program.source) != manifest["sha256"]:
         problems.append(_problem("the source is not the one that was verified: its SHA-256 differs"))
     claimed = read_verdict(directory, program)
     if _WORDS[type(claimed)] != manifest["verdict"]:
-        problems.append(_problem(f"the manifest says {manifest['verdict']}, the evidence {_WORDS[type(claimed)]}"))
+        problems.append(
+            _problem(f"the manifest says {manifest['verdict']}, the evidence {_WORDS[type(claimed)]}")
+        )
     verdict, check = confirm(program, claimed, budget=Budget(timeout), statistics=Statistics())
     if isinstance(verdict, Unknown):
         return RecheckResult("UNKNOWN", problems=(*problems, verdict.reason))
@@ -61,4 +64,6 @@ def _read(path: Path) -> str:
 
 
 def _problem(message: str) -> Diagnostic:
-    return Diagnostic("evidence-changed", message, hint="do not trust this evidence; verify the program again")
+    return Diagnostic(
+        "evidence-changed", message, hint="do not trust this evidence; verify the program again"
+    )

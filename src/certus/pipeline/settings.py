@@ -19,17 +19,24 @@ Blocks = Literal["single", "large", "advanced"]
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`engine` is a name from `certus engines` or "auto"; `options` are raw pairs as of `--set`
-    ("bmc.bound" -> "10"); `timeout` is in seconds, `memory` in bytes."""
+    ("bmc.bound" -> "10"); `timeout` is in seconds, `memory` in bytes. `property_name` is a name or a property
+    file (by default what the task file says, else unreach-call), `data_model` ILP32 or LP64 (by default what
+    the task file says, else LP64), `clang_arguments` are flags for Clang. A violation of a C
+    program is replayed by the compiled program if `execute`; `harness` is where its inputs are saved."""
 
     engine: str = AUTO
     options: Mapping[str, str] = field(default_factory=dict)
     blocks: Blocks = "large"
     bound: int | None = None
-    property_name: str = "unreach-call"
+    property_name: str | None = None
+    data_model: str | None = None
+    clang_arguments: tuple[str, ...] = ()
     timeout: float | None = 60.0
     memory: int | None = None
     evidence: Path | None = None
     log_queries: Path | None = None
+    execute: bool = True
+    harness: Path | None = None
 
 
 def engine_options(engine: Engine, settings: Settings) -> Any:
@@ -56,7 +63,9 @@ def check_owners(settings: Settings, engines: Mapping[str, Engine]) -> None:
         raise bad_usage(f"there is no engine {settings.engine!r}", f"choose one of: {choices}")
     for key in settings.options:
         if key.partition(".")[0] not in engines:
-            raise bad_usage(f"--set {key}: there is no engine {key.partition('.')[0]!r}", f"engines: {choices}")
+            raise bad_usage(
+                f"--set {key}: there is no engine {key.partition('.')[0]!r}", f"engines: {choices}"
+            )
 
 
 def _converted(text: str, wanted: Any, key: str) -> Any:
@@ -70,7 +79,9 @@ def _converted(text: str, wanted: Any, key: str) -> Any:
         try:
             return int(text)
         except ValueError:
-            raise bad_usage(f"--set {key}: {text!r} is not a whole number", "write a number such as 10") from None
+            raise bad_usage(
+                f"--set {key}: {text!r} is not a whole number", "write a number such as 10"
+            ) from None
     choices = get_args(wanted)
     if choices and text not in choices:
         raise bad_usage(f"--set {key}: {text!r} is not possible", f"choose one of: {', '.join(choices)}")

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.errors import BudgetExceeded
-from certus.core.outcome import Outcome, ProofCheck
+from certus.core.errors import BudgetExceeded, Unsupported
+from certus.core.memory import uses_memory
+from certus.core.outcome import Outcome, ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.core.task import Engine, Task
-from certus.core.verdict import Safe, Unknown
+from certus.core.task import Engine, Pass, Task
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.registry import ENGINES
 from certus.pipeline.confirm import confirm
 from certus.pipeline.settings import AUTO, Settings, engine_options
+from certus.transform.constants import Constants
+from certus.transform.inline import Inline
 from certus.transform.large_blocks import LargeBlocks
+from certus.transform.memory import Memory
 from certus.transform.passes import apply_passes
+from certus.transform.slice import Slice
 
 RESERVE_SHARE, RESERVE_SECONDS = 0.1, 2.0  # of the time limit, kept for validation
 EXECUTION_SHARE = 0.2  # of the time limit, for running a program that seems to have no inputs
@@ -38,6 +44,8 @@ def solve(task: Task, settings: Settings, on_progress: Callable[[str], None] | N
         engine = ENGINES["bmc" if settings.engine == AUTO else settings.engine]
         found = _by_engine(engine, task, settings, _before_validation(whole), statistics)
     verdict, check = confirm(task.subject, found.verdict, budget=whole, statistics=statistics)
+    if isinstance(verdict, Unsafe) and isinstance(check, Replay) and settings.execute:
+        verdict, check = _by_the_compiled(task.subject, verdict, check, settings, whole, statistics)
     notes: tuple[Diagnostic, ...] = ()
     if isinstance(verdict, Safe) and isinstance(check, ProofCheck):
         notes = _vacuity(task.subject, verdict, whole, statistics)
@@ -58,6 +66,23 @@ def _by_execution(task: Task, settings: Settings, budget: Budget, statistics: St
     return Outcome(task.subject, task.property_name, verdict, "execution", statistics=statistics)
 
 
+def _by_the_compiled(
+    program: Program,
+    verdict: Unsafe,
+    check: Replay,
+    settings: Settings,
+    budget: Budget,
+    statistics: Statistics,
+) -> tuple[Verdict, Replay | None]:
+    """A violation of a C program, replayed by the compiled program too."""
+    if Path(program.file).suffix.lower() not in (".c", ".i"):
+        return verdict, check
+    from certus.pipeline.compiled import replay_compiled
+
+    with statistics.timed("validate.compiled"):
+        return replay_compiled(program, verdict, check, settings, budget=budget)
+
+
 def _by_engine(
     engine: Engine, task: Task, settings: Settings, budget: Budget, statistics: Statistics
 ) -> Outcome:
@@ -65,8 +90,11 @@ def _by_engine(
     refusal = engine.unsupported(task)
     if refusal is not None:
         return Outcome(task.subject, task.property_name, Unknown(refusal), engine.name)
-    with statistics.timed("passes"):
-        prepared, back, sizes = apply_passes(task, [LargeBlocks(settings.blocks)])
+    try:
+        with statistics.timed("passes"):
+            prepared, back, sizes = apply_passes(task, _passes(task, settings))
+    except Unsupported as refused:
+        return Outcome(task.subject, task.property_name, Unknown(refused.diagnostic), engine.name)
     try:
         with statistics.timed("engine"):
             verdict = back.verdict(engine.run(prepared, options, budget, statistics))
@@ -75,6 +103,13 @@ def _by_engine(
     return Outcome(
         task.subject, task.property_name, verdict, engine.name, statistics=statistics, passes=sizes
     )
+
+
+def _passes(task: Task, settings: Settings) -> list[Pass]:
+    """Memory comes first: `validate` checks its partition on the program as given."""
+    assert isinstance(task.subject, Program)
+    memory: list[Pass] = [Memory()] if uses_memory(task.subject) else []
+    return [*memory, Constants(), Slice(), Inline(), LargeBlocks(settings.blocks)]
 
 
 def _limit_reached(engine: Engine, limit: BudgetExceeded, statistics: Statistics) -> Diagnostic:

@@ -8,14 +8,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from certus.core.budget import Budget
 from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.task import Task
 from certus.core.verdict import Unknown
 from certus.engines.registry import ENGINES
-from certus.frontend import load
+from certus.frontend import Question, load_question, read_question
+from certus.frontend.properties import UNREACH_CALL, Property
 from certus.pipeline.settings import AUTO, Settings, check_owners, engine_options
 from certus.system.child import ChildResult, Reporter, run_limited
 
@@ -25,29 +28,64 @@ __all__ = ["Settings", "verify"]
 def verify(
     path: str | Path, settings: Settings | None = None, *, on_progress: Callable[[str], None] | None = None
 ) -> Outcome:
-    """Verify the program in a file. Raises `InputError` if it, or the settings, are malformed."""
+    """Verify the program in a file. Raises `InputError` if it, or the settings, are malformed.
+
+    The time limit covers the front end too, which works in this process and looks at the budget."""
     settings = settings or Settings()
-    start = time.monotonic()
+    start, budget = time.monotonic(), Budget(settings.timeout)
     check_owners(settings, ENGINES)
     for name, engine in ENGINES.items():
         if settings.engine in (AUTO, name):
             engine_options(engine, settings)
-    loaded = load(path, property=settings.property_name)
-    task = Task(loaded.program, settings.property_name)
+    question = Question(Path(path), Property(settings.property_name or UNREACH_CALL))
+    try:
+        question = read_question(Path(path), property=settings.property_name, data_model=settings.data_model)
+        loaded = load_question(question, arguments=settings.clang_arguments, budget=budget)
+        budget.check()
+    except Unsupported as refusal:
+        return _not_loaded(question, settings, refusal.diagnostic, start)
+    except BudgetExceeded:
+        return _not_loaded(question, settings, _too_slow(settings), start)
+    task = Task(loaded.program, question.property.name)
     parsed = time.monotonic()
+    remaining = replace(settings, timeout=budget.remaining(), data_model=question.data_model)
     result = run_limited(
-        lambda reporter: _work(task, settings, reporter),
-        seconds=settings.timeout,
+        lambda reporter: _work(task, question, remaining, reporter),
+        seconds=remaining.timeout,
         memory=settings.memory,
         on_progress=on_progress,
     )
     outcome = _outcome(task, settings, result)
     end = time.monotonic()
     seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
-    return replace(outcome, diagnostics=(*loaded.warnings, *outcome.diagnostics), seconds=seconds)
+    diagnostics = (*loaded.warnings, *outcome.diagnostics)
+    return replace(outcome, diagnostics=diagnostics, seconds=seconds, expected=question.expected)
 
 
-def _work(task: Task, settings: Settings, reporter: Reporter) -> bytes:
+def _not_loaded(question: Question, settings: Settings, reason: Diagnostic, start: float) -> Outcome:
+    """There is no program to verify: the front end cannot model it, or took too long."""
+    try:
+        source = question.file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        source = ""
+    nothing = Program({}, "main", (), (), source=source, file=str(question.file))
+    spent = time.monotonic() - start
+    return Outcome(
+        nothing,
+        question.property.name,
+        Unknown(reason),
+        settings.engine,
+        seconds={"frontend": spent, "total": spent},
+        expected=question.expected,
+    )
+
+
+def _too_slow(settings: Settings) -> Diagnostic:
+    message = f"the program was not read within {settings.timeout:g} s"
+    return Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
+
+
+def _work(task: Task, question: Question, settings: Settings, reporter: Reporter) -> bytes:
     """All that happens in the child."""
     from certus.pipeline.solve import solve
 
@@ -55,7 +93,7 @@ def _work(task: Task, settings: Settings, reporter: Reporter) -> bytes:
     if settings.evidence is not None:
         from certus.pipeline.evidence import save
 
-        save(settings.evidence, outcome)
+        save(settings.evidence, outcome, question, settings.clang_arguments)
     return json.dumps(encode_outcome(outcome)).encode()
 
 
@@ -74,7 +112,9 @@ def _no_answer(result: ChildResult, settings: Settings) -> Diagnostic:
         message = f"no answer within {settings.timeout:g} s{known}"
         return Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
     if result.kind == "memory":
-        return Diagnostic("memory-limit", f"{result.detail}{known}", Severity.NOTE, hint="try a larger --memory")
+        return Diagnostic(
+            "memory-limit", f"{result.detail}{known}", Severity.NOTE, hint="try a larger --memory"
+        )
     if result.kind == "interrupted":
         return Diagnostic("interrupted", f"interrupted{known}", Severity.NOTE)
     message = f"the engine crashed: {result.detail}{known}"

@@ -11,7 +11,17 @@ from typing import Final
 
 from certus.core.ctext import c_text
 from certus.core.diagnostic import Span
-from certus.core.evidence import Inductive, KInductive, Point, Proof, Trace, Unrolling, in_frame, old
+from certus.core.evidence import (
+    Inductive,
+    KInductive,
+    Partitioned,
+    Point,
+    Proof,
+    Trace,
+    Unrolling,
+    in_frame,
+    old,
+)
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import Outcome, Replay, Step
 from certus.core.program import Edge, ErrorSite, Havoc, Location, Program
@@ -251,4 +261,14 @@ def derivation(outcome: Outcome) -> tuple[tuple[int, tuple[tuple[str, Value], ..
 
 
 def proof_of(outcome: Outcome) -> Proof | None:
-    return outcome.verdict.proof if isinstance(outcome.verdict, Safe) else None
+    """The proof in terms of the program; how its memory was partitioned is of no interest to a user."""
+    proof = outcome.verdict.proof if isinstance(outcome.verdict, Safe) else None
+    return proof.proof if isinstance(proof, Partitioned) else proof
+
+
+def assumptions(outcome: Outcome) -> tuple[str, ...]:
+    """What a proof takes for granted."""
+    verdict = outcome.verdict
+    if isinstance(verdict, Safe) and isinstance(verdict.proof, Partitioned):
+        return ("memory accesses are valid",)
+    return ()

@@ -20,6 +20,7 @@ from certus.core.version import VERSION
 from certus.report.content import (
     Move,
     Path,
+    assumptions,
     bounds,
     derivation,
     file_of,
@@ -53,12 +54,15 @@ def outcome_json(outcome: Outcome) -> Json:
         "property": outcome.property_name,
         "engine": outcome.engine,
         "verdict": outcome.answer,
+        "expected": outcome.expected,
     }
     proof, trace, steps = proof_of(outcome), path(outcome), derivation(outcome)
     if isinstance(outcome.verdict, Unknown):
         found["reason"] = _diagnostic(outcome.verdict.reason)
     if proof is not None:
         found["proof"] = _proof(proof, outcome)
+    if assumptions(outcome):
+        found["assuming"] = list(assumptions(outcome))
     if trace is not None:
         found["trace"] = _trace(trace)
     if steps:
@@ -163,7 +167,10 @@ def _check(outcome: Outcome) -> Json | None:
             "discharged": dict(check.discharged),
             "runs": check.runs,
         }
-    return {"kind": "replay", "steps": check.steps} if isinstance(check, Replay) else None
+    if isinstance(check, Replay):
+        compiled = {"compiled": check.compiled} if check.compiled else {}
+        return {"kind": "replay", "steps": check.steps, **compiled}
+    return None
 
 
 def _diagnostic(diagnostic: Diagnostic) -> Json:

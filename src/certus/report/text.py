@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from certus.core.diagnostic import Diagnostic
+from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, KInductive, Unrolling
 from certus.core.horn import Model
-from certus.core.outcome import Outcome, ProofCheck, Replay
+from certus.core.outcome import CONFIRMED, Outcome, ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.terms import Value
 from certus.core.verdict import Unknown
@@ -16,6 +16,7 @@ from certus.report.content import (
     Invariant,
     Move,
     Path,
+    assumptions,
     bounds,
     derivation,
     file_of,
@@ -39,6 +40,8 @@ def render_text(outcome: Outcome, *, detail: Detail = "normal", palette: Palette
     lines = [_first_line(outcome, palette)]
     if detail == "quiet":
         return lines[0]
+    if outcome.contradicted:
+        lines.append(f"  expected: {value_text(bool(outcome.expected))} (the task file says so)")
     if isinstance(outcome.verdict, Unknown):
         lines.append(_reason(outcome, outcome.verdict.reason, palette))
     elif proof_of(outcome) is not None:
@@ -46,7 +49,7 @@ def render_text(outcome: Outcome, *, detail: Detail = "normal", palette: Palette
     else:
         lines += _refutation(outcome, palette)
     lines += _check(outcome)
-    lines += [render_diagnostic(d, outcome.subject.source, palette=palette) for d in outcome.diagnostics]
+    lines += [render_diagnostic(d, _source(outcome, d.span), palette=palette) for d in outcome.diagnostics]
     if detail == "verbose":
         lines += _statistics(outcome)
     return "\n".join(lines)
@@ -61,9 +64,14 @@ def _first_line(outcome: Outcome, palette: Palette) -> str:
 
 
 def _reason(outcome: Outcome, reason: Diagnostic, palette: Palette) -> str:
-    return render_diagnostic(
-        reason, outcome.subject.source, palette=palette, label="unknown", colour="yellow"
-    )
+    source = _source(outcome, reason.span)
+    return render_diagnostic(reason, source, palette=palette, label="unknown", colour="yellow")
+
+
+def _source(outcome: Outcome, span: Span | None) -> str | None:
+    """The text that a place is in; none for a place in a header or in a task file."""
+    elsewhere = span is not None and span.file != outcome.subject.file
+    return None if elsewhere else outcome.subject.source
 
 
 # ------------------------------------------------------------------------------------------ HOLDS
@@ -86,6 +94,7 @@ def _proof(outcome: Outcome, *, every_point: bool) -> Iterator[str]:
             yield f"  {_place(invariant)}: {invariant.formula}"
     for name, formula in summaries(proof, program):
         yield f"  procedure {name}: {formula}"
+    yield from (f"  assuming: {assumption}" for assumption in assumptions(outcome))
 
 
 def _unrolling(proof: Unrolling, program: Program) -> Iterator[str]:
@@ -118,7 +127,7 @@ def _refutation(outcome: Outcome, palette: Palette) -> Iterator[str]:
     found = path(outcome)
     if found is not None:
         yield from _counterexample(found, palette)
-        yield from _failed_claim(found, outcome.subject.source, palette)
+        yield from _failed_claim(found, outcome, palette)
 
 
 def _counterexample(found: Path, palette: Palette) -> Iterator[str]:
@@ -146,11 +155,12 @@ def _statement(move: Move) -> str:
     return "  " * move.depth + printable(move.statement or "(start)")
 
 
-def _failed_claim(found: Path, source: str, palette: Palette) -> Iterator[str]:
+def _failed_claim(found: Path, outcome: Outcome, palette: Palette) -> Iterator[str]:
     site = found.error
     place = "" if site.span is None else f"{site.span}: "
     yield f"{place}{palette.paint(f'violated[{site.kind}]', 'red')}: {printable(site.text)}"
-    if site.span is not None:
+    source = _source(outcome, site.span)
+    if site.span is not None and source is not None:
         yield from excerpt(site.span, source, palette)
 
 
@@ -173,6 +183,9 @@ def _check(outcome: Outcome) -> Iterator[str]:
         yield f"  checked: {clauses}, {_count(check.runs, 'random run')}"
     elif isinstance(check, Replay):
         yield f"  checked: replayed on the program, {_count(check.steps, 'step')}"
+        if check.compiled:
+            confirmed = check.compiled == CONFIRMED
+            yield f"  replayed: interpreter{', compiled' if confirmed else f' only; {check.compiled}'}"
 
 
 def _statistics(outcome: Outcome) -> Iterator[str]:

@@ -8,7 +8,9 @@ quadratic in its size: the indentation is taken off while the text arrives and n
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -43,7 +45,12 @@ OLD_C: Final = (
 # The value of `offsetof` is not in Clang's tree; an address expression is.
 OFFSETOF: Final = "-D__builtin_offsetof(T,m)=((__SIZE_TYPE__)&((T*)0)->m)"
 
+# The functions of <ctype.h> as functions, not as look-ups in tables of the C library.
+NO_TABLES: Final = "-D__NO_CTYPE"
+
 _CHUNK: Final = 1 << 20
+_INDENTATION: Final = re.compile(rb"\n +")
+_FILE: Final = re.compile(rb'^ *"file": ("(?:[^"\\]|\\.)*")', re.MULTILINE)
 
 
 class ClangMissing(CertusError):
@@ -60,11 +67,14 @@ class Clang:
 
 @dataclass(frozen=True, slots=True)
 class ClangResult:
-    """`tree` is there if Clang accepted the file; `messages` is what it said."""
+    """`tree` is there if Clang accepted the file; `messages` is what it said.
+
+    `files` are the files that positions in the tree are in."""
 
     tree: Tree | None
     messages: str
     ok: bool
+    files: tuple[str, ...] = ()
 
 
 def find_clang() -> Clang:
@@ -101,7 +111,9 @@ def _zig(binary: Path) -> Clang:
     return Clang((str(binary), "clang"), tuple(flags))
 
 
-def run_clang(path: Path, *, model: str, arguments: Sequence[str] = ()) -> ClangResult:
+def run_clang(
+    path: Path, *, model: str, arguments: Sequence[str] = (), seconds: float | None = None
+) -> ClangResult:
     """Let Clang read `path` for the data model of that name. `arguments` are the user's flags.
 
     Raises `ToolFailed` if Clang reaches a limit and `ClangMissing` if there is none."""
@@ -111,22 +123,25 @@ def run_clang(path: Path, *, model: str, arguments: Sequence[str] = ()) -> Clang
         *clang.command,
         f"--target={TARGETS[model]}",
         *("-x", "c", "-std=gnu17", "-fsyntax-only", "-fbracket-depth=100000", "-ferror-limit=20"),
-        *("-w", "-fno-color-diagnostics", *OLD_C, OFFSETOF),
+        *("-w", "-fno-color-diagnostics", *OLD_C, OFFSETOF, NO_TABLES),
         *("-Xclang", "-ast-dump=json"),
         *absolute_paths(arguments),
         *clang.include_flags,
         str(file),
     ]
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
-        code, messages = _run(command, Path(directory))
+        limit = SECONDS if seconds is None else min(seconds, SECONDS)
+        code, messages = _run(command, Path(directory), limit)
         said = messages.replace(str(file), str(path))
         if code != 0:
             return ClangResult(None, said, ok=False)
-        try:
-            tree = load_lines((Path(directory) / "tree").read_bytes())
-        except NotATree as error:
-            raise ToolFailed(f"Clang wrote a tree that cannot be read: {error}") from error
-        return ClangResult(tree, said, ok=True)
+        text = (Path(directory) / "tree").read_bytes()
+    try:
+        tree = load_lines(text)
+    except NotATree as error:
+        raise ToolFailed(f"Clang wrote a tree that cannot be read: {error}") from error
+    files = dict.fromkeys(json.loads(name) for name in dict.fromkeys(_FILE.findall(text)))
+    return ClangResult(tree, said, ok=True, files=tuple(files))
 
 
 def absolute_paths(arguments: Sequence[str]) -> list[str]:
@@ -148,23 +163,12 @@ def absolute_paths(arguments: Sequence[str]) -> list[str]:
 
 
 def _without_indentation(text: IO[bytes]) -> Iterator[bytes]:
-    """The lines without their indentation, which changes by one step of two from a line to the next."""
-    indent, rest = 0, b""
+    """The text without the spaces at the start of lines (some may stay where a piece ends in them)."""
     while chunk := text.read(_CHUNK):
-        lines = (rest + chunk).split(b"\n")
-        rest = lines.pop()
-        for number, line in enumerate(lines):
-            at = max(indent - 2, 0)
-            while line[at : at + 1] == b" ":
-                at += 2
-            lines[number] = line[at:]
-            indent = at
-        lines.append(b"")
-        yield b"\n".join(lines)
-    yield rest.lstrip(b" ")
+        yield _INDENTATION.sub(b"\n", chunk)
 
 
-def _run(command: list[str], directory: Path) -> tuple[int, str]:
+def _run(command: list[str], directory: Path, seconds: float) -> tuple[int, str]:
     """Run Clang there; its tree goes to the file `tree`. The exit code and the messages."""
 
     def work(_: Reporter) -> bytes:
@@ -190,7 +194,7 @@ def _run(command: list[str], directory: Path) -> tuple[int, str]:
             code = process.wait()
         return str(code).encode()
 
-    result = run_limited(work, seconds=SECONDS, memory=MEMORY)
+    result = run_limited(work, seconds=seconds, memory=MEMORY)
     if result.payload is None:
         detail = result.detail or "limit reached"
         raise ToolFailed(f"Clang did not finish ({result.kind}): {detail}")

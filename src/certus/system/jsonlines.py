@@ -17,7 +17,7 @@ class NotATree(ValueError):
 
 
 def load_lines(text: bytes) -> Tree:
-    """The object that `text` describes; its lines must be without indentation."""
+    """The object that `text` describes; indentation does not matter."""
     import orjson
 
     try:
@@ -43,7 +43,8 @@ def _assemble(text: bytes) -> Any:
     current: Any = top
     stack: list[Any] = []
     try:
-        for line in text.decode(errors="replace").split("\n"):
+        for indented in text.decode(errors="replace").split("\n"):
+            line = indented.lstrip(" ")
             if not line:
                 continue
             last = line[-1]

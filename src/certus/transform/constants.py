@@ -16,13 +16,13 @@ executed. What the folded program's loops and recursion are bounded by, bounds t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from certus.core import build
 from certus.core.evidence import Inductive, KInductive, Point, Proof, Unrolling, in_frame, old
-from certus.core.loops import Loop, call_graph, components, loop_forest
+from certus.core.loops import Loop, call_graph, components, loop_forest, recursive
 from certus.core.program import Assign, Assume, Call, Edge, Location, Op, Procedure, Program, Return
 from certus.core.sorts import BOOL
 from certus.core.task import BackMap, Task
@@ -32,6 +32,7 @@ from certus.transform.effects import global_writes, ordered, single_statements, 
 from certus.transform.retrace import unrolling_before
 
 State = Mapping[Expr, Expr]  # from a variable to its constant; never changed once made
+NEVER = Assume(build.FALSE)
 PATIENCE = 20_000_000  # entries of states looked at before the pass gives up
 
 
@@ -272,22 +273,65 @@ class _Propagation:
 
 def fold(program: Program, known: KnownConstants) -> tuple[Program, dict[Expr, None]]:
     """The program without its dead parts and with constants put in, and the variables these were put
-    in for."""
+    in for. Dead edges stay, as `NEVER`, where recursion or a loop would else be none any more."""
     used: dict[Expr, None] = {}
-    procedures: dict[str, Procedure] = {}
+    rigid = frozenset(name for group in recursive(program) for name in group)
+    folded: dict[str, Procedure] = {}
     for name, procedure in program.procedures.items():
-        if procedure.entry in known.leaders:
-            edges = tuple(sorted(_folded(procedure, known, used), key=lambda e: e.index))
-            same = len(edges) == len(procedure.edges) and all(
-                a is b for a, b in zip(edges, sorted(procedure.edges, key=lambda e: e.index), strict=True)
-            )
-            procedures[name] = procedure if same else replace(procedure, edges=edges)
+        found = {e.index: e for e in _folded(procedure, known, used)}
+        given = sorted(procedure.edges, key=lambda e: e.index)
+        if name in rigid:
+            edges = [found.get(e.index, e) for e in given]
+        else:
+            edges = _with_loops(procedure, given, found, known)
+        folded[name] = procedure if edges == given else replace(procedure, edges=tuple(edges))
+    needed = _called(program.main, folded)
+    procedures = {name: procedure for name, procedure in folded.items() if name in needed}
     left = frozenset(at for p in procedures.values() for at in p.locations)
     errors = tuple(site for site in program.errors if site.location in left)
     return replace(program, procedures=procedures, errors=errors), used
 
 
+def _with_loops(
+    procedure: Procedure, given: list[Edge], found: Mapping[int, Edge], known: KnownConstants
+) -> list[Edge]:
+    """The edges that are not dead, and dead ones where a loop would else be none any more: what a proof
+    says at loop heads must cut every cycle that can be entered."""
+    kept = {e.index for e in given if e.index in found and found[e.index].op != NEVER}
+    while True:
+        edges = [found.get(e.index, e) for e in given if e.index in kept]
+        if len(edges) == len(given):
+            return edges
+        cut = frozenset(loop_forest(replace(procedure, edges=tuple(edges))).heads)
+        lost: set[Location] = set()
+        for cycle in components([at for at in procedure.locations if at not in cut], _targets(procedure)):
+            cyclic = len(cycle) > 1 or any(e.target is cycle[0] for e in procedure.successors[cycle[0]])
+            if cyclic and any(known.at(at) is not None for at in cycle):
+                lost.update(cycle)
+        back = {e.index for e in given if e.source in lost and e.target in lost}
+        if back <= kept:
+            return edges
+        kept |= back
+
+
+def _targets(procedure: Procedure) -> Callable[[Location], Iterator[Location]]:
+    return lambda at: (e.target for e in procedure.successors[at])
+
+
+def _called(main: str, procedures: Mapping[str, Procedure]) -> frozenset[str]:
+    """The procedures that are called, one by the other, from main."""
+    found = {main: None}
+    work = [main]
+    while work:
+        for edge in procedures[work.pop()].edges:
+            if isinstance(edge.op, Call) and edge.op.procedure not in found:
+                found[edge.op.procedure] = None
+                work.append(edge.op.procedure)
+    return frozenset(found)
+
+
 def _folded(procedure: Procedure, known: KnownConstants, used: dict[Expr, None]) -> Iterable[Edge]:
+    """The edges from reached locations, with constants put in: those that are dead are `NEVER`."""
     for leader in procedure.locations:
         state = known.leaders.get(leader)
         at: Location | None = leader
@@ -295,13 +339,12 @@ def _folded(procedure: Procedure, known: KnownConstants, used: dict[Expr, None])
             here, at = at, None
             now = state
             for edge in procedure.successors[here]:
-                after = known.after(edge, now)
                 used.update((x, None) for x in variables(*terms(edge.op)) if known.constant(x, now))
+                values = known.folded(edge.op, now)
+                yield edge if values == terms(edge.op) else replace(edge, op=with_terms(edge.op, values))
+                after = known.after(edge, now)
                 if after is None:
                     continue
-                values = known.folded(edge.op, now)
-                same = all(a is b for a, b in zip(values, terms(edge.op), strict=True))
-                yield edge if same else replace(edge, op=with_terms(edge.op, values))
                 if edge.target not in known.leaders:
                     at, state = edge.target, after
 
@@ -332,7 +375,9 @@ class _Back:
                 entry = self.before.procedures[name].entry
                 if Point(entry) not in invariants and not self.before.procedures[name].predecessors[entry]:
                     invariants[Point(entry)] = self._facts(Point(entry))
-            summaries = {name: build.and_(summary, kept[name]) for name, summary in proof.summaries.items()}
+            summaries = {name: build.and_(found, kept[name]) for name, found in proof.summaries.items()}
+            for name in self._uncalled():
+                summaries[name] = invariants[Point(self.before.procedures[name].entry)] = build.FALSE
             return Inductive(invariants, summaries)
         return proof
 
@@ -344,6 +389,11 @@ class _Back:
             always = kept.get(first.procedure, build.TRUE)
             found[point] = build.and_(formula, self._facts(point), always)
         return found
+
+    def _uncalled(self) -> Iterator[str]:
+        """Recursive procedures that are only called in dead code."""
+        groups = recursive(self.before)
+        return (name for group in groups for name in group if name not in self.after.procedures)
 
     def _kept(self, proof: Inductive) -> dict[str, Expr]:
         """By summarised procedure: globals that it writes only in dead code stay as they were."""

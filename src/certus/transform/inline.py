@@ -83,10 +83,14 @@ def choose(program: Program, *, small: int = SMALL, growth: int = GROWTH) -> fro
             callers[callee] += 1
     looping = frozenset(name for group in recursive(program) for name in group)
     order = _callees_first(program)
-    chosen = {n: None for n in order if n not in looping and n != program.main and callers[n] > 0}
-    for name in order:
-        if name in chosen and callers[name] > 1 and _sizes(program, order, calls, chosen)[name] > small:
-            del chosen[name]
+    chosen: dict[str, None] = {}
+    size: dict[str, int] = {}
+    for name in order:  # what a procedure calls is decided before it
+        inside = sum(1 + size[callee] for callee in calls[name] if callee in chosen)
+        size[name] = len(program.procedures[name].edges) + inside
+        possible = name not in looping and name != program.main and callers[name] > 0
+        if possible and (callers[name] == 1 or size[name] <= small):
+            chosen[name] = None
     limit = growth * sum(len(p.edges) for p in program.procedures.values())
     while chosen:
         sizes = _sizes(program, order, calls, chosen)
@@ -161,9 +165,8 @@ def inline(program: Program, chosen: frozenset[str]) -> tuple[Program, Copies]:
     procedures = {
         name: work.host(procedure) for name, procedure in program.procedures.items() if name not in chosen
     }
-    names = {
-        x: program.source_names[o] for x, (_, o) in work.copies.variables.items() if o in program.source_names
-    }
+    known, originals = program.source_names, work.copies.variables
+    names = {x: known[original] for x, (_, original) in originals.items() if original in known}
     made = replace(
         program,
         procedures=procedures,
@@ -193,7 +196,7 @@ class _Inlining:
         while pieces:
             piece = pieces.pop()
             local.extend(piece.names.values())
-            pieces.extend(self._paste(piece, procedure.name, edges))
+            pieces.extend(reversed([*self._paste(piece, procedure.name, edges)]))
         return replace(procedure, variables=tuple(local), edges=tuple(edges))
 
     def _itself(self, procedure: Procedure) -> _Piece:

@@ -122,6 +122,7 @@ class _Relevance:
         self.forests: dict[str, LoopForest] = {}
         self.control: dict[str, ControlDependence] = {}
         self.locations: set[Location] = set()
+        self.goals: set[Location] = set()  # what the others are relevant for: errors, loop heads, exits
         self.variables: set[Expr] = set()
         self.needed: set[str] = set()  # procedures whose calls stay
         self._writers: dict[Expr, list[Edge]] = {}
@@ -160,11 +161,11 @@ class _Relevance:
                 self._calls[edge.op.procedure].append(edge)
 
     def _seed(self, procedure: Procedure, looping: frozenset[str]) -> None:
+        heads = frozenset(self.forests[procedure.name].heads)
         for at in procedure.locations:
-            if at in self.program.error_locations:
+            if at in self.program.error_locations or at in heads:
+                self.goals.add(at)
                 self._locate(at)
-        for at in self.forests[procedure.name].heads:
-            self._locate(at)
         for edge in procedure.edges:
             if isinstance(edge.op, Load | Store | Alloc | Free):
                 self._locate(edge.source)
@@ -200,6 +201,7 @@ class _Relevance:
         if name in self.needed or (name == self.program.main and not self.main_returns):
             return
         self.needed.add(name)
+        self.goals.add(self.program.procedures[name].exit)
         self._locate(self.program.procedures[name].exit)
         for edge in self._calls[name]:
             self._locate(edge.source)
@@ -298,10 +300,10 @@ def _relevant_part(op: Op, procedure: Procedure, relevance: _Relevance) -> Op:
 def _reached(
     procedure: Procedure, edges: dict[Location, list[Edge]], relevance: _Relevance
 ) -> dict[Location, list[Edge]]:
-    """Only what lies between the entry and something relevant, and the statements that may themselves
-    fail, end the execution or access memory."""
+    """Only what lies between the entry and what all the rest is relevant for: also statements that may
+    themselves fail, end the execution or access memory."""
     sources: dict[Location, list[Location]] = {at: [] for at in edges}
-    useful = [at for at in procedure.locations if at in relevance.locations]
+    useful = [at for at in procedure.locations if at in relevance.goals]
     for at, out in edges.items():
         for edge in out:
             sources[edge.target].append(at)

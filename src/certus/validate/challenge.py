@@ -14,7 +14,7 @@ from typing import Final
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded
-from certus.core.evidence import Inductive, KInductive, Proof, Trace, Unrolling
+from certus.core.evidence import Inductive, KInductive, Partitioned, Proof, Trace, Unrolling
 from certus.core.program import Edge, Location, Program
 from certus.validate.claims import Bounds, Contradicted, Formulas
 from certus.validate.compile import Compiled, compile_program
@@ -73,6 +73,8 @@ def _failure(program: Program, location: Location, steps: int) -> str:
 
 
 def _observers(compiled: Compiled, proof: Proof) -> tuple[Observer, ...]:
+    if isinstance(proof, Partitioned):  # claims about cells and addresses are left out: no run knows them
+        return _observers(compiled, proof.proof)
     if isinstance(proof, (Inductive, KInductive)):
         return (Formulas(compiled, proof),)
     return (Bounds(compiled, proof),) if isinstance(proof, Unrolling) else ()

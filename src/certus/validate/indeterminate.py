@@ -1,4 +1,5 @@
-"""Values of which some bits are not known, because they were read from uninitialised memory.
+"""Values of which some bits are not known: they were read from uninitialised memory, or stand for what
+is not modelled.
 
 An `Indeterminate` stands where an integer would. Copying it is harmless, and so are the operations that
 move bits around (bit-fields are written by masking and shifting the whole unit): they keep track of each
@@ -17,18 +18,31 @@ class Fault(CertusError):
     """What a run does here is undefined; the message is a noun phrase for it."""
 
 
+class Unmodelled(Fault):
+    """What a run does here depends on a value that is not modelled."""
+
+
 class Indeterminate:
-    """The bits set in `unknown` may be anything and are 0 in `bits`; `origin` says where they come from."""
+    """The bits set in `unknown` may be anything and are 0 in `bits`; `fault` is raised where they matter."""
 
-    __slots__ = ("bits", "origin", "unknown")
+    __slots__ = ("bits", "fault", "unknown")
 
-    def __init__(self, bits: int, unknown: int, origin: str) -> None:
+    def __init__(self, bits: int, unknown: int, fault: Fault) -> None:
         self.bits = bits
         self.unknown = unknown
-        self.origin = origin
+        self.fault = fault
+
+    @staticmethod
+    def uninitialised(bits: int, unknown: int, origin: str) -> Indeterminate:
+        return Indeterminate(bits, unknown, Fault(f"the use of an uninitialised value ({origin})"))
+
+    @staticmethod
+    def unmodelled(what: str) -> Indeterminate:
+        """A value nothing is known of, since `what` it stands for is not modelled."""
+        return Indeterminate(0, -1, Unmodelled(f"the use of {what}"))
 
     def _made(self, bits: int, unknown: int) -> Indeterminate | int:
-        return Indeterminate(bits & ~unknown, unknown, self.origin) if unknown else bits
+        return Indeterminate(bits & ~unknown, unknown, self.fault) if unknown else bits
 
     # -- what moves bits
 
@@ -74,7 +88,7 @@ class Indeterminate:
     # -- what needs the number
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise Fault(f"the use of an uninitialised value ({self.origin})")
+        raise type(self.fault)(*self.fault.args)  # anew: an exception collects where it was raised
 
     __bool__ = __eq__ = __ne__ = __hash__ = __index__ = __getattr__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __rsub__ = __mul__ = __rmul__ = _refuse

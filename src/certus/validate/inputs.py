@@ -14,6 +14,7 @@ from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum, as_value, default_value
 from certus.core.walk import postorder
+from certus.validate.indeterminate import Indeterminate
 
 
 class Inputs(Protocol):
@@ -34,7 +35,8 @@ class Inputs(Protocol):
 
 
 class TraceInputs:
-    """The values of a trace; what it does not give is 0 or false.
+    """The values of a trace; what it does not give is 0 or false. What stands for something that is not
+    modelled has no value, so a run that depends on it is no evidence.
 
     Raises `Inconsistent` if the trace gives values that are none of their variables' sorts."""
 
@@ -47,6 +49,11 @@ class TraceInputs:
                 raise Inconsistent(f"the trace has inputs for edge {index}, which takes none")
             targets = edge.op.targets
             self._inputs[index] = tuple(_padded(values, targets) for values in executions)
+        self._unmodelled = {
+            index: Indeterminate.unmodelled(edge.op.approximates)
+            for index, edge in program.edge.items()
+            if isinstance(edge.op, Havoc) and edge.op.approximates
+        }
 
     def initial(self, variable: Expr) -> Datum:
         found = self._initial.get(variable)
@@ -56,6 +63,8 @@ class TraceInputs:
         return default_value(variable.sort)
 
     def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
+        if edge in self._unmodelled:
+            return (cast(Datum, self._unmodelled[edge]),) * len(targets)
         given = self._inputs.get(edge, ())
         if occurrence < len(given):
             return given[occurrence]

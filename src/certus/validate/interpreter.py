@@ -18,7 +18,7 @@ from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.validate.compile import Code, Compiled, Link, What
 from certus.validate.expressions import Overgrown
-from certus.validate.indeterminate import Fault
+from certus.validate.indeterminate import Fault, Unmodelled
 from certus.validate.inputs import Inputs, NoInputs
 from certus.validate.memory import Memory, OpaqueMemory
 
@@ -33,13 +33,14 @@ class Ending(Enum):
     EXIT = "the main procedure returns"
     BLOCKED = "no edge is enabled"
     UNDEFINED = "it does what is undefined"
+    UNMODELLED = "it depends on a value that is not modelled"
     LIMIT = "the limit on steps, or on the size of numbers, is reached"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run that is over: where, after how many steps. `edge` is the last one taken to an error or the
-    exit, and the one that could not be taken if the run is undefined or blocked. `cause` is what was
+    exit, and the one that could not be taken otherwise. `cause` is what was
     undefined there, or what grew beyond the limits."""
 
     ending: Ending
@@ -139,7 +140,8 @@ class Machine:
                 raise
             edge, self.steps = place
             self.location = edge.source
-            return Run(Ending.UNDEFINED, edge.source, self.steps, edge, str(fault))
+            ending = Ending.UNMODELLED if isinstance(fault, Unmodelled) else Ending.UNDEFINED
+            return Run(ending, edge.source, self.steps, edge, str(fault))
 
     def _advance(self, code: Code, limit: int, budget: Budget, observer: Observer | None) -> Run:
         stretches, events, havoc, present = code.stretches, code.events, self._havoc, self.globals

@@ -79,7 +79,7 @@ class MemoryObject:
             missing |= -1 << 8 * width
         elif signed and bits >> 8 * width - 1:
             bits -= 1 << 8 * width
-        return Indeterminate(bits & ~missing, missing, f"at offset {offset} of `{self.name}`")
+        return Indeterminate.uninitialised(bits & ~missing, missing, f"at offset {offset} of `{self.name}`")
 
     def _stranger(self, offset: int, width: int, *, signed: bool) -> Any:
         assert self.strangers is not None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
-from certus.core.evidence import Execution, Inductive, KInductive, Proof, Unrolling
+from certus.core.evidence import Execution, Inductive, KInductive, Partitioned, Proof, Unrolling
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
 from certus.core.sorts import MachineSort
@@ -22,11 +22,13 @@ from certus.core.terms import Expr
 from certus.core.walk import postorder
 from certus.logic.cvc5solver import Cvc5Solver
 from certus.logic.integers import eliminate_machine
+from certus.logic.memory import lower_memory
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
 from certus.validate.challenge import challenge
 from certus.validate.clauses import proof_clauses
 from certus.validate.expansion import Refused
+from certus.validate.regions import check_partition
 from certus.validate.replay import check_execution
 from certus.validate.ssa import Clause
 from certus.validate.unrolled import unrolling_clauses
@@ -44,6 +46,11 @@ def clauses_of(program: Program, proof: Proof, budget: Budget, statistics: Stati
         return list(unrolling_clauses(program, proof, budget, statistics))
     if isinstance(proof, Inductive | KInductive):
         return list(proof_clauses(program, proof))
+    if isinstance(proof, Partitioned) and not isinstance(proof.proof, Partitioned):
+        wrong = check_partition(program, proof.partition)
+        if wrong is not None:
+            raise Refused(wrong.code, wrong.message)
+        return clauses_of(lower_memory(program, proof.partition), proof.proof, budget, statistics)
     raise Refused("proof-malformed", f"{type(proof).__name__} is no proof about a program")
 
 

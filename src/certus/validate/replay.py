@@ -19,6 +19,7 @@ from certus.validate.inputs import NoInputs, Nondeterministic, TraceInputs
 from certus.validate.interpreter import Ending, Machine, Run, run
 
 NOT_REPLAYED: Final = "trace-not-replayed"
+NEEDS_MODEL: Final = "trace-needs-unmodelled-value"
 NEEDS_UNDEFINED: Final = "trace-needs-undefined-behaviour"
 NOT_DETERMINED: Final = "execution-not-confirmed"
 
@@ -146,6 +147,13 @@ def _not_replayed(program: Program, trace: Trace, end: Run) -> Diagnostic:
             f"the trace to {trace.error} meets {end.cause}{_at(end)}",
             span=_span(end),
             hint="the program has no definite meaning there; rule this out by an assumption or check for it",
+        )
+    if end.ending is Ending.UNMODELLED:
+        return Diagnostic(
+            NEEDS_MODEL,
+            f"the trace to {trace.error} depends on {end.cause}{_at(end)}, which is not modelled",
+            span=_span(end),
+            hint="define the function in the program, or assume what is known of its result",
         )
     if end.ending is Ending.ERROR:
         site = program.error_at(end.location)

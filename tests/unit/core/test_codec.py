@@ -79,7 +79,12 @@ PROOFS: list[Proof] = [
     Execution(12),
 ]
 REPLAY = Replay(
-    9, (Step(0, 0, ((V, 3), (FLAG, True))), Step(3, 1, ())), 6, (Step(2, 0, ((G, 3),)),), "main:3"
+    9,
+    (Step(0, 0, ((V, 3), (FLAG, True))), Step(3, 1, ())),
+    6,
+    (Step(2, 0, ((G, 3),)),),
+    "main:3",
+    "confirmed",
 )
 CHECK = ProofCheck(31, {"z3": 31, "cvc5": 29}, 100)
 STATISTICS = Statistics(Counter({"solver.bmc": 3}), {"solver.bmc": 0.25})

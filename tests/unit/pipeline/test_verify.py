@@ -59,9 +59,26 @@ def test_the_time_limit_holds(program: Path) -> None:
     assert outcome.verdict.reason.code == "time-limit"
 
 
+def test_the_time_limit_covers_the_front_end(tmp_path: Path) -> None:
+    path = tmp_path / "prog.c"
+    path.write_text("int main(void) { return 0; }\n")
+    outcome = verify(path, Settings(timeout=0.001))
+    assert isinstance(outcome.verdict, Unknown)
+    assert outcome.verdict.reason.code == "time-limit"
+
+
+def test_what_the_front_end_refuses_is_unknown(program: Path) -> None:
+    outcome = verify(program, Settings(property_name="termination"))
+    assert isinstance(outcome.verdict, Unknown)
+    assert outcome.verdict.reason.code == "unsupported-property"
+    assert outcome.property_name == "termination"
+
+
 @pytest.mark.parametrize(
     "settings",
     [
+        Settings(data_model="LP64"),
+        Settings(clang_arguments=("-DX",)),
         Settings(engine="nonsense"),
         Settings(options={"nonsense.bound": "3"}),
         Settings(options={"bmc.nonsense": "3"}),

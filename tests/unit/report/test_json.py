@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,6 +40,7 @@ def test_the_frame(counting: SimpleNamespace) -> None:
         "property": "unreach-call",
         "engine": "bmc",
         "verdict": "HOLDS",
+        "expected": None,
         "proof": {"kind": "execution", "steps": 9},
         "check": {"kind": "proof", "clauses": 3, "discharged": {"z3": 3, "cvc5": 2}, "runs": 40},
         "diagnostics": [],
@@ -85,6 +87,8 @@ def test_a_trace(counting: SimpleNamespace) -> None:
     found = read(counting, Unsafe(trace), replay)
     assert found["verdict"] == "VIOLATED"
     assert found["check"] == {"kind": "replay", "steps": 4}
+    found = read(counting, Unsafe(trace), replace(replay, compiled="confirmed"))
+    assert found["check"] == {"kind": "replay", "steps": 4, "compiled": "confirmed"}
     assert found["trace"] == {
         "steps": 4,
         "initial": [{"name": "limit", "value": hex(10**900)}],

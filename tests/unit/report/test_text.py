@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
+
+import pytest
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Severity, Span
@@ -75,6 +78,17 @@ def test_a_short_counterexample_omits_nothing(counting: SimpleNamespace) -> None
     assert "omitted" not in render_text(violated(counting))
 
 
+@pytest.mark.parametrize(
+    ("compiled", "said"),
+    [("confirmed", "interpreter, compiled"), ("it took too long", "interpreter only; it took too long")],
+)
+def test_who_replayed_a_trace_is_told(counting: SimpleNamespace, compiled: str, said: str) -> None:
+    outcome = violated(counting)
+    assert isinstance(outcome.check, Replay)
+    told = render_text(replace(outcome, check=replace(outcome.check, compiled=compiled)))
+    assert told.endswith(f"\n  replayed: {said}")
+
+
 def test_loop_invariants_and_summaries(counting: SimpleNamespace) -> None:
     limit, x, given, result = counting.limit, counting.x, counting.given, counting.result
     proof = Inductive(
@@ -127,6 +141,31 @@ def test_an_execution(counting: SimpleNamespace) -> None:
 def test_a_proof_that_needs_no_solver(counting: SimpleNamespace) -> None:
     report = outcome(counting.program, Safe(Unrolling({})), ProofCheck(0, {"z3": 0, "cvc5": 0}, 1))
     assert render_text(report).endswith("  checked: no clause needs a solver, 1 random run")
+
+
+def test_a_place_in_another_file_has_no_excerpt(counting: SimpleNamespace) -> None:
+    reason = Diagnostic("unsupported-asm", "Not modelled.", span=Span("other.h", 4, 3, 4, 9))
+    assert render_text(outcome(counting.program, Unknown(reason))) == (
+        "UNKNOWN  count.lp  unreach-call  unsupported-asm  (bmc, 0.50 s)\n"
+        "other.h:4:3: unknown[unsupported-asm]: Not modelled."
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected", "said"),
+    [
+        (Safe(Execution(1)), False, True),
+        (Safe(Execution(1)), True, False),
+        (Safe(Execution(1)), None, False),
+        (Unknown(Diagnostic("time-limit", "too slow")), True, False),
+    ],
+)
+def test_an_answer_against_the_task_file(
+    verdict: Verdict, expected: bool | None, said: bool, counting: SimpleNamespace
+) -> None:
+    found = replace(outcome(counting.program, verdict), expected=expected)
+    assert found.contradicted is said
+    assert ("  expected: false (the task file says so)" in render_text(found).splitlines()) is said
 
 
 def test_unknown_says_why_where_and_what_next(counting: SimpleNamespace) -> None:

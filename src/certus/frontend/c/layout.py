@@ -195,13 +195,13 @@ class _Placing:
     def _bit_field(self, field: Field, bits: int) -> None:
         unit, align = self._alignment(field)
         align *= 8  # everything is in bits here
-        if (self.record.packed or field.packed) and bits != 0:
-            align = 1
         explicit = (field.align or 0) * 8
-        align = max(align, explicit)
+        unpacked = max(align, explicit)
+        packed = self.record.packed or field.packed
+        align = max(1, explicit) if packed and bits != 0 else unpacked
         pack = None if self.record.pack is None else self.record.pack * 8
         if pack is not None and bits != 0:
-            align = min(align, pack)
+            align = min(unpacked if packed else align, pack)
         begin = self.end
         if bits == 0 or (pack is None and begin % align + bits > unit * 8):
             begin = _up(begin, align)

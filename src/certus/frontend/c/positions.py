@@ -19,6 +19,8 @@ _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
 
+_PACK: Final = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+pack[ \t]*\(([^)\n]*)\)", re.MULTILINE)
+
 
 def fill_files(tree: dict[str, Any]) -> None:
     """Give every position the name of its file, which Clang prints only when it changes."""
@@ -138,6 +140,28 @@ class Positions:
         if claimed == text.shown:
             claimed = file
         return f"{claimed}:{number}:{location.get('col', 0)}"
+
+    def packing(self, node: dict[str, Any]) -> int | None:
+        """What `#pragma pack` says before a node in its file: None if it cannot be told."""
+        begin = node.get("range", {}).get("begin", {})
+        begin = begin.get("expansionLoc", begin)
+        text = self._text(begin.get("file", self.main))
+        if text is None or "offset" not in begin:
+            return None
+        current: int | None = None
+        saved: list[int | None] = []
+        for match in _PACK.finditer(text.data, 0, begin["offset"]):
+            words = [word.strip() for word in match.group(1).decode(errors="replace").split(",")]
+            if "push" in words:
+                saved.append(current)
+            if "pop" in words and saved:
+                current = saved.pop()
+            numbers = [int(word) for word in words if word.isdigit()]
+            if numbers:
+                current = numbers[0]
+            elif words == [""]:
+                current = None
+        return current
 
     def source_of(self, node: dict[str, Any], length: int = 400) -> str | None:
         """The text from a node's first token on, as it is spelled; None if it stands in no file."""

@@ -94,6 +94,10 @@ class Reading:
         self.span = self.positions.span(node, self.span)
         return self.span
 
+    def packing(self, node: Node) -> int | None:
+        """The N of the `#pragma pack(N)` in force at a record, which the tree does not tell."""
+        return self.positions.packing(node)
+
     def refuse(self, node: Node, code: str, what: str, operands: Sequence[Part] = ()) -> ast.Unmodelled:
         kept = tuple(part for part in operands if is_expression(part))
         return ast.Unmodelled(self.type(node), self.at(node), f"unsupported-{code}", what, kept)
@@ -152,13 +156,8 @@ class Handler:
     enter: Enter = inner
 
 
-_EXPRESSIONS: Final = (
-    ast.Node
-)
-
-
 def is_expression(part: Part) -> TypeGuard[ast.Expression]:
-    return isinstance(part, _EXPRESSIONS)
+    return isinstance(part, ast.Node)
 
 
 def expression(part: Part) -> ast.Expression:

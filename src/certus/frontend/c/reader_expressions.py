@@ -15,13 +15,11 @@ from certus.frontend.c.reader_core import (
     Reading,
     expression,
     expressions,
-    inner,
-    is_expression,
     nothing,
 )
 from certus.frontend.c.reader_literals import literal_bytes
 from certus.frontend.c.reader_names import Node
-from certus.frontend.c.reader_static import want_function, want_variable
+from certus.frontend.c.reader_static import NO_PROTOTYPE, want_function, want_variable
 from certus.frontend.c.types import (
     ArrayType,
     CType,
@@ -30,10 +28,11 @@ from certus.frontend.c.types import (
     IntegerType,
     OtherType,
     PointerType,
-    RecordType,
+    Qualified,
     VariableArrayType,
     unqualified,
 )
+from certus.frontend.c.typetext import qualify
 
 CASTS: Final = {
     "LValueToRValue": Conversion.LOAD,
@@ -50,7 +49,9 @@ CASTS: Final = {
     "IntegralToPointer": Conversion.INTEGER_TO_POINTER,
     "PointerToIntegral": Conversion.POINTER_TO_INTEGER,
 }
-ARITHMETIC: Final = frozenset("+ - * / % << >> < > <= >= == != & ^ |".split())
+ARITHMETIC: Final = frozenset(
+    ["+", "-", "*", "/", "%", "<<", ">>", "<", ">", "<=", ">=", "==", "!=", "&", "^", "|"]
+)
 
 
 def modelled(reading: Reading, node: Node, built: ast.Expression, parts: Sequence[Part]) -> ast.Expression:
@@ -161,7 +162,14 @@ def _member(reading: Reading, node: Node, parts: list[Part]) -> Part:
         other = unqualified(field.type)
         assert isinstance(other, OtherType)
         return refuse_type(reading, node, other, parts)
-    return ast.Member(reading.type(node), span, base, field)
+    return ast.Member(_inherited(field.type, base.type), span, base, field)
+
+
+def _inherited(type_: CType, record: CType) -> CType:
+    """The type of a member: a qualified record has qualified members."""
+    if isinstance(record, Qualified):
+        return qualify(type_, const=record.const, volatile=record.volatile)
+    return type_
 
 
 def _target(type_: CType) -> CType:
@@ -173,9 +181,11 @@ def _subscript(reading: Reading, node: Node, parts: list[Part]) -> Part:
     first, second = expressions(parts)
     if not isinstance(unqualified(first.type), PointerType):
         first, second = second, first
-    if isinstance(_target(first.type), VariableArrayType):
+    target = _target(first.type)
+    if isinstance(target, VariableArrayType):
         return reading.refuse(node, "vla", "an array of variable-length arrays", parts)
-    return ast.Subscript(reading.type(node), reading.at(node), first, second)
+    type_ = reading.type(node) if isinstance(target, OtherType) else target
+    return ast.Subscript(type_, reading.at(node), first, second)
 
 
 # ---------------------------------------------------------------------------------- operators
@@ -199,10 +209,8 @@ def _cast(reading: Reading, node: Node, parts: list[Part]) -> Part:
         code = "float" if "Float" in kind else "atomic" if "Atomic" in kind else "cast"
         what = "a floating-point conversion" if code == "float" else f"a conversion ({kind})"
         return reading.refuse(node, code, what, parts)
-    type_ = reading.type(node)
-    if conversion is Conversion.FUNCTION_DECAY:
-        type_ = PointerType(operand.type)
-    elif conversion is Conversion.POINTER and not isinstance(unqualified(type_), PointerType):
+    type_ = _converted(reading, node, conversion, unqualified(operand.type))
+    if conversion is Conversion.POINTER and not isinstance(unqualified(type_), PointerType):
         return reading.refuse(node, "cast", "a conversion of representations", parts)
     explicit = node["kind"] == "CStyleCastExpr"
     built = ast.Cast(type_, reading.at(node), conversion, operand, explicit)
@@ -211,6 +219,17 @@ def _cast(reading: Reading, node: Node, parts: list[Part]) -> Part:
         if value is not None:
             return ast.IntegerConstant(type_, built.span, value)
     return modelled(reading, node, built, parts)
+
+
+def _converted(reading: Reading, node: Node, conversion: Conversion, operand: CType) -> CType:
+    """The type of a conversion: where the operand's type decides, names need not be looked up again."""
+    if conversion is Conversion.LOAD and not isinstance(operand, OtherType):
+        return operand
+    if conversion is Conversion.DECAY and isinstance(operand, ArrayType | VariableArrayType):
+        return PointerType(operand.element)
+    if conversion is Conversion.FUNCTION_DECAY:
+        return PointerType(operand)
+    return reading.type(node)
 
 
 def _starts_with_address(operand: ast.Expression) -> bool:
@@ -222,20 +241,23 @@ def _starts_with_address(operand: ast.Expression) -> bool:
 def _unary(reading: Reading, node: Node, parts: list[Part]) -> Part:
     operand = expression(parts[0])
     operator = node["opcode"]
-    type_, span = reading.type(node), reading.at(node)
+    span = reading.at(node)
     built: ast.Expression
     if operator == "__extension__":
         return operand
-    if operator == "&":
-        return ast.AddressOf(type_, span, operand)
+    if operator == "&" and not isinstance(operand.type, OtherType):
+        return ast.AddressOf(PointerType(operand.type), span, operand)
     if operator == "*":
-        return ast.Dereference(type_, span, operand)
+        target = _target(operand.type)
+        return ast.Dereference(reading.type(node) if isinstance(target, OtherType) else target, span, operand)
+    type_ = reading.type(node)
     if operator in ("++", "--"):
         built = ast.Increment(type_, span, operand, 1 if operator == "++" else -1, node["isPostfix"])
     elif operator in ("-", "~", "!", "+"):
         built = ast.Unary(type_, span, operator, operand)
     else:
-        return reading.refuse(node, "operator", f"the operator `{operator}`", parts)
+        code = "float" if operator in ("__real", "__imag") else "operator"
+        return reading.refuse(node, code, f"the operator `{operator}`", parts)
     return modelled(reading, node, built, parts)
 
 
@@ -245,9 +267,9 @@ def _binary(reading: Reading, node: Node, parts: list[Part]) -> Part:
     type_, span = reading.type(node), reading.at(node)
     built: ast.Expression
     if operator == ",":
-        built = ast.Comma(type_, span, left, right)
+        built = ast.Comma(right.type, span, left, right)
     elif operator == "=":
-        built = ast.Assignment(type_, span, left, right)
+        built = ast.Assignment(unqualified(left.type), span, left, right)
     elif operator in ("&&", "||"):
         built = ast.Logical(type_, span, operator, left, right)
     elif operator in ARITHMETIC:
@@ -270,7 +292,9 @@ def _compound_assignment(reading: Reading, node: Node, parts: list[Part]) -> Par
 
 def _conditional(reading: Reading, node: Node, parts: list[Part]) -> Part:
     condition, then, otherwise = expressions(parts)
-    built = ast.Conditional(reading.type(node), reading.at(node), condition, then, otherwise)
+    same = unqualified(then.type) == unqualified(otherwise.type)
+    type_ = unqualified(then.type) if same else reading.type(node)
+    built = ast.Conditional(type_, reading.at(node), condition, then, otherwise)
     return modelled(reading, node, built, parts)
 
 
@@ -281,7 +305,15 @@ def _elvis_children(_: Reading, node: Node) -> Sequence[Node]:
 
 def _elvis(reading: Reading, node: Node, parts: list[Part]) -> Part:
     condition, otherwise = expressions(parts)
-    built = ast.Conditional(reading.type(node), reading.at(node), condition, None, otherwise)
+    type_, span = unqualified(reading.type(node)), reading.at(node)
+    given = unqualified(condition.type)
+    if given != type_:  # the common type: conversion to it keeps zero zero and the rest not zero
+        kinds = {IntegerType: Conversion.INTEGER, PointerType: Conversion.POINTER}
+        conversion = kinds.get(type(type_)) if type(type_) is type(given) else None
+        if conversion is None:
+            return reading.refuse(node, "operator", "`?:` without a middle of these types", parts)
+        condition = ast.Cast(type_, condition.span, conversion, condition)
+    built = ast.Conditional(type_, span, condition, None, otherwise)
     return modelled(reading, node, built, parts)
 
 
@@ -293,17 +325,27 @@ def _call(reading: Reading, node: Node, parts: list[Part]) -> Part:
         if function.name == "__builtin_constant_p" and len(arguments) == 1:
             known = evaluate(arguments[0], reading.layout) is not None
             return ast.IntegerConstant(reading.type(node), span, int(known))
-    built = ast.Call(reading.type(node), span, function, tuple(arguments))
+    called = unqualified(function.type)
+    if isinstance(called, PointerType):
+        called = unqualified(called.target)
+    known_result = isinstance(called, FunctionType) and function.type is not NO_PROTOTYPE
+    type_ = called.result if isinstance(called, FunctionType) and known_result else reading.type(node)
+    built = ast.Call(type_, span, function, tuple(arguments))
     return modelled(reading, node, built, (built,))
 
 
 # ------------------------------------------------------------------- sizes and compile-time choices
 
 
-def _size(reading: Reading, node: Node, _: list[Part]) -> Part:
+def _size(reading: Reading, node: Node, parts: list[Part]) -> Part:
     name = node["name"]
     argument = node.get("argType")
-    type_ = reading.names.of(argument) if argument is not None else reading.type(node["inner"][0])
+    if argument is not None:
+        type_ = reading.names.of(argument)
+    else:
+        type_ = unqualified(expression(parts[0]).type)
+        if isinstance(type_, OtherType) or _incomplete(type_):
+            type_ = reading.type(node["inner"][0])
     try:
         if name == "sizeof":
             value = reading.layout.size(type_)
@@ -317,6 +359,10 @@ def _size(reading: Reading, node: Node, _: list[Part]) -> Part:
         vla = isinstance(type_, VariableArrayType)
         return reading.refuse(node, "vla" if vla else "sizeof", f"`{name}` of this type")
     return ast.IntegerConstant(reading.type(node), reading.at(node), value)
+
+
+def _incomplete(type_: CType) -> bool:
+    return isinstance(type_, ArrayType) and type_.length is None
 
 
 def _choose(reading: Reading, node: Node, parts: list[Part]) -> Part:
@@ -341,14 +387,10 @@ def _generic(reading: Reading, node: Node, parts: list[Part]) -> Part:
 
 def _type_trait(reading: Reading, node: Node, _: list[Part]) -> Part:
     """`__builtin_types_compatible_p`, the only type trait of C."""
-    types = [_incomplete(unqualified(reading.type(child))) for child in node.get("inner", ())]
+    types = [unqualified(reading.type(child)) for child in node.get("inner", ())]
     if len(types) != 2 or any(isinstance(type_, OtherType) for type_ in types):
         return reading.refuse(node, "type-trait", "a type trait")
     return ast.IntegerConstant(reading.type(node), reading.at(node), int(_compatible(*types)))
-
-
-def _incomplete(type_: CType) -> CType:
-    return type_
 
 
 def _compatible(first: CType, second: CType) -> bool:
@@ -399,6 +441,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "MemberExpr": Handler(_member),
     "ArraySubscriptExpr": Handler(_subscript),
     "ParenExpr": Handler(_transparent),
+    "MaterializeTemporaryExpr": Handler(_transparent),
     "ExprWithCleanups": Handler(_transparent),
     "OpaqueValueExpr": Handler(_transparent),
     "ConstantExpr": Handler(_constant),
@@ -410,7 +453,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "ConditionalOperator": Handler(_conditional),
     "BinaryConditionalOperator": Handler(_elvis, _elvis_children),
     "CallExpr": Handler(_call),
-    "UnaryExprOrTypeTraitExpr": Handler(_size, nothing),
+    "UnaryExprOrTypeTraitExpr": Handler(_size),
     "ChooseExpr": Handler(_choose),
     "GenericSelectionExpr": Handler(_generic, _generic_children),
     "TypeTraitExpr": Handler(_type_trait, nothing),

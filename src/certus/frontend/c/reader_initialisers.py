@@ -9,7 +9,7 @@ from certus.frontend.c import ast
 from certus.frontend.c.ast import Storage, Variable
 from certus.frontend.c.reader_core import Handler, Part, Reading, expression, expressions, nothing
 from certus.frontend.c.reader_names import Node
-from certus.frontend.c.types import Field, OtherType, RecordType, unqualified
+from certus.frontend.c.types import CType, Field, OtherType, RecordType, unqualified
 
 
 def _list_children(_: Reading, node: Node) -> Sequence[Node]:
@@ -35,7 +35,16 @@ def _list(reading: Reading, node: Node, parts: list[Part]) -> Part:
             field = reading.fields[chosen][1] if chosen in reading.fields else None
             if field is None and items:
                 field = next((one for one in definition.fields if one.name or one.bits is None), None)
+        elif not all(_fits(item, one.type) for item, one in zip(items, definition.fields, strict=False)):
+            return reading.refuse(node, "initialiser", "an initialiser of a record whose name is shadowed")
     return ast.InitialiserList(type_, span, tuple(items), filler, field)
+
+
+def _fits(item: ast.Expression, type_: CType) -> bool:
+    """Whether the record that the entry for a member initialises is the member's own."""
+    ours, theirs = unqualified(item.type), unqualified(type_)
+    both = isinstance(ours, RecordType) and isinstance(theirs, RecordType)
+    return not both or ours == theirs
 
 
 def _zero(reading: Reading, node: Node, _: list[Part]) -> Part:

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from certus.frontend.c.ast import Variable
 from certus.frontend.c.layout import Layout
-from certus.frontend.c.typetext import parse_type
 from certus.frontend.c.types import CType, DataModel, OtherType, Types
+from certus.frontend.c.typetext import difference_type, parse_type, size_type
 
 Node = dict[str, Any]
 
@@ -30,10 +30,17 @@ class ScopedNames:
         self.types = Types(model)
         self.layout = Layout(self.types)
         self.types_by_id: dict[str, CType] = {}
+        self.aligned: dict[str, int] = {}  # typedefs with the attribute `aligned`, in bytes
         self.expression_type: Callable[[str], CType | None] = lambda _: None
         self._bound: dict[tuple[str, str], Any] = {}
         self._undo: list[list[tuple[tuple[str, str], Any]]] = []
         self._cache: dict[str, CType] = {}
+        for name, type_ in (
+            ("__size_t", size_type(model)),
+            ("__signed_size_t", difference_type(model)),
+            ("__ptrdiff_t", difference_type(model)),
+        ):
+            self.bind_typedef(name, type_)
 
     # ------------------------------------------------------------------------------- scopes
 

@@ -43,7 +43,8 @@ class Names(Protocol):
 
 _TOKEN: Final = re.compile(
     r"""\s*(?:
-      (?P<unnamed>(?:[\w$]+::)*\((?:unnamed|anonymous)\b[^()]*?\ at\ .*?:\d+:\d+\))
+      (?P<unnamed>(?:(?:[\w$]+(?:\([^()]*\))?|\((?:unnamed|anonymous)[^()]*\))::)*
+        \((?:unnamed|anonymous)\b[^()]*?\ at\ .*?:\d+:\d+\))
     | (?P<word>[A-Za-z_$][\w$]*)
     | (?P<number>\d+[uUlL]*)
     | (?P<mark>\.\.\.|::|[*&^()\[\],<>.])
@@ -87,6 +88,11 @@ def long_type(model: DataModel, *, signed: bool = True) -> IntegerType:
 def size_type(model: DataModel) -> IntegerType:
     """`size_t`, as Linux has it."""
     return UNSIGNED if model.pointer == 32 else long_type(model, signed=False)
+
+
+def difference_type(model: DataModel) -> IntegerType:
+    """`ptrdiff_t`, as Linux has it."""
+    return INT if model.pointer == 32 else long_type(model)
 
 
 def integer_type(words: tuple[str, ...], model: DataModel) -> IntegerType | None:
@@ -285,7 +291,7 @@ class _Parser:
 
     def suffixes(self, base: CType) -> CType:
         """Array lengths and parameter lists; the last one is applied first."""
-        made: list[int | None | str | tuple[tuple[CType, ...] | None, bool]] = []
+        made: list[int | str | tuple[tuple[CType, ...] | None, bool] | None] = []
         while (word := self.word) is not None:
             if word == "[":
                 made.append(self.length())
@@ -298,13 +304,13 @@ class _Parser:
         for suffix in reversed(made):
             if isinstance(suffix, tuple):
                 base = FunctionType(unqualified(base), *suffix)
-            elif isinstance(suffix, str):
+            elif isinstance(suffix, str) or isinstance(base, VariableArrayType):
                 base = VariableArrayType(base)
             else:
                 base = ArrayType(base, suffix)
         return base
 
-    def length(self) -> int | None | str:
+    def length(self) -> int | str | None:
         """A number, None without one, or the text of a length that is not constant."""
         begin, depth = self.at, 0
         while True:
@@ -349,8 +355,10 @@ class _Parser:
 def variable_length(text: str) -> tuple[str, str] | None:
     """The element type and the length of a variable-length array string such as `int[n]`.
 
-    None if the length is not the first of the string's brackets."""
+    None without brackets."""
     begin = text.find("[")
+    if begin < 0:
+        return None
     depth = 0
     for at in range(begin, len(text)):
         depth += (text[at] == "[") - (text[at] == "]")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 from certus.core.program import ErrorSite, Havoc, Procedure, Program
+from certus.frontend.loaded import LoadedProgram
 from certus.frontend.lp import ast
 from certus.frontend.lp.assigned import Flow, UnwrittenLocals, unwritten_globals
 from certus.frontend.lp.draft import Draft, Numbering
@@ -19,14 +19,6 @@ from certus.frontend.lp.symbols import Symbols, collect
 from certus.frontend.source import Source
 
 PROPERTIES: Final = (UNREACH_CALL, NO_DIV_ZERO)
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedProgram:
-    """A program and what should be said about it although it is well-formed."""
-
-    program: Program
-    warnings: tuple[Diagnostic, ...] = ()
 
 
 def load_lp(text: str, file: str, property: str = UNREACH_CALL) -> LoadedProgram:

@@ -14,7 +14,7 @@ from certus.frontend.c.lower import places
 from certus.frontend.c.lower.body import Body, Joint
 from certus.frontend.c.lower.routines import havoc_routine
 from certus.frontend.c.lower.steps import Steps
-from certus.frontend.c.lower.values import as_pointer, is_boolean, is_record, sort_of, to_sort
+from certus.frontend.c.lower.values import is_boolean, is_record, sort_of, to_sort
 from certus.frontend.c.lower.world import World
 from certus.frontend.c.types import (
     ArrayType,
@@ -56,10 +56,27 @@ def fitted(body: Body, term: Expr, sort: Sort, span: Span) -> Expr:
         return term
     if isinstance(sort, MachineSort):
         return to_sort(term, sort)
-    found = as_pointer(term, body.world.pointer_width)
+    found = body.pointer(term)
     if found is None:
         found = body.refuse(span, "unsupported-pointer-cast", "passing an integer as a pointer")
     return found
+
+
+def called_function(node: ast.Expression) -> str | None:
+    """The name of the function that a called expression designates, if it is written there."""
+    while not isinstance(node, ast.FunctionReference):
+        if (isinstance(node, ast.Cast) and node.conversion in _TRANSPARENT) or isinstance(
+            node, ast.AddressOf
+        ):
+            node = node.operand
+        elif isinstance(node, ast.Dereference):
+            node = node.pointer
+        else:
+            return None
+    return node.name
+
+
+_TRANSPARENT = (ast.Conversion.FUNCTION_DECAY, ast.Conversion.NONE)
 
 
 def any_result(body: Body, node: ast.Call) -> Any:
@@ -74,7 +91,7 @@ def any_result(body: Body, node: ast.Call) -> Any:
     sort = sort_of(plain)
     if sort is None:
         return body.refuse_type(node)
-    result = body.havoc(sort, node.span, text)
+    result = body.havoc(sort, node.span, text, called_function(node.function))
     if is_boolean(plain):
         body.assume(build.le(result, build.constant(1, sort)), node.span, text)
     elif sort is INT:

@@ -5,8 +5,8 @@ exact although terms are evaluated later than C would evaluate them:
 
 - An operand whose variables are written before all operands are evaluated is first copied to a temporary
   (`operands`).
-- Where evaluation is conditional (`&&`, `||`, `?:`), the conditional part starts at a node of its own. If it has
-  emitted no step the result is one term; otherwise control flow leads to that node.
+- Where evaluation is conditional (`&&`, `||`, `?:`), the conditional part starts at a node of its own. If it
+  has emitted no step the result is one term; otherwise control flow leads to that node.
 
 What is not modelled is recorded at the node where it would be executed (`refuse`); it matters only if that
 node turns out to be reachable.
@@ -22,14 +22,14 @@ from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load, Store
 from certus.core.sorts import INT, Sort
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.lower.graph import Draft, DraftEdge, Order
 from certus.frontend.c.lower.scopes import Passage, Passages, Scope, StackObject
 from certus.frontend.c.lower.steps import Steps
-from certus.frontend.c.lower.values import sort_of
+from certus.frontend.c.lower.values import as_pointer, sort_of
 from certus.frontend.c.lower.world import Home, World
 from certus.frontend.c.types import CType, FloatType, FunctionType, OtherType, unqualified
 
@@ -111,6 +111,7 @@ class Body:
         self.results: tuple[Expr, ...] = ()
         self.into: Expr | None = None  # where a result of record type goes
         self.result_type: CType | None = None
+        self.destination: Expr | None = None  # where the next call may put a result of record type
         self.variables: dict[Expr, None] = {}  # all locals, in order
         self.temporaries: set[Expr] = set()
         self.homes: dict[str, Home] = {}  # of local variables, by identity
@@ -123,6 +124,8 @@ class Body:
         self.writes: list[Expr | _Everything] = []  # everything written so far but temporaries
         self._rules = rules
         self._names: set[str] = set()
+        self._pointers: dict[Expr, Expr] = {}  # integer variables that hold a pointer, as it can be written
+        self._pointers_at = self.at  # at this node only
 
     # ------------------------------------------------------------------------------- dispatch
 
@@ -194,9 +197,17 @@ class Body:
         """A step from the present node to a new one."""
         after = self.draft.node()
         made = self.draft.edge(self.at, op, after, span, text, declares=declares)
+        mark = len(self.writes)
         self._log(op)
-        self.at = after
+        self._forget(mark)
+        self.go_on_at(after)
         return made
+
+    def go_on_at(self, node: int) -> None:
+        """Control goes on at `node`, which only the present node leads to."""
+        if self._pointers_at == self.at:
+            self._pointers_at = node
+        self.at = node
 
     def _log(self, op: BasicOp) -> None:
         if isinstance(op, Store):
@@ -215,21 +226,47 @@ class Body:
         """A call that is not a step yet may write all globals and all memory."""
         self.writes += (GLOBALS, MEMORY)
 
+    def _forget(self, mark: int) -> None:
+        """Variables written since the log was `mark` long no longer hold known pointers."""
+        if not self._pointers:
+            return
+        if self._pointers_at != self.at:
+            self._pointers.clear()
+            return
+        for variable, pointer in list(self._pointers.items()):
+            if variable in self.writes[mark:] or self._written(pointer, mark):
+                del self._pointers[variable]
+
+    def pointer(self, term: Expr) -> Expr | None:
+        """An integer as a pointer, if it is one that was just converted, or a constant."""
+        known = self._pointers if self._pointers_at == self.at else {}
+        return as_pointer(term, self.world.pointer_width, known)
+
+    def _remember(self, variable: Expr, pointer: Expr | None) -> None:
+        """An integer variable holds a pointer from here on."""
+        if pointer is not None and pointer.kind is not Kind.CONST and variable not in variables(pointer):
+            if self._pointers_at != self.at:
+                self._pointers.clear()
+            self._pointers[variable], self._pointers_at = pointer, self.at
+
     def assign(self, variable: Expr, term: Expr, span: Span, text: str) -> None:
         """`variable = term`. If the last step only gave `term` its value, it writes `variable` instead."""
+        pointer = None if variable.sort is INT else self.pointer(term)
         last = self.draft.edges[-1] if self.draft.edges else None
         if last is not None and last.target == self.at and term in self.temporaries:
             op = _redirected(last.op, term, variable)
             if op is not None:
                 last.op, last.text, last.span = op, text or last.text, span
                 self.writes.append(variable)
+                self._forget(len(self.writes) - 1)
                 return
         self.emit(Assign((variable,), (term,)), span, text)
+        self._remember(variable, pointer)
 
-    def havoc(self, sort: Sort, span: Span, text: str) -> Expr:
-        """An input of the program."""
+    def havoc(self, sort: Sort, span: Span, text: str, function: str | None = None) -> Expr:
+        """An input of the program; `function` is the one whose result it is."""
         made = self.fresh(sort)
-        self.emit(Havoc((made,)), span, text)
+        self.emit(Havoc((made,), function), span, text)
         return made
 
     def branch(
@@ -270,7 +307,9 @@ class Body:
         """The execution does not go on from here; what follows starts at a node nothing leads to."""
         self.at = self.draft.node()
 
-    def refuse(self, span: Span, code: str, what: str, sort: Sort | None = INT, hint: str | None = None) -> Any:
+    def refuse(
+        self, span: Span, code: str, what: str, sort: Sort | None = INT, hint: str | None = None
+    ) -> Any:
         """Record that what stands here is not modelled; an arbitrary value of `sort` for it."""
         message = what if what[:1].isupper() and what.endswith(".") else f"{what} is not modelled."
         diagnostic = Diagnostic(code, message[:1].upper() + message[1:], span=span, hint=hint)
@@ -306,18 +345,20 @@ class Body:
         """An operand is evaluated; the next starts at a node of its own."""
         start = self.draft.node()
         joints.append(Joint(self.at, start, len(self.writes), self.draft.reserve()))
-        self.at = start
+        self.go_on_at(start)
 
     def hold(self, terms: list[Expr], joints: list[Joint]) -> list[Expr]:
         """Join operands together; those that later ones change are copied first."""
         for number in reversed(range(len(joints))):
             joint, term = joints[number], terms[number]
             if self.at == joint.start:  # no step since
-                self.at = joint.end
+                self.go_on_at(joint.end)
             elif self._written(term, joint.writes):
                 terms[number] = kept = self.fresh(term.sort)
                 span, op = self.draft.location_span(joint.start), Assign((kept,), (term,))
-                self.draft.edge(joint.end, op, joint.start, span, f"{kept.name} = ...", order=(joint.order, 0))
+                self.draft.edge(
+                    joint.end, op, joint.start, span, f"{kept.name} = ...", order=(joint.order, 0)
+                )
             else:
                 self.draft.skip(joint.end, joint.start)
         return terms
@@ -345,7 +386,7 @@ def _redirected(op: BasicOp, old: Expr, new: Expr) -> BasicOp | None:
     if old.sort is not new.sort:
         return None
     if isinstance(op, Havoc) and op.targets == (old,):
-        return Havoc((new,))
+        return Havoc((new,), op.function)
     if isinstance(op, Call) and op.targets == (old,):
         return Call(op.procedure, op.arguments, (new,))
     if isinstance(op, Alloc) and op.target is old:

@@ -12,6 +12,7 @@ from certus.frontend.c.library import LIBRARY, OVERRIDING, known
 from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
+    called_function,
     fitted,
     has_pointers,
     havoc_memory,
@@ -41,33 +42,17 @@ def call_effect(body: Body, node: ast.Call) -> Steps[Expr | None]:
     return _call(body, node, wanted=False)
 
 
-def called_function(node: ast.Expression) -> str | None:
-    """The name of the function that a called expression designates, if it is written there."""
-    while not isinstance(node, ast.FunctionReference):
-        if isinstance(node, ast.Cast) and node.conversion in _TRANSPARENT:
-            node = node.operand
-        elif isinstance(node, ast.AddressOf):
-            node = node.operand
-        elif isinstance(node, ast.Dereference):
-            node = node.pointer
-        else:
-            return None
-    return node.name
-
-
-_TRANSPARENT = (ast.Conversion.FUNCTION_DECAY, ast.Conversion.NONE)
-
-
 def _call(body: Body, node: ast.Call, *, wanted: bool) -> Steps[Expr | None]:
+    into, body.destination = body.destination, None
     name = called_function(node.function)
     if name is None:
         return (yield from _indirect_call(body, node))
-    errors, function = body.world.property.functions, body.world.unit.functions.get(name)
+    errors, function = body.world.errors.functions, body.world.unit.functions.get(name)
     if name in errors:
         yield from _error(body, node, errors[name])
         return _nothing(body, node)
     if function is not None and function.body is not None and name not in OVERRIDING:
-        return (yield from _direct_call(body, node, function))
+        return (yield from _direct_call(body, node, function, into))
     entry = known(name)
     if entry is not None:
         model = MODELS[LIBRARY[entry].model]
@@ -106,7 +91,7 @@ def _literal(node: ast.Expression) -> str | None:
 # --------------------------------------------------------------------------------- direct calls
 
 
-def _direct_call(body: Body, node: ast.Call, function: ast.Function) -> Steps[Expr | None]:
+def _direct_call(body: Body, node: ast.Call, function: ast.Function, into: Expr | None) -> Steps[Expr | None]:
     given = yield from arguments(body, node)
     text = body.text(node.span)
     body.world.wanted[function.name] = None
@@ -121,7 +106,7 @@ def _direct_call(body: Body, node: ast.Call, function: ast.Function) -> Steps[Ex
             passed.append(body.havoc(sort, node.span, text))
     result = function.type.result
     if is_record(result):
-        into = body.temporary_object(result, node.span)
+        into = into if into is not None else body.temporary_object(result, node.span)
         body.emit(Call(function.name, (into, *passed), ()), node.span, text)
         return into
     sort = sort_of(result)
@@ -246,16 +231,16 @@ def _matched(call: IndirectCall, function: ast.Function) -> tuple[Expr, ...]:
 # ---------------------------------------------------------------------------- without definition
 
 
-def _undefined(
-    body: Body, node: ast.Call, name: str, function: ast.Function | None
-) -> Steps[Expr | None]:
+def _undefined(body: Body, node: ast.Call, name: str, function: ast.Function | None) -> Steps[Expr | None]:
     """A function nobody defines: it may write what its arguments point to, and returns anything."""
     given = yield from arguments(body, node)
     if name.startswith("__builtin_"):
         refused = body.refuse(node.span, "unsupported-builtin", f"the function `{name}`", sort_of(node.type))
         return refused  # type: ignore[no-any-return]
     if not name.startswith("__VERIFIER_nondet"):
-        message = f"`{name}` is not defined: its result is nondeterministic, and it is assumed not to call back."
+        message = (
+            f"`{name}` is not defined: its result is nondeterministic, and it is assumed not to call back."
+        )
         body.world.warn(name, "undefined-function", message, node.span)
     parameters = function.type.parameters if function is not None else None
     for number, (argument, term) in enumerate(zip(node.arguments, given, strict=True)):
@@ -264,7 +249,8 @@ def _undefined(
             _written_through(body, name, argument, term)
     if function is not None and function.noreturn:
         body.stop()
-    return any_result(body, node)
+    result: Expr | None = any_result(body, node)
+    return result
 
 
 def _protected(declared: CType | None) -> bool:

@@ -28,7 +28,7 @@ def arithmetic(body: Body, operator: str, a: Expr, b: Expr, span: Span) -> Expr:
     """`a operator b`, checked. Both have one sort, but for shifts, whose amount has its own."""
     sort = a.sort
     assert isinstance(sort, MachineSort)
-    kind = body.world.property.kind
+    kind = body.world.errors.kind
     if operator in ("<<", ">>"):
         return _shift(body, operator, a, b, span)
     if operator in "/%" and kind == "no-div-zero":
@@ -55,7 +55,7 @@ def _fits(operator: str, a: Expr, b: Expr, sort: MachineSort) -> Expr:
 def negated(body: Body, a: Expr, span: Span) -> Expr:
     sort = a.sort
     assert isinstance(sort, MachineSort)
-    if body.world.property.kind == "no-overflow" and sort.signed:
+    if body.world.errors.kind == "no-overflow" and sort.signed:
         claim = build.ne(a, build.constant(sort.low, sort))
         body.claim(claim, "overflow", span, f"{body.text(span)} does not overflow")
     return build.neg(a)
@@ -67,7 +67,7 @@ def _shift(body: Body, operator: str, a: Expr, b: Expr, span: Span) -> Expr:
     amount = _amount(b, sort)
     if operator == ">>":
         return build.shr(a, amount)
-    if body.world.property.kind == "no-overflow" and sort.signed:
+    if body.world.errors.kind == "no-overflow" and sort.signed:
         zero, width = build.constant(0, sort), build.constant(sort.width, sort)
         possible = build.and_(build.le(zero, amount), build.lt(amount, width), build.le(zero, a))
         fits = build.le(a, build.shr(build.constant(sort.high, sort), amount))
@@ -84,7 +84,5 @@ def _amount(b: Expr, sort: MachineSort) -> Expr:
         if b.kind is Kind.CONST and not 0 <= int(b.value) < sort.width:
             return build.constant(sort.width, sort) if sort.high >= sort.width else build.constant(-1, sort)
         return to_sort(b, sort)
-    valid = build.and_(
-        build.le(build.constant(0, own), b), build.lt(b, build.constant(sort.width, own))
-    )
+    valid = build.and_(build.le(build.constant(0, own), b), build.lt(b, build.constant(sort.width, own)))
     return build.ite(valid, build.wrap(b, sort), build.constant(sort.width, sort))

@@ -20,7 +20,6 @@ from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import (
     NULL,
     address_bits,
-    as_pointer,
     convert,
     equal,
     from_bool,
@@ -91,7 +90,8 @@ def lvalue(body: Body, node: ast.Expression) -> Steps[Expr]:
 def address_of(body: Body, node: ast.AddressOf) -> Steps[Expr]:
     operand = node.operand
     if isinstance(unqualified(operand.type), FunctionType):
-        return (yield body.value(operand))
+        function: Expr = yield body.value(operand)
+        return function
     place: Place = yield body.place(operand)
     if place.variable is not None or place.field is not None:
         refused: Expr = body.refuse(node.span, "unsupported-address", "taking this address")
@@ -101,7 +101,8 @@ def address_of(body: Body, node: ast.AddressOf) -> Steps[Expr]:
 
 def dereference(body: Body, node: ast.Dereference) -> Steps[Expr]:
     if isinstance(unqualified(node.type), FunctionType):
-        return (yield body.value(node.pointer))
+        function: Expr = yield body.value(node.pointer)
+        return function
     return (yield from lvalue(body, node))
 
 
@@ -141,7 +142,7 @@ def _cast_value(body: Body, node: ast.Cast) -> Steps[Expr | None]:
     if conversion is Conversion.POINTER_TO_INTEGER:
         return build.wrap(term, integer_sort(node.type))
     assert conversion is Conversion.INTEGER_TO_POINTER, conversion
-    found = as_pointer(term, body.world.pointer_width)
+    found = body.pointer(term)
     if found is None:
         what = "An integer that is not a constant and not a pointer just converted becomes a pointer here."
         found = body.refuse(node.span, "unsupported-pointer-cast", what)
@@ -181,7 +182,7 @@ def combine(
     body: Body, operator: str, a: tuple[Expr, CType], b: tuple[Expr, CType], node: ast.Expression
 ) -> Expr:
     """`a operator b`, for integers and pointers."""
-    (left, left_type), (right, right_type) = a, b
+    (left, left_type), (right, _) = a, b
     pointers = left.sort is INT, right.sort is INT
     if operator in _COMPARISONS:
         return from_bool(_compare(body, operator, a, b), integer_sort(node.type))
@@ -194,7 +195,7 @@ def combine(
             distance = build.div(distance, build.integer(size))
         return build.wrap(distance, integer_sort(node.type))
     if pointers[1]:
-        (left, left_type), (right, right_type) = b, a
+        (left, left_type), (right, _) = b, a
     size = _target_size(body, left_type, node.span)
     return moved(left, right, size if operator == "+" else -size)
 
@@ -230,57 +231,6 @@ def _target_size(body: Body, pointer: CType, span: Span) -> int:
     return body.size_of(target, span)
 
 
-def logical(body: Body, node: ast.Logical) -> Steps[Expr]:
-    left: Expr = yield body.value(node.left)
-    first, sort = truth(left), integer_sort(node.type)
-    conjunction = node.operator == "&&"
-    right, start, end = yield from body.conditionally(body.value(node.right))
-    if start == end:
-        second = truth(right)
-        joined = build.and_(first, second) if conjunction else build.or_(first, second)
-        return from_bool(joined, sort)
-    result, join, short = body.fresh(sort), body.draft.node(), body.draft.node()
-    text, order = body.text(node.left.span), body.draft.reserve()
-    stays, leaves = (start, short) if conjunction else (short, start)
-    body.branch(first, stays, leaves, node.left.span, text)
-    decided = build.constant(0 if conjunction else 1, sort)
-    where = node.span, body.text(node.span)
-    body.draft.edge(short, Assign((result,), (decided,)), join, *where, order=(order, 0))
-    body.draft.edge(end, Assign((result,), (from_bool(truth(right), sort),)), join, *where)
-    body.at = join
-    return result
-
-
-def conditional(body: Body, node: ast.Conditional) -> Steps[Expr | None]:
-    tested: Expr = yield body.value(node.condition)
-    if node.then is None and not isinstance(node.condition, ast.IntegerConstant):
-        kept = body.fresh(tested.sort)
-        body.assign(kept, tested, node.condition.span, body.text(node.condition.span))
-        tested = kept
-    condition = truth(tested)
-    where = node.condition.span, body.text(node.condition.span)
-    if node.then is None:
-        first = body.draft.node()
-        yes, first_end = tested, first
-    else:
-        yes, first, first_end = yield from body.conditionally(body.value(node.then))
-    no, second, second_end = yield from body.conditionally(body.value(node.otherwise))
-    if first == first_end and second == second_end:
-        return build.ite(condition, yes, no) if yes is not None and no is not None else None
-    join = body.draft.node()
-    body.branch(condition, first, second, *where)
-    if yes is None or no is None or isinstance(unqualified(node.type), VoidType):
-        body.draft.skip(first_end, join)
-        body.draft.skip(second_end, join)
-        body.at = join
-        return None
-    result = body.fresh(yes.sort)
-    for end, term, part in ((first_end, yes, node.then or node.condition), (second_end, no, node.otherwise)):
-        body.draft.edge(end, Assign((result,), (term,)), join, part.span, body.text(part.span))
-    body.at = join
-    return result
-
-
 def comma(body: Body, node: ast.Comma) -> Steps[Expr]:
     yield body.effect(node.left)
     found: Expr = yield body.value(node.right)
@@ -295,9 +245,7 @@ def assignment(body: Body, node: ast.Assignment) -> Steps[Expr]:
     return write(body, place, term, node.span, body.text(node.span))
 
 
-def _target_and_value(
-    body: Body, target: ast.Expression, value: ast.Expression
-) -> Steps[tuple[Place, Expr]]:
+def _target_and_value(body: Body, target: ast.Expression, value: ast.Expression) -> Steps[tuple[Place, Expr]]:
     """The object assigned to and the value; the object's address is not changed by computing the value."""
     place: Place = yield body.place(target)
     if place.variable is not None:

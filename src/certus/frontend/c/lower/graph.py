@@ -3,8 +3,8 @@
 Nodes are numbers. Some steps are only known when the whole function has been seen (the objects that die at a
 jump, the functions a pointer may point to), so a step is added with an `order` that may have been reserved
 earlier. A node that takes no step stands for another. `settle` drops what is unreachable and follows the
-stand-ins; `number` then makes locations and edges. A cycle of stand-ins is an endless loop without any step: it
-gets one edge that does nothing.
+stand-ins; `number` then makes locations and edges. A cycle of stand-ins is an endless loop without any step:
+it gets one edge that does nothing.
 """
 
 from __future__ import annotations
@@ -181,9 +181,9 @@ class Settled:
     def number(self, numbering: Numbering) -> Finished:
         """Locations and edges, numbered in source order, the exit last."""
         draft, final = self.draft, self.final
-        loops = {}
-        for node, span in draft.loops.items():
-            loops.setdefault(final.get(node, node), span)
+        loops: dict[int, Span] = {}
+        for node, loop in draft.loops.items():
+            loops.setdefault(final.get(node, node), loop)
         order = [self.entry] if self.entry != draft.EXIT else []
         leaving = {e.source for e in self.edges}
         for e in self.edges:

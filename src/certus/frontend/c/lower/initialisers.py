@@ -31,6 +31,8 @@ def initialise(
             else:
                 write(body, place, (yield body.value(node)), span, text)
     else:
+        if isinstance(plain, RecordType) and isinstance(node, ast.Call):
+            body.destination = place.address  # nobody else knows the new object yet
         term: Expr = yield body.value(node)
         constant_zero = term is build.constant(0, term.sort) if term is not None else False
         if not (zeroed and constant_zero and place.variable is None):
@@ -57,10 +59,9 @@ def _array(
         return
     size, length = body.size_of(type_.element, span), type_.length or len(node.items)
     filled = node.filler is None or isinstance(node.filler, ast.ZeroInitialiser)
-    if not zeroed and length > len(node.items) and filled:
-        if length > 4 * (len(node.items) + 1):  # mostly zero: all of it, then the rest
-            zero_object(body, place.address, ArrayType(type_.element, length), span, text)
-            zeroed = True
+    if not zeroed and filled and length > 4 * (len(node.items) + 1):  # mostly zero: all of it, then the rest
+        zero_object(body, place.address, ArrayType(type_.element, length), span, text)
+        zeroed = True
     for number in range(length):
         if number >= len(node.items) and zeroed and filled:
             break
@@ -85,22 +86,20 @@ def _record(
         if not zeroed:
             zero_object(body, place.address, type_, span, body.text(span))
         if chosen is not None and node.items:
-            inner = field_place(body.world, type_, chosen.identity, chosen.type, place.address)
+            inner = at_address(chosen.type, place.address)
+            inner = field_place(body, type_, chosen.identity, inner, span)
             yield initialise(body, inner, node.items[0], span, zeroed=True)
         return
     if not zeroed and any(f.bits is not None for f in fields):
         zero_object(body, place.address, type_, span, body.text(span))  # also the bits between fields
         zeroed = True
     for number, field in enumerate(fields):
-        item: ast.Expression
-        if number < len(node.items):
-            item = node.items[number]
-        else:
-            item = ast.ZeroInitialiser(field.type, span)
+        given = number < len(node.items)
+        item = node.items[number] if given else ast.ZeroInitialiser(field.type, span)
         plain = unqualified(field.type)
-        if isinstance(plain, ArrayType) and plain.length is None and not isinstance(item, ast.InitialiserList):
+        if isinstance(plain, ArrayType) and plain.length is None and not given:
             continue
-        inner = field_place(body.world, type_, field.identity, field.type, place.address)
+        inner = field_place(body, type_, field.identity, at_address(field.type, place.address), span)
         yield initialise(body, inner, item, item.span, zeroed=zeroed)
 
 

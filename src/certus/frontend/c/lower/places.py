@@ -12,7 +12,7 @@ from certus.core.program import Call, Load, Store
 from certus.core.sorts import INT, MachineSort, machine
 from certus.core.terms import Expr
 from certus.frontend.c import ast
-from certus.frontend.c.layout import FieldPlace
+from certus.frontend.c.layout import FieldPlace, NoSize
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.routines import copy_routine, fill_routine
 from certus.frontend.c.lower.steps import Steps
@@ -83,13 +83,19 @@ def declare_home(body: Body, variable: ast.Variable, *, zero: bool = False) -> H
 
 def member_place(body: Body, node: ast.Member) -> Steps[Place]:
     address = yield from _record_address(body, node.base)
-    return field_place(body.world, node.base.type, node.field.identity, node.type, address)
+    return field_place(body, node.base.type, node.field.identity, at_address(node.type, address), node.span)
 
 
-def field_place(world: World, record: CType, field: str, type_: CType, address: Expr) -> Place:
+def field_place(body: Body, record: CType, field: str, place: Place, span: Span) -> Place:
+    """The member `field` of the record at the address of `place`, which has the member's type."""
     plain = unqualified(record)
     assert isinstance(plain, RecordType)
-    found = world.layout.field_offset(plain.identity, field)
+    type_, address = place.type, place.address
+    try:
+        found = body.world.layout.field_offset(plain.identity, field)
+    except NoSize as reason:
+        body.refuse(span, "unsupported-type", f"{reason}")
+        return place
     moved = build.add(address, build.integer(found.offset))
     return Place(type_, None, moved, found if found.bits is not None else None)
 
@@ -181,7 +187,8 @@ def write(body: Body, place: Place, term: Expr, span: Span, text: str) -> Expr:
         copy_object(body, place.address, term, plain, span, text)
         return place.address
     if memory_sort(body.world, plain) is None:
-        refused: Expr = body.refuse(span, "unsupported-type", "assigning a value of this type")
+        code = "unsupported-float" if isinstance(plain, FloatType) else "unsupported-type"
+        refused: Expr = body.refuse(span, code, "assigning a value of this type")
         return refused
     if isinstance(plain, PointerType):
         body.emit(Store(place.address, address_bits(term, body.world.pointer_width)), span, text)
@@ -208,7 +215,9 @@ def _bits_of(unit: Expr, place: Place, field: FieldPlace) -> Expr:
     sort, width = integer_sort(place.type), _unit(field).width
     wide = machine(width, signed=sort.signed)
     left = width - field.bit - field.bits
-    shifted = build.shl(build.wrap(unit, wide), build.constant(left, wide)) if left else build.wrap(unit, wide)
+    shifted = (
+        build.shl(build.wrap(unit, wide), build.constant(left, wide)) if left else build.wrap(unit, wide)
+    )
     right = width - field.bits
     return to_sort(build.shr(shifted, build.constant(right, wide)) if right else shifted, sort)
 

@@ -119,9 +119,7 @@ def copy_routine(world: World, width: int) -> str:
     return routine(world, f"copy{8 * width}", make)
 
 
-def _copy_up(
-    r: Routine, to: Expr, source: Expr, count: Expr, i: Expr, value: Expr, width: int
-) -> None:
+def _copy_up(r: Routine, to: Expr, source: Expr, count: Expr, i: Expr, value: Expr, width: int) -> None:
     """From `i` up to `count`; then return."""
     head = r.head()
     done = r.test(lt(i, count))
@@ -330,7 +328,7 @@ def find_routine(world: World, name: str) -> str:
 
 
 def span_routine(world: World, *, within: bool) -> str:
-    """`(s, set)`: `strspn`, the length of the part of characters in the set, or `strcspn`, of those not in it."""
+    """`(s, set)`: `strspn`, the length of the first part of characters of the set, or `strcspn`."""
 
     def make(r: Routine) -> None:
         s, chars = r.parameter("s"), r.parameter("set")

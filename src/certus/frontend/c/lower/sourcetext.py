@@ -31,6 +31,8 @@ class SourceText:
             return ""
         if span.line == span.end_line:
             text = self._lines[span.line - 1][span.column - 1 : span.end_column - 1]
+            if text.isidentifier():
+                text += self._arguments(span)
         else:
             lines = self._lines[span.line - 1 : min(span.end_line, span.line + 20)]
             whole = span.end_line <= span.line + 20
@@ -38,3 +40,15 @@ class SourceText:
             text = "\n".join((lines[0][span.column - 1 :], *lines[1:-1], last))
         text = " ".join(_COMMENT.sub(" ", text[: 20 * _LIMIT]).split())
         return text if len(text) <= _LIMIT else text[: _LIMIT - 3] + "..."
+
+    def _arguments(self, span: Span) -> str:
+        """The arguments of a macro whose name alone the span covers."""
+        rest = self._lines[span.line - 1][span.end_column - 1 :]
+        if not rest.startswith("("):
+            return ""
+        depth = 0
+        for at, character in enumerate(rest):
+            depth += (character == "(") - (character == ")")
+            if depth == 0:
+                return rest[: at + 1]
+        return ""

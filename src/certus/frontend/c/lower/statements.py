@@ -11,11 +11,12 @@ from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.body import Body, SwitchFrame, Target
+from certus.frontend.c.lower.conditions import branch_on
 from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.initialisers import initialise
 from certus.frontend.c.lower.scopes import Scope
 from certus.frontend.c.lower.steps import Steps
-from certus.frontend.c.lower.values import is_record, truth
+from certus.frontend.c.lower.values import is_record
 from certus.frontend.c.lower.world import Home
 from certus.frontend.c.types import ArrayType, VariableArrayType, VoidType, unqualified
 
@@ -24,7 +25,8 @@ def enter(body: Body, node: Any) -> None:
     """A scope begins."""
     scope, start = Scope(body.scope), body.draft.node()
     body.passages.add(body.at, start, body.scope, scope, node.span, "{")
-    body.scope, body.at = scope, start
+    body.scope = scope
+    body.go_on_at(start)
 
 
 def leave(body: Body, node: Any) -> None:
@@ -32,7 +34,8 @@ def leave(body: Body, node: Any) -> None:
     scope, after = body.scope, body.draft.node()
     assert scope.parent is not None
     body.passages.add(body.at, after, scope, scope.parent, node.span, "}")
-    body.scope, body.at = scope.parent, after
+    body.scope = scope.parent
+    body.go_on_at(after)
 
 
 def block(body: Body, node: ast.Block) -> Steps[None]:
@@ -128,10 +131,11 @@ def _variable_length(body: Body, node: ast.Declaration) -> Steps[None]:
 
 
 def if_(body: Body, node: ast.If) -> Steps[None]:
-    condition: Expr = yield body.value(node.condition)
     then, otherwise, join = body.draft.node(), body.draft.node(), body.draft.node()
-    text = f"if ({body.text(node.condition.span)})"
-    body.branch(truth(condition), then, otherwise, node.span, text)
+    text = body.text(node.condition.span)
+    if body.text(node.span).startswith("if"):  # and no macro such as `assert`
+        text = f"if ({text})"
+    yield from branch_on(body, node.condition, then, otherwise, node.span, text)
     body.at = then
     yield body.statement(node.then)
     body.draft.skip(body.at, join)
@@ -147,9 +151,8 @@ def while_(body: Body, node: ast.While) -> Steps[None]:
     body.draft.skip(body.at, head)
     body.draft.loops[head] = node.span
     body.at = head
-    condition: Expr = yield body.value(node.condition)
     text = f"while ({body.text(node.condition.span)})"
-    body.branch(truth(condition), inside, after, node.span, text)
+    yield from branch_on(body, node.condition, inside, after, node.span, text)
     body.at = inside
     yield from _loop_body(body, node.body, head, after)
     body.draft.skip(body.at, head)
@@ -173,9 +176,8 @@ def do_while(body: Body, node: ast.DoWhile) -> Steps[None]:
     yield from _loop_body(body, node.body, test, after)
     body.draft.skip(body.at, test)
     body.at = test
-    condition: Expr = yield body.value(node.condition)
     text = f"while ({body.text(node.condition.span)})"
-    body.branch(truth(condition), head, after, node.span, text)
+    yield from branch_on(body, node.condition, head, after, node.span, text)
     body.at = after
 
 
@@ -190,11 +192,11 @@ def for_(body: Body, node: ast.For) -> Steps[None]:
     body.draft.skip(body.at, head)
     body.draft.loops[head] = node.span
     body.at = head
-    condition, text = build.TRUE, "for (;;)"
     if node.condition is not None:
-        condition = truth((yield body.value(node.condition)))
         text = f"for (; {body.text(node.condition.span)};)"
-    body.branch(condition, inside, after, node.span, text)
+        yield from branch_on(body, node.condition, inside, after, node.span, text)
+    else:
+        body.branch(build.TRUE, inside, after, node.span, "for (;;)")
     body.at = inside
     yield from _loop_body(body, node.body, step, after)
     body.draft.skip(body.at, step)

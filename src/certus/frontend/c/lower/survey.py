@@ -30,7 +30,7 @@ def survey(root: Tree) -> Survey:
         if isinstance(node, ast.VariableReference):
             found.variables[node.variable.identity] = None
             continue
-        if isinstance(node, ast.AddressOf) and isinstance(node.operand, ast.VariableReference):
+        if isinstance(node, ast.AddressOf) and isinstance(node.operand, _OBJECTS):
             found.addressed[node.operand.variable.identity] = None
         elif isinstance(node, ast.FunctionReference):
             found.functions[node.name] = None
@@ -42,6 +42,7 @@ def survey(root: Tree) -> Survey:
     return found
 
 
+_OBJECTS: Final = (ast.VariableReference, ast.CompoundLiteral)
 _PARTS: Final[dict[type, Callable[[Any], Iterable[Tree]]]] = {
     ast.Member: lambda n: (n.base,),
     ast.Subscript: lambda n: (n.pointer, n.index),

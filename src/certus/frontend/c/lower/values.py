@@ -6,6 +6,8 @@ that holds it. Conditions are Bool terms: `truth` and `from_bool` lead there and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from certus.core import build
 from certus.core.sorts import INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
@@ -103,37 +105,42 @@ def convert(term: Expr, type_: CType) -> Expr:
     return from_bool(truth(term), sort) if is_boolean(type_) else to_sort(term, sort)
 
 
-def as_pointer(term: Expr, width: int) -> Expr | None:
+def as_pointer(term: Expr, width: int, known: Mapping[Expr, Expr], depth: int = 0) -> Expr | None:
     """An integer turned back into a pointer: a constant, or a pointer that was just turned into an integer
-    without losing bits (then possibly moved by a number of bytes). None for any other."""
+    without losing bits, perhaps kept in a variable (of which `known` tells) and moved by a number of bytes.
+    None for any other."""
     sort = term.sort
     assert isinstance(sort, MachineSort)
     if term.kind is Kind.CONST:
         return build.integer(machine(width, signed=False).wrap(int(term.value)))
-    if sort.width < width:
+    if sort.width < width or depth > _DEPTH:
         return None
+    if term.kind is Kind.VAR:
+        return known.get(term)
     if term.kind is Kind.WRAP:
         inner = term.args[0]
-        if inner.sort is INT:
-            return inner
-        return as_pointer(inner, width) if isinstance(inner.sort, MachineSort) else None
+        return inner if inner.sort is INT else as_pointer(inner, width, known, depth + 1)
     if term.kind is Kind.ITE:
-        then, otherwise = as_pointer(term.args[1], width), as_pointer(term.args[2], width)
+        then = as_pointer(term.args[1], width, known, depth + 1)
+        otherwise = as_pointer(term.args[2], width, known, depth + 1)
         return (
             build.ite(term.args[0], then, otherwise) if then is not None and otherwise is not None else None
         )
     if term.kind in (Kind.ADD, Kind.SUB):
-        return _moved(term, width)
+        return _moved(term, width, known, depth)
     return None
 
 
-def _moved(term: Expr, width: int) -> Expr | None:
+_DEPTH = 20
+
+
+def _moved(term: Expr, width: int, known: Mapping[Expr, Expr], depth: int) -> Expr | None:
     """A pointer as integer plus or minus an integer of at most its width."""
     a, b = term.args
     signed = machine(width, signed=True)
-    base, offset = as_pointer(a, width), b
+    base, offset = as_pointer(a, width, known, depth + 1), b
     if (base is None or a.kind is Kind.CONST) and term.kind is Kind.ADD:
-        base, offset = as_pointer(b, width), a
+        base, offset = as_pointer(b, width, known, depth + 1), a
     if base is None or base.kind is Kind.CONST:
         return None
     distance = build.to_int(build.wrap(offset, signed))

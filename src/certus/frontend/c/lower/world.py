@@ -37,7 +37,7 @@ class Home:
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class ErrorRules:
     """What is an error: calls of `functions` (by name, with the kind of error), or operations of `kind`."""
 
     kind: Literal["unreach-call", "no-overflow", "no-div-zero"]
@@ -64,10 +64,11 @@ class World:
     unit: ast.Unit
     layout: Layout
     text: SourceText
-    property: Property
+    errors: ErrorRules
     surveys: Mapping[str, Survey]
     addressed: frozenset[str]  # identities of variables whose address is taken somewhere
     initialised: Mapping[str, ast.Expression]  # initialisers of static objects, by identity
+    sizes: Expr | None = None  # the sizes of heap objects by address, where the program needs them
     globals: dict[Expr, ast.Variable] = field(default_factory=dict)  # static scalars in use
     global_variables: set[Expr] = field(default_factory=set)
     objects: list[StaticObject] = field(default_factory=list)
@@ -76,6 +77,7 @@ class World:
     indirect: list[IndirectCall] = field(default_factory=list)
     routines: dict[str, Routine] = field(default_factory=dict)  # library procedures in use
     warnings: dict[str, Diagnostic] = field(default_factory=dict)
+    initial: dict[Expr, Expr] = field(default_factory=dict)  # values of globals at the start
     source_names: dict[Expr, str] = field(default_factory=dict)
     _homes: dict[str, Home] = field(default_factory=dict)
     _strings: dict[tuple[bytes, int], Expr] = field(default_factory=dict)

@@ -1,0 +1,202 @@
+"""Boolean abstraction of steps (seed 001, section 3; seed 004 for blocks).
+
+The abstract successors of regions under a step are the valuations of the target's predicates that some
+concrete step from states in the regions gives: the strongest region that covers all of them. Each step has
+one incremental solver, in which a literal stands for every predicate, before and after.
+
+First each predicate is asked for alone (Cartesian abstraction). Then, for groups of those that can be
+either way, the joint valuations are enumerated, up to a budget: predicates that share variables, and the
+predicates of one conjunct of an interpolant, which is enough for the abstraction to imply that
+interpolant. What grouping or the budget loses only makes regions larger; `exact` loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.sorts import BOOL
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr
+from certus.core.walk import substitute, variables
+from certus.engines.predicate.steps import Step
+from certus.logic.bdd import Region, Regions
+from certus.logic.solver import Answer
+from certus.logic.z3solver import Z3Solver
+
+Valuation = dict[Expr, bool]
+Group = tuple[Expr, ...]
+_PURPOSE = "abstraction"
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """The predicates at a location, and groups of them to be abstracted jointly."""
+
+    predicates: tuple[Expr, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    def with_group(self, group: Group) -> Precision:
+        predicates = tuple(dict.fromkeys((*self.predicates, *group)))
+        groups = self.groups if group in self.groups or len(group) == 1 else (*self.groups, group)
+        return Precision(predicates, groups)
+
+
+@dataclass(slots=True, eq=False)
+class Abstraction:
+    """Computes abstract successors and remembers them: a step is abstracted again only for regions or
+    predicates not seen with it before."""
+
+    regions: Regions
+    minterms: int  # the most valuations to enumerate for a group of predicates
+    budget: Budget
+    statistics: Statistics
+    exact: dict[Step, None] = field(default_factory=dict)  # steps to be abstracted without loss
+    _solvers: dict[Step, _StepSolver] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], Region] = field(default_factory=dict)
+
+    def successors(self, step: Step, sources: Sequence[Region], precision: Precision) -> Region:
+        """The abstract states under `precision` after `step` from states in `sources`."""
+        key = (step, tuple(sources), precision, step in self.exact)
+        found = self._known.get(key)
+        if found is None:
+            self.statistics.count("predicate.abstractions")
+            solver = self._solvers.get(step)
+            if solver is None:
+                solver = self._solvers[step] = _StepSolver(step, self)
+            found = self._known[key] = solver.successors(sources, precision)
+        return found
+
+
+class _StepSolver:
+    """One step in a solver of its own."""
+
+    def __init__(self, step: Step, abstraction: Abstraction) -> None:
+        self.step = step
+        self.regions = abstraction.regions
+        self.limits = abstraction
+        self.solver = Z3Solver(abstraction.statistics)
+        self.solver.add(*step.definitions, step.condition)
+        self._literals: dict[tuple[int, Expr], Expr] = {}  # (premise, or -1 for the target; predicate)
+        self._numbers = count()
+
+    def successors(self, sources: Sequence[Region], precision: Precision) -> Region:
+        given = [
+            self.regions.formula(region, lambda p, n=n: self._before(n, p))  # type: ignore[misc]
+            for n, region in enumerate(sources)
+        ]
+        given = [g for g in given if g is not build.TRUE]
+        after = {p: self._after(p) for p in precision.predicates}
+        seen: list[Valuation] = []
+        if self._ask(given, after, seen) is Answer.UNSAT:
+            return self.regions.nothing
+        region, open_ = self._cartesian(given, after, seen)
+        exact = self.step in self.limits.exact
+        for group in [tuple(open_)] if exact else joint(open_, precision.groups):
+            if len(group) > 1:
+                found = self._enumerate(given, {p: after[p] for p in group}, seen, exact=exact)
+                region = self.regions.both(region, found)
+        return region
+
+    def _cartesian(
+        self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]
+    ) -> tuple[Region, list[Expr]]:
+        """What each predicate alone must be, and the predicates that can be either way."""
+        fixed: Valuation = {}
+        open_: list[Expr] = []
+        for predicate, literal in after.items():
+            possible = []
+            for holds in (True, False):
+                asked = literal if holds else build.not_(literal)
+                if (
+                    any(valuation[predicate] is holds for valuation in seen)
+                    or self._ask([*given, asked], after, seen) is not Answer.UNSAT
+                ):
+                    possible.append(holds)
+            if len(possible) == 1:
+                fixed[predicate] = possible[0]
+            else:
+                open_.append(predicate)
+        return self.regions.minterm(fixed), open_
+
+    def _enumerate(
+        self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation], *, exact: bool
+    ) -> Region:
+        """The valuations of a group of predicates that are possible; all of them beyond the budget."""
+        region = self.regions.nothing
+        found: dict[tuple[bool, ...], None] = {}
+        fresh = [{p: valuation[p] for p in after} for valuation in seen]
+        self.solver.push()
+        try:
+            while fresh:
+                for valuation in fresh:
+                    key = tuple(valuation.values())
+                    if key not in found:
+                        found[key] = None
+                        region = self.regions.either(region, self.regions.minterm(valuation))
+                        agrees = [after[p] if holds else build.not_(after[p]) for p, holds in valuation.items()]
+                        self.solver.add(build.not_(build.conjunction(agrees)))
+                if len(found) > self.limits.minterms and not exact:
+                    self.limits.statistics.count("predicate.coarse")
+                    return self.regions.everything
+                fresh = []
+                if self._ask(given, after, fresh) is Answer.UNKNOWN:
+                    return self.regions.everything
+        finally:
+            self.solver.pop()
+        return region
+
+    def _ask(self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]) -> Answer:
+        """Whether the step can be taken so; the valuation reached goes to `seen`."""
+        answer = self.solver.check(given, budget=self.limits.budget, purpose=_PURPOSE)
+        if answer is Answer.SAT:
+            seen.append({p: bool(self.solver.value(literal)) for p, literal in after.items()})
+        elif answer is Answer.UNKNOWN:
+            self.limits.budget.check()
+        return answer
+
+    def _before(self, premise: int, predicate: Expr) -> Expr:
+        return self._literal(premise, predicate, self.step.readings[premise])
+
+    def _after(self, predicate: Expr) -> Expr:
+        return self._literal(-1, predicate, self.step.values)
+
+    def _literal(self, place: int, predicate: Expr, reading: Mapping[Expr, Expr]) -> Expr:
+        literal = self._literals.get((place, predicate))
+        if literal is None:
+            literal = build.var(f"@predicate.{next(self._numbers)}", BOOL)
+            self._literals[place, predicate] = literal
+            self.solver.add(build.eq(literal, substitute(predicate, reading)))
+        return literal
+
+
+def joint(predicates: Sequence[Expr], groups: Sequence[Group]) -> list[Group]:
+    """The groups of `predicates` to be abstracted jointly, none part of another."""
+    chosen = set(predicates)
+    known = [tuple(p for p in group if p in chosen) for group in groups]
+    candidates = dict.fromkeys((*map(tuple, sharing(predicates)), *known))
+    largest = sorted(candidates, key=len, reverse=True)
+    found: list[Group] = []
+    for group in largest:
+        if not any(set(group) <= set(other) for other in found):
+            found.append(group)
+    return found
+
+
+def sharing(predicates: Sequence[Expr]) -> list[list[Expr]]:
+    """The predicates in groups such that those of different groups share no variable."""
+    groups: list[tuple[set[Expr], list[Expr]]] = []
+    for predicate in predicates:
+        mine, members = set(variables(predicate)), [predicate]
+        apart = []
+        for names, others in groups:
+            if mine.isdisjoint(names):
+                apart.append((names, others))
+            else:
+                mine |= names
+                members = others + members
+        groups = [*apart, (mine, members)]
+    return [members for _, members in groups]

@@ -1,0 +1,180 @@
+"""The engine `predicate`: counterexample-guided abstraction refinement (seed 001, Figure 1).
+
+States are abstracted to the truth of predicates, which belong to locations. The abstract states that
+steps (large blocks, seed 004; calls by procedure summaries) can reach are computed as BDDs. If none is at an
+error, the regions at loop heads and the summaries at exits are an inductive proof. Otherwise a
+shortest path to an error is tried on the program: an execution along it is a counterexample; if there
+is none, interpolants along the path give predicates that exclude it, and the search goes on.
+
+Invariant: the regions cover all states reached by executions whose steps have been followed. Sound
+because abstract successors cover all concrete ones, and because a counterexample is executed;
+both answers are checked again by `validate`.
+Says Unknown at the number of refinements asked for, and where a solver finds no interpolants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.ctext import c_text
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import Inconsistent
+from certus.core.evidence import Inductive, Point, Trace
+from certus.core.loops import loop_forest
+from certus.core.program import Location, Program
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.terms import Expr
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.engines.predicate.abstraction import Abstraction, Group, Precision
+from certus.engines.predicate.paths import Action, PathFormula, flatten
+from certus.engines.predicate.reachability import Item, Reachability
+from certus.engines.predicate.refinement import new_predicates, step_chain
+from certus.engines.predicate.steps import Steps, steps_of
+from certus.logic.bdd import Regions
+from certus.logic.solver import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`refinements`: the most paths to exclude; 0 means without end. `minterms`: the most valuations to
+    enumerate for a group of predicates in one abstraction."""
+
+    refinements: int = 0
+    minterms: int = 512
+
+
+class PredicateAbstraction:
+    """The engine `predicate`."""
+
+    name = "predicate"
+    summary = "predicate abstraction of large blocks, summaries, refinement by interpolants"
+    options = Options
+
+    def unsupported(self, task: Task) -> Diagnostic | None:
+        if isinstance(task.subject, Program):
+            return None
+        return Diagnostic("unsupported-subject", "predicate treats programs, not Horn clauses", Severity.NOTE)
+
+    def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+        assert isinstance(task.subject, Program)
+        search = _Search(task.subject, options, budget, statistics)
+        while True:
+            error = search.reach()
+            if error is None:
+                return Safe(search.proof())
+            path = search.path(error)
+            if isinstance(path, Trace):
+                return Unsafe(path)
+            if isinstance(path, Diagnostic):
+                return Unknown(path)
+            refused = search.refine(error, path)
+            if refused is not None:
+                return Unknown(refused)
+
+
+@dataclass(slots=True, eq=False)
+class _Search:
+    """The phases of the loop, and what lasts from one round to the next."""
+
+    program: Program
+    options: Options
+    budget: Budget
+    statistics: Statistics
+    precision: dict[Location, Precision] = field(default_factory=dict)
+    steps: Steps = field(init=False)
+    abstraction: Abstraction = field(init=False)
+    reached: Reachability = field(init=False)
+    met: dict[tuple[tuple[str, int], ...], None] = field(default_factory=dict)  # the paths excluded
+
+    def __post_init__(self) -> None:
+        with self.statistics.timed("predicate.blocks"):
+            self.steps = steps_of(self.program)
+        self.abstraction = Abstraction(Regions(), self.options.minterms, self.budget, self.statistics)
+
+    def reach(self) -> Item | None:
+        """Reachability under the present precision: an error, if one is reached."""
+        self.reached = Reachability(self.steps, self.abstraction, self.precision)
+        with self.statistics.timed("predicate.reachability"):
+            return self.reached.error()
+
+    def proof(self) -> Inductive:
+        """The regions at loop heads and entries of callees, and the summaries."""
+        invariants = {Point(at): self._formula(at) for at in self._heads()}
+        summaries: dict[str, Expr] = {}
+        for exit_ in self.steps.over:
+            procedure = self.steps.procedure(exit_)
+            invariants[Point(procedure.entry)] = self._formula(procedure.entry)
+            summaries[procedure.name] = self._formula(exit_)
+        return Inductive(invariants, summaries)
+
+    def _heads(self) -> tuple[Location, ...]:
+        return tuple(at for p in self.program.procedures.values() for at in loop_forest(p).heads)
+
+    def _formula(self, location: Location) -> Expr:
+        region = self.reached.regions.get(location)
+        return build.FALSE if region is None else self.abstraction.regions.formula(region)
+
+    def path(self, error: Item) -> Trace | list[Action] | Diagnostic:
+        """An execution along the path to `error`; without one the path itself."""
+        with self.statistics.timed("predicate.trace"):
+            actions = flatten(error, self.budget)
+            found = PathFormula(self.program, actions).trace(self.budget, self.statistics)
+        if isinstance(found, Trace):
+            return found
+        if found is Answer.UNSAT:
+            return actions
+        self.budget.check()
+        message = f"the solver cannot tell whether a path of {len(actions)} blocks to an error is feasible"
+        return Diagnostic("solver-gave-up", message, Severity.NOTE, hint="try another engine")
+
+    def refine(self, error: Item, path: list[Action]) -> Diagnostic | None:
+        """Exclude the path from the abstraction; what stands in the way, if so."""
+        number = self.statistics.counters["predicate.refinements"]
+        if number and number == self.options.refinements:
+            return self._gave_up("refinements-reached", f"no proof after {number} refinements")
+        self.statistics.count("predicate.refinements")
+        key = tuple((a.what, -1 if a.step.edge is None else a.step.edge.index) for a in path)
+        if key in self.met:
+            return self._repeated(error)
+        self.met[key] = None
+        with self.statistics.timed("predicate.refinement"):
+            found = new_predicates(error, self.steps, budget=self.budget, statistics=self.statistics)
+        if found is None:
+            return self._gave_up("no-interpolants", f"no interpolants for a path of {len(path)} blocks")
+        self._add(found)
+        return None
+
+    def _repeated(self, error: Item) -> None:
+        """A path that came up again was abstracted too coarsely: from now on exactly."""
+        coarse = [step for step in step_chain(error) if step not in self.abstraction.exact]
+        if not coarse:
+            raise Inconsistent("a path was found again that its interpolants exclude")
+        self.abstraction.exact.update(dict.fromkeys(coarse))
+        self.statistics.count("predicate.repeated")
+
+    def _add(self, found: list[tuple[Location, Group]]) -> None:
+        new: list[str] = []
+        for location, group in found:
+            before = self.precision.get(location, Precision())
+            after = self.precision[location] = before.with_group(group)
+            for predicate in after.predicates[len(before.predicates) :]:
+                new.append(f"{c_text(predicate, limit=60)} at {_place(location)}")
+        total = sum(len(precision.predicates) for precision in self.precision.values())
+        self.statistics.counters["predicate.predicates"] = total
+        newest = ", ".join(new[-3:])
+        number = self.statistics.counters["predicate.refinements"]
+        self.statistics.progress(f"refinement {number}: {total} predicates, newest {newest}")
+
+    def _gave_up(self, code: str, message: str) -> Diagnostic:
+        known = f"; {self.statistics.latest}" if self.statistics.latest else ""
+        return Diagnostic(code, message + known, Severity.NOTE, hint="try another engine")
+
+
+def _place(location: Location) -> str:
+    span = location.loop or location.span
+    if span is None:
+        return location.name
+    return f"the loop in line {span.line}" if location.loop else f"line {span.line}"

@@ -1,0 +1,145 @@
+"""Abstract counterexamples as paths: flattened, executed symbolically, and turned into traces (seed 001,
+section 5).
+
+An item at an error, with its premises, is a path with calls: where a step passes over a call, the
+second premise is the end of a path through the callee. Flattened it is a sequence of blocks, entries and
+exits of calls. Its formula is the conjunction of the blocks' instances, linear in the path whatever the
+choices in its blocks; a model of it is an execution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Literal
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.evidence import Trace
+from certus.core.program import Havoc, Program
+from certus.core.sorts import ArraySort
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr, Value
+from certus.core.values import ArrayValue
+from certus.core.walk import Substitution
+from certus.engines.predicate.reachability import Item
+from certus.engines.predicate.steps import Step
+from certus.logic.blocks import Instance
+from certus.logic.solver import Answer
+from certus.logic.z3solver import Z3Solver
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Execute a block, enter the callee of a call, or leave it."""
+
+    what: Literal["block", "enter", "leave"]
+    step: Step
+
+
+def flatten(error: Item, budget: Budget) -> list[Action]:
+    """The actions on the way to `error`, in order."""
+    actions: list[Action] = []
+    # what is still to be put before the actions found: an action, or the way to an item, which for the
+    # path through a callee (`nested`) ends at its entry
+    stack: list[Action | tuple[Item, bool]] = [(error, False)]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Action):
+            actions.append(top)
+            continue
+        budget.check()
+        item, nested = top
+        step = item.step
+        if step.kind == "call":
+            before, summary = item.premises
+            actions.append(Action("leave", step))
+            stack.extend(((before, nested), Action("enter", step), (summary, True)))
+        elif step.kind == "block":
+            actions.append(Action("block", step))
+            stack.append((item.premises[0], nested))
+        elif step.kind == "enter" and not nested:
+            actions.append(Action("enter", step))
+            stack.append((item.premises[0], False))
+    actions.reverse()
+    return actions
+
+
+@dataclass(slots=True, eq=False)
+class PathFormula:
+    """A path executed symbolically: `constraints` are satisfiable exactly if it is feasible."""
+
+    program: Program
+    actions: list[Action]
+    constraints: list[Expr] = field(default_factory=list)
+    initial: dict[Expr, Expr] = field(default_factory=dict)  # symbols of globals without initial value
+    instances: list[Instance] = field(default_factory=list)
+    _globals: dict[Expr, Expr] = field(default_factory=dict)
+    _frames: list[dict[Expr, Expr]] = field(default_factory=list)
+    _numbers: count[int] = field(default_factory=count)
+
+    def __post_init__(self) -> None:
+        for x in self.program.globals:
+            value = self.program.initial.get(x)
+            if value is None:
+                value = self.initial[x] = build.var(f"{x.name}@start", x.sort)
+            self._globals[x] = value
+        self._push(self.program.main, {})
+        for action in self.actions:
+            if action.what == "block":
+                self._block(action.step)
+            elif action.what == "enter":
+                arguments = Substitution(self._values()).apply_all(action.step.call.arguments)
+                callee = self.program.procedures[action.step.call.procedure]
+                self._push(callee.name, dict(zip(callee.parameters, arguments, strict=True)))
+            else:
+                self._leave(action.step)
+
+    def _values(self) -> dict[Expr, Expr]:
+        return {**self._globals, **self._frames[-1]}
+
+    def _push(self, name: str, bound: Mapping[Expr, Expr]) -> None:
+        number = next(self._numbers)
+        locals_ = self.program.procedures[name].variables
+        frame = {x: build.var(f"{x.name}@entry.{number}", x.sort) for x in locals_ if x not in bound}
+        self._frames.append({**frame, **bound})
+
+    def _block(self, step: Step) -> None:
+        assert step.formula is not None
+        instance = step.formula.instance(next(self._numbers), self._values())
+        self.instances.append(instance)
+        self.constraints.extend((*instance.definitions, instance.guard))
+        for x, value in instance.values.items():
+            (self._globals if x in self._globals else self._frames[-1])[x] = value
+
+    def _leave(self, step: Step) -> None:
+        callee = self.program.procedures[step.call.procedure]
+        frame = self._frames.pop()
+        for target, result in zip(step.call.targets, callee.results, strict=False):
+            (self._globals if target in self._globals else self._frames[-1])[target] = frame[result]
+
+    def trace(self, budget: Budget, statistics: Statistics) -> Trace | Answer:
+        """An execution along the path, or UNSAT if there is none, or UNKNOWN."""
+        solver = Z3Solver(statistics)
+        solver.add(*self.constraints)
+        answer = solver.check(budget=budget, purpose="path")
+        if answer is not Answer.SAT:
+            return answer
+
+        def value(term: Expr) -> Value:
+            found = solver.value(term)
+            assert not isinstance(found, ArrayValue), "inputs are scalars"
+            return found
+
+        inputs: dict[int, list[tuple[Value, ...]]] = {}
+        for instance in self.instances:
+            for passage in instance.path(value):
+                if isinstance(passage.edge.op, Havoc):
+                    inputs.setdefault(passage.edge.key, []).append(passage.inputs)
+        scalars = {x: s for x, s in self.initial.items() if not isinstance(x.sort, ArraySort)}
+        return Trace(
+            self.actions[-1].step.target.name,
+            {x: value(symbol) for x, symbol in scalars.items()},
+            {edge: tuple(values) for edge, values in inputs.items()},
+        )

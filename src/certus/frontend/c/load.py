@@ -1,0 +1,56 @@
+"""From a C file to the `Program` that the rest of Certus works on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from certus.core.budget import Budget
+from certus.frontend.c.lower import lower_unit
+from certus.frontend.c.lower.world import ErrorRules
+from certus.frontend.c.reader import read_unit
+from certus.frontend.c.types import LP64, DataModel
+from certus.frontend.loaded import LoadedProgram
+from certus.frontend.properties import UNREACH_CALL, Property, check_supported, property_of
+
+_ERRORS: Final = {
+    "reach_error": "reach-error",
+    "__VERIFIER_error": "reach-error",
+    "__assert_fail": "assertion",
+    "__assert_rtn": "assertion",
+    "__assert": "assertion",
+}
+
+
+def load_c(
+    path: str | Path,
+    *,
+    property: str | Property = UNREACH_CALL,
+    model: DataModel = LP64,
+    arguments: Sequence[str] = (),
+    budget: Budget | None = None,
+) -> LoadedProgram:
+    """The program of a C file; `arguments` are for Clang.
+
+    Raises `InputError` for what Clang refuses and for an unknown property, `Unsupported` for what Certus
+    does not model, and `BudgetExceeded`."""
+    wanted = property_of(property) if isinstance(property, str) else property
+    rules = error_rules(wanted)
+    budget = budget or Budget()
+    unit = read_unit(Path(path), model=model, arguments=arguments, budget=budget)
+    lowered = lower_unit(unit, rules, budget)
+    return LoadedProgram(lowered.program, lowered.warnings)
+
+
+def error_rules(wanted: Property) -> ErrorRules:
+    """What is an error under a property."""
+    check_supported(wanted)
+    if wanted.name == "no-overflow":
+        return ErrorRules("no-overflow", {})
+    if wanted.name == "no-div-zero":
+        return ErrorRules("no-div-zero", {})
+    if wanted.function is not None:
+        kind = _ERRORS.get(wanted.function, "reach-error")
+        return ErrorRules("unreach-call", {wanted.function: kind})
+    return ErrorRules("unreach-call", _ERRORS)

@@ -1,0 +1,175 @@
+"""Models of library functions that allocate, fill and copy memory."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from certus.core import build
+from certus.core.diagnostic import Span
+from certus.core.program import Alloc, Assign, Call, Free, Store
+from certus.core.sorts import INT, MachineSort, machine
+from certus.core.terms import Expr, Kind
+from certus.frontend.c import ast
+from certus.frontend.c.layout import NoSize
+from certus.frontend.c.library import Entry
+from certus.frontend.c.lower import places, routines
+from certus.frontend.c.lower.arguments import arguments, pointed_to
+from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.steps import Steps
+from certus.frontend.c.lower.values import NULL, U8
+from certus.frontend.c.types import ArrayType, CType, VoidType, unqualified
+
+_ALIGN: Final = 16  # of what malloc returns
+
+
+def allocate(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    (size, *_) = yield from arguments(body, node)
+    return new_object(body, build.to_int(size), node.span)
+
+
+def allocate_zero(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    count, size = yield from arguments(body, node)
+    return new_object(body, build.mul(build.to_int(count), build.to_int(size)), node.span, zero=True)
+
+
+def new_object(body: Body, size: Expr, span: Span, *, zero: bool = False) -> Expr:
+    target = body.fresh(INT)
+    text = body.text(span)
+    body.emit(Alloc(target, size, _ALIGN, "heap", text, zero), span, text)
+    sizes = body.world.sizes
+    if sizes is not None:
+        sort = body.world.pointer_sort
+        noted = build.store(sizes, build.wrap(target, sort), build.wrap(size, sort))
+        body.emit(Assign((sizes,), (noted,)), span, f"the size of {text}")
+    return target
+
+
+def allocate_or_fail(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    """The allocators of a kernel return null if they fail."""
+    (size, *_) = yield from arguments(body, node)
+    text, result, after = body.text(node.span), body.fresh(INT), body.draft.node()
+    failed = build.eq(body.havoc(U8, node.span, text), build.constant(0, U8))
+    null, new = body.draft.node(), body.draft.node()
+    body.branch(failed, null, new, node.span, text, source_branch=False)
+    zero = "z" in entry.name
+    alloc = Alloc(result, build.to_int(size), _ALIGN, "heap", text, zero)
+    body.draft.edge(null, Assign((result,), (NULL,)), after, node.span, text)
+    body.draft.edge(new, alloc, after, node.span, text)
+    body.at = after
+    return result
+
+
+def allocate_stack(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    (size, *_) = yield from arguments(body, node)
+    target, text = body.fresh(INT), body.text(node.span)
+    body.emit(Alloc(target, build.to_int(size), _ALIGN, "stack", text), node.span, text)
+    return target
+
+
+def reallocate(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    """A new object with what fits of the old one, whose size was noted when it was made."""
+    old, size = yield from arguments(body, node)
+    text, new_size = body.text(node.span), build.to_int(size)
+    made = new_object(body, new_size, node.span)
+    sizes = body.world.sizes
+    if old is NULL or sizes is None:
+        return made
+    move, release_, after = (body.draft.node() for _ in range(3))
+    body.branch(build.ne(old, NULL), move, after, node.span, text, source_branch=False)
+    old_size = build.to_int(build.select(sizes, build.wrap(old, body.world.pointer_sort)))
+    count = build.ite(build.lt(old_size, new_size), old_size, new_size)
+    routine = routines.copy_routine(body.world, 1)
+    body.draft.edge(move, Call(routine, (made, old, count), ()), release_, node.span, text)
+    body.draft.edge(release_, Free(old, "heap"), after, node.span, text)
+    body.wrote_anything()
+    body.at = after
+    return made
+
+
+def release(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[None]:
+    (pointer, *_) = yield from arguments(body, node)
+    text = body.text(node.span)
+    if pointer is NULL:
+        return
+    release, after = body.draft.node(), body.draft.node()
+    body.branch(build.ne(pointer, NULL), release, after, node.span, text, source_branch=False)
+    body.draft.edge(release, Free(pointer, "heap"), after, node.span, text)
+    body.at = after
+
+
+def _element(body: Body, node: ast.Call, numbers: tuple[int, ...], count: Expr) -> tuple[CType, int] | None:
+    """If all these arguments point to objects of one type and a constant number of bytes is a number of
+    whole such objects: that type and number."""
+    found: CType | None = None
+    for number in numbers:
+        target = pointed_to(node.arguments[number])
+        if target is None:
+            return None
+        plain = unqualified(target)
+        while isinstance(plain, ArrayType):
+            plain = unqualified(plain.element)
+        if isinstance(plain, VoidType) or (found is not None and plain != found):
+            return None
+        found = plain
+    if found is None or count.kind is not Kind.CONST:
+        return None
+    try:
+        size = body.world.layout.size(found)
+    except NoSize:
+        return None
+    total = int(count.value)
+    return (found, total // size) if size and total % size == 0 else None
+
+
+def fill(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    given = yield from arguments(body, node)
+    zero = build.constant(0, U8)
+    to, value, count = (given[0], zero, given[1]) if entry.name == "bzero" else given[:3]
+    text, byte, count = body.text(node.span), build.wrap(value, U8), build.to_int(count)
+    whole = _element(body, node, (0,), count)
+    if whole is not None:
+        type_ = ArrayType(*whole)
+        parts = places.leaves(body.world, type_, places.UNROLLED)
+        if parts is not None:
+            for offset, sort in parts:
+                filled = _repeated(byte, sort)
+                body.emit(Store(build.add(to, build.integer(offset)), filled), node.span, text)
+            return to
+        width, number = places.element(body.world, type_)
+    else:
+        width, number = 1, None
+    routine = routines.fill_routine(body.world, width)
+    times = count if number is None else build.integer(number)
+    sort = machine(8 * width, signed=False)
+    body.emit(Call(routine, (to, _repeated(byte, sort), times), ()), node.span, text)
+    return to
+
+
+def _repeated(byte: Expr, sort: MachineSort) -> Expr:
+    """A value all of whose bytes are `byte`."""
+    wide = machine(sort.width, signed=False)
+    ones = sum(1 << at for at in range(0, sort.width, 8))
+    return build.wrap(build.mul(build.constant(ones, wide), build.wrap(byte, wide)), sort)
+
+
+def copy(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    to, source, count = (yield from arguments(body, node))[:3]
+    numbers, text = (0, 1), body.text(node.span)
+    if entry.name == "bcopy":
+        to, source = source, to
+    count = build.to_int(count)
+    result = build.add(to, count) if entry.name == "mempcpy" else to
+    whole = _element(body, node, numbers, count)
+    if whole is not None:
+        type_ = ArrayType(*whole)
+        if places.leaves(body.world, type_, places.UNROLLED) is not None:
+            places.copy_object(body, to, source, type_, node.span, text)
+            return result
+        width, number = places.element(body.world, type_)
+        count = build.integer(number)
+    else:
+        width = 1
+    overlap = entry.name in ("memmove", "bcopy")
+    make = routines.move_routine if overlap else routines.copy_routine
+    body.emit(Call(make(body.world, width), (to, source, count), ()), node.span, text)
+    return result

@@ -1,0 +1,178 @@
+"""Models of <string.h> and of functions that read input into memory."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from certus.core import build
+from certus.core.diagnostic import Span
+from certus.core.program import Call
+from certus.core.sorts import INT, MachineSort
+from certus.core.terms import Expr
+from certus.frontend.c import ast
+from certus.frontend.c.library import Entry
+from certus.frontend.c.lower import routines
+from certus.frontend.c.lower.arguments import (
+    any_result,
+    arguments,
+    has_pointers,
+    havoc_elements,
+    havoc_memory,
+    pointed_to,
+)
+from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.memory_models import new_object
+from certus.frontend.c.lower.steps import Steps
+from certus.frontend.c.lower.values import NULL, U8, integer_sort, sort_of
+from certus.frontend.c.types import CType, VoidType, unqualified
+
+_NO_LIMIT: Final = build.integer(-1)
+
+
+def compare(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    a, b, *limit = yield from arguments(body, node)
+    count = build.to_int(limit[0]) if limit and entry.name != "strcmp" else _NO_LIMIT
+    routine = routines.compare_routine(body.world, strings=entry.name.startswith("str"))
+    result = body.fresh(integer_sort(node.type))
+    body.emit(Call(routine, (a, b, count), (result,)), node.span, body.text(node.span))
+    return result
+
+
+def length(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    s, *limit = yield from arguments(body, node)
+    known = node.arguments[0]
+    while isinstance(known, ast.Cast):
+        known = known.operand
+    if isinstance(known, ast.StringLiteral) and not limit:
+        sort = integer_sort(node.type)
+        return build.constant(known.data.index(0), sort)
+    count = build.to_int(limit[0]) if limit else _NO_LIMIT
+    return build.wrap(_string_length(body, s, count, node.span), integer_sort(node.type))
+
+
+def _string_length(body: Body, s: Expr, limit: Expr, span: Span) -> Expr:
+    result = body.fresh(INT)
+    routine = routines.length_routine(body.world)
+    body.emit(Call(routine, (s, limit), (result,)), span, body.text(span))
+    return result
+
+
+def copy_string(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    to, source, *limit = yield from arguments(body, node)
+    text, world = body.text(node.span), body.world
+    if entry.name == "strncpy":
+        routine, start = routines.pad_string_routine(world), to
+        count = build.to_int(limit[0])
+    else:
+        routine, start = routines.copy_string_routine(world), to
+        count = build.to_int(limit[0]) if entry.name == "strncat" else _NO_LIMIT
+        if entry.name in ("strcat", "strncat"):
+            start = build.add(to, _string_length(body, to, _NO_LIMIT, node.span))
+    body.emit(Call(routine, (start, source, count), ()), node.span, text)
+    if entry.name == "stpcpy":
+        return build.add(to, _string_length(body, to, _NO_LIMIT, node.span))
+    return to
+
+
+def duplicate(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    source, *limit = yield from arguments(body, node)
+    count = build.to_int(limit[0]) if limit else _NO_LIMIT
+    length = _string_length(body, source, count, node.span)
+    made = new_object(body, build.add(length, build.integer(1)), node.span)
+    routine = routines.copy_string_routine(body.world)
+    body.emit(Call(routine, (made, source, length), ()), node.span, body.text(node.span))
+    return made
+
+
+def find(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    s, wanted_character, *limit = yield from arguments(body, node)
+    count = build.to_int(limit[0]) if limit else _NO_LIMIT
+    name = {"index": "strchr", "rindex": "strrchr"}.get(entry.name, entry.name)
+    result = body.fresh(INT)
+    passed = (s, build.wrap(wanted_character, U8), count)
+    routine = routines.find_routine(body.world, name)
+    body.emit(Call(routine, passed, (result,)), node.span, body.text(node.span))
+    return result
+
+
+def span_length(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    s, characters_ = yield from arguments(body, node)
+    result = body.fresh(INT)
+    routine = routines.span_routine(body.world, within=entry.name == "strspn")
+    body.emit(Call(routine, (s, characters_), (result,)), node.span, body.text(node.span))
+    return build.wrap(result, integer_sort(node.type))
+
+
+# --------------------------------------------------------------------------------------- input
+
+
+def scan(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
+    """What the pointers behind the format point to gets any value."""
+    given = yield from arguments(body, node)
+    first = 1 if entry.name.endswith("_scanf") or entry.name == "scanf" else 2
+    letters = _conversions(node.arguments[first - 1])
+    for number, argument in enumerate(node.arguments[first:]):
+        single = number < len(letters) and letters[number] not in "s["
+        _written(body, argument, given[first + number], single=single)
+    return any_result(body, node) if wanted else None
+
+
+def _conversions(node: ast.Expression) -> list[str]:
+    """The letters of the conversions in a format, of those that store; a wide `%c` counts as a string."""
+    while isinstance(node, ast.Cast):
+        node = node.operand
+    if not isinstance(node, ast.StringLiteral):
+        return []
+    found = _CONVERSION.findall(node.data.rstrip(b"\0").decode("latin-1"))
+    return ["s" if letter == "c" and width else letter for skip, width, letter in found if not skip]
+
+
+_CONVERSION: Final = re.compile(r"%(\*?)(\d*)(?:hh?|ll?|[jztLqm])?([a-zA-Z\[])")
+
+
+def _written(body: Body, argument: ast.Expression, term: Expr, *, single: bool = False) -> None:
+    """The object an argument points to gets any contents, if its extent is known: `single` objects are of
+    the pointer's type, a character is otherwise the first of a string."""
+    target = pointed_to(argument)
+    text = unqualified(target) if target is not None else None
+    unknown = text is None or isinstance(text, VoidType) or (not single and text == _plain_char(text))
+    if not unknown and target is not None and not has_pointers(body.world, target):
+        havoc_memory(body, term, target, argument.span)
+    else:
+        body.refuse(argument.span, "unsupported-library-function", "writing to memory of unknown extent")
+
+
+def _plain_char(type_: CType) -> CType | None:
+    """The type itself if it is a character: then a pointer to it is likely one to a string."""
+    sort = sort_of(type_)
+    return type_ if isinstance(sort, MachineSort) and sort.width == 8 else None
+
+
+def read_input(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
+    """A number of bytes is read into memory; all of them get any value, even if fewer are read."""
+    given = yield from arguments(body, node)
+    text = body.text(node.span)
+    if entry.name in ("read", "recv"):
+        to, count = given[1], build.to_int(given[2])
+    elif entry.name == "fread":
+        to, count = given[0], build.mul(build.to_int(given[1]), build.to_int(given[2]))
+    else:
+        to, count = given[0], build.to_int(given[1])
+    havoc_elements(body, to, count, 1, node.span)
+    if isinstance(unqualified(node.type), VoidType):
+        return None
+    if entry.name == "fgets":
+        failed = build.eq(body.havoc(U8, node.span, text), build.constant(0, U8))
+        return build.ite(failed, NULL, to)
+    return any_result(body, node) if wanted else None
+
+
+def print_string(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
+    """The text is not computed: the buffer gets any contents."""
+    given = yield from arguments(body, node)
+    if entry.name.endswith("snprintf"):
+        havoc_elements(body, given[0], build.to_int(given[1]), 1, node.span)
+    else:
+        _written(body, node.arguments[0], given[0])
+    return any_result(body, node) if wanted else None

@@ -1,0 +1,237 @@
+"""The whole unit: which functions and static objects the program has, and how it starts.
+
+Lowering begins with `main` and goes on with what lowered code mentions. A call through a pointer may mean any
+function whose address is taken and whose type fits, so these calls are expanded when nothing new is found any
+more. What is not modelled is reported only if control can reach it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.errors import InputError, Unsupported
+from certus.core.program import Call, ErrorSite, Havoc, Procedure, Program
+from certus.core.sorts import array, machine
+from certus.core.terms import Expr
+from certus.frontend.c import ast
+from certus.frontend.c.layout import Layout
+from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.calls import expand, fits
+from certus.frontend.c.lower.function import lower_function
+from certus.frontend.c.lower.graph import Draft, Numbering, Settled
+from certus.frontend.c.lower.liveness import Liveness, reads, writes
+from certus.frontend.c.lower.routines import Routine
+from certus.frontend.c.lower.sourcetext import SourceText
+from certus.frontend.c.lower.start import START, Start
+from certus.frontend.c.lower.survey import Survey, survey
+from certus.frontend.c.lower.world import ErrorRules, World
+
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    program: Program
+    warnings: tuple[Diagnostic, ...]
+
+
+def lower_unit(unit: ast.Unit, property_: ErrorRules, budget: Budget | None = None) -> Lowered:
+    """The program of a unit. Raises `InputError` if there is no `main`, `Unsupported`, `BudgetExceeded`."""
+    main = unit.functions.get(MAIN)
+    if main is None or main.body is None:
+        message = f"{unit.file} defines no function `main`."
+        raise InputError([Diagnostic("no-main", message, hint="Certus verifies whole programs.")])
+    world = _world(unit, property_)
+    bodies = _lower_reachable(world, main, budget or Budget())
+    return _Assembly(world, bodies).run()
+
+
+def _world(unit: ast.Unit, property_: ErrorRules) -> World:
+    initialised = {v.identity: expression for v, expression in unit.initialisers}
+    surveys, addressed = _surveys(unit, initialised)
+    text = SourceText(unit.source, unit.file)
+    sized = any("realloc" in each.functions for each in surveys.values())
+    address = machine(unit.types.model.pointer, signed=False)
+    sizes = build.var("$sizes", array(address, address)) if sized else None
+    return World(unit, Layout(unit.types), text, property_, surveys, addressed, initialised, sizes)
+
+
+def _surveys(
+    unit: ast.Unit, initialised: dict[str, ast.Expression]
+) -> tuple[dict[str, Survey], frozenset[str]]:
+    """Surveys of the functions that `main` mentions, directly or not, and all variables whose address these
+    (or initialisers of what they mention) take."""
+    surveys: dict[str, Survey] = {}
+    addressed: dict[str, None] = {}
+    seen: set[str] = set()
+    stack: list[tuple[str, object]] = [(MAIN, unit.functions[MAIN].body)]
+    while stack:
+        name, tree = stack.pop()
+        if name in seen or tree is None:
+            continue
+        seen.add(name)
+        found = survey(tree)
+        if name in unit.functions and unit.functions[name].body is tree:
+            surveys[name] = found
+        addressed.update(found.addressed)
+        stack.extend((f, unit.functions[f].body) for f in found.functions if f in unit.functions)
+        stack.extend((v, initialised[v]) for v in found.variables if v in initialised)
+    return surveys, frozenset(addressed)
+
+
+def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[str, Body]:
+    """The bodies of all functions that can be called, and the start of the program."""
+    start = Start(world, main)
+    bodies: dict[str, Body] = {START: start.body}
+    world.wanted[MAIN] = None
+    while True:
+        missing = [name for name in world.wanted if name not in bodies]
+        if missing:
+            for name in missing:
+                budget.check()
+                bodies[name] = lower_function(world, world.unit.functions[name])
+        elif not start.initialise_new():
+            for call in world.indirect:
+                for name in world.addresses:
+                    function = world.unit.functions[name]
+                    if function.body is not None and fits(call, function.type):
+                        world.wanted[name] = None
+            if all(name in bodies for name in world.wanted):
+                break
+    for call in world.indirect:
+        functions = [world.unit.functions[name] for name in world.addresses]
+        expand(call, [f for f in functions if fits(call, f.type)])
+    start.finish()
+    return bodies
+
+
+class _Assembly:
+    """From drafts to the program."""
+
+    def __init__(self, world: World, bodies: dict[str, Body]) -> None:
+        self.world = world
+        self.bodies = bodies
+        self.settled: dict[str, Settled] = {}
+
+    def run(self) -> Lowered:
+        world = self.world
+        main = START if self.bodies[START].draft.edges else MAIN
+        used = self._settle(main)
+        self._refuse(used)
+        numbering = Numbering()
+        procedures: dict[str, Procedure] = {}
+        errors: list[ErrorSite] = []
+        for name in self._in_source_order(used):
+            graph = self.settled[name].number(numbering)
+            drafted = self._drafted(name)
+            mentioned = self._mentioned(name)
+            keep = (*drafted.parameters, *drafted.results)
+            local = tuple(dict.fromkeys((*keep, *(v for v in drafted.variables if v in mentioned))))
+            span = self.world.unit.functions[name].span if name in world.unit.functions else None
+            parameters = tuple(drafted.parameters)
+            procedures[name] = Procedure(
+                name, parameters, drafted.results, local, graph.entry, graph.exit, graph.edges, span
+            )
+            errors += graph.errors
+        sizes = () if world.sizes is None else (world.sizes,)
+        shared = (*world.globals, *(o.base for o in world.objects), *sizes)
+        names = {v: variable.name for v, variable in world.globals.items()} | world.source_names
+        program = Program(
+            procedures,
+            main,
+            shared,
+            tuple(errors),
+            self._initial(),
+            names,
+            world.unit.source,
+            world.unit.file,
+            world.pointer_width,
+        )
+        return Lowered(program, tuple(world.warnings.values()))
+
+    def _drafted(self, name: str) -> Body | Routine:
+        return self.bodies[name] if name in self.bodies else self.world.routines[name]
+
+    def _settle(self, main: str) -> dict[str, None]:
+        """The procedures that control can reach."""
+        used = {main: None}
+        stack = [main]
+        while stack:
+            name = stack.pop()
+            drafted = self._drafted(name)
+            self.settled[name] = _tidy(drafted) if isinstance(drafted, Body) else drafted.draft.settle()
+            for edge in self.settled[name].edges:
+                if isinstance(edge.op, Call) and edge.op.procedure not in used:
+                    used[edge.op.procedure] = None
+                    stack.append(edge.op.procedure)
+        return used
+
+    def _refuse(self, used: dict[str, None]) -> None:
+        refused = [d for name in used for d in self.settled[name].refused]
+        if refused:
+            raise Unsupported(min(refused, key=lambda d: (_position(d.span), d.code)))
+
+    def _in_source_order(self, used: dict[str, None]) -> list[str]:
+        functions = self.world.unit.functions
+
+        def key(name: str) -> tuple[int, tuple[str, int, int], str]:
+            if name in functions:
+                return 1, _position(functions[name].span), name
+            return (0 if name == START else 2), ("", 0, 0), name
+
+        return sorted(used, key=key)
+
+    def _mentioned(self, name: str) -> set[Expr]:
+        from certus.core.walk import variables
+
+        found: set[Expr] = set()
+        terms: dict[Expr, None] = {}
+        for edge in self.settled[name].edges:
+            found.update(writes(edge.op))
+            terms.update(dict.fromkeys(reads(edge.op)))
+        found.update(variables(*terms))
+        return found
+
+    def _initial(self) -> dict[Expr, Expr]:
+        initial = {base.base: build.integer(0) for base in self.world.objects}
+        if self.world.sizes is not None:
+            address = self.world.pointer_sort
+            initial[self.world.sizes] = build.const_array(address, build.constant(0, address))
+        return initial | self.world.initial
+
+
+def _position(span: Span | None) -> tuple[str, int, int]:
+    return (span.file, span.line, span.column) if span is not None else ("", 0, 0)
+
+
+def _tidy(body: Body) -> Settled:
+    """Drop the inputs of declarations that are never read; make inputs of what is read without a value."""
+    settled = body.draft.settle()
+    bound = {*body.parameters, *body.results, *body.temporaries}
+    candidates = [v for v in body.variables if v not in bound and v in body.world.source_names]
+    live = Liveness(settled, candidates)
+    dropped = {
+        edge
+        for edge in settled.edges
+        if edge.declares
+        and isinstance(edge.op, Havoc)
+        and not any(live.is_live(v, edge.target) for v in edge.op.targets)
+    }
+    unwritten = live.at(settled.entry)
+    if unwritten:
+        body.draft.stands_for.pop(Draft.ENTRY)
+        text = ", ".join(body.world.source_names[v] for v in unwritten)
+        body.draft.edge(
+            Draft.ENTRY,
+            Havoc(unwritten),
+            settled.entry,
+            body.draft.span,
+            f"{text} without a value",
+            order=(-1, 0),
+        )
+    if dropped:
+        body.draft.drop(dropped)
+    return body.draft.settle() if dropped or unwritten else settled

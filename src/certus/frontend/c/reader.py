@@ -1,0 +1,234 @@
+"""Read a C file: Clang's tree becomes an `ast.Unit`.
+
+First all declarations of the file are collected and those of one name merged; then `main`, and whatever
+it refers to directly or indirectly, is read. Headers declare and define much that no program uses.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.errors import InputError
+from certus.frontend.c import (
+    ast,
+    reader_declarations,
+    reader_expressions,
+    reader_initialisers,
+    reader_statements,
+)
+from certus.frontend.c.ast import Storage, Variable
+from certus.frontend.c.positions import Positions, fill_files
+from certus.frontend.c.reader_attributes import has_attribute, refused_attribute
+from certus.frontend.c.reader_core import FunctionDraft, Reading
+from certus.frontend.c.reader_declarations import (
+    declare_enumeration,
+    declare_record,
+    declare_typedef,
+    declare_va_list,
+    local_variable,
+)
+from certus.frontend.c.reader_names import Node, ScopedNames
+from certus.frontend.c.reader_static import (
+    declare_function,
+    declare_global,
+    unknown_initialiser,
+    want_function,
+)
+from certus.frontend.c.reader_text import type_of_text
+from certus.frontend.c.types import DataModel
+from certus.frontend.source import read_source
+from certus.system.clang import ClangMissing, run_clang
+from certus.system.tools import ToolFailed
+
+_MESSAGE: Final = re.compile(
+    r"^(?:(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): )?(?:fatal )?error: (?P<text>.*)$"
+)
+
+
+def read_unit(
+    path: Path, *, model: DataModel, arguments: Sequence[str] = (), budget: Budget | None = None
+) -> ast.Unit:
+    """The translation unit of a file. Raises `InputError` with Clang's own messages."""
+    source, budget = read_source(path), budget or Budget()
+    try:
+        result = run_clang(path, model=model.name, arguments=arguments, seconds=budget.remaining())
+    except ClangMissing as error:
+        hint = "Install the package `ziglang`."
+        raise InputError([Diagnostic("no-clang", str(error), hint=hint)]) from error
+    except ToolFailed as error:
+        budget.check()
+        raise InputError([Diagnostic("clang-failed", str(error))]) from error
+    if result.tree is None:
+        raise InputError(clang_diagnostics(result.messages, str(path)))
+    budget.check()
+    main = os.path.abspath(path)
+    if any(file != main for file in result.files):
+        fill_files(result.tree)
+    positions = Positions(main, str(path), path.read_bytes())
+    return _Unit(positions, model, result.tree).read(str(path), source.text)
+
+
+def clang_diagnostics(messages: str, file: str) -> list[Diagnostic]:
+    """One diagnostic for each error Clang reports, in its own words."""
+    found: list[Diagnostic] = []
+    for line in messages.splitlines():
+        match = _MESSAGE.match(line)
+        if match is None:
+            continue
+        span = None
+        if match.group("file") is not None:
+            at_line, column = int(match.group("line")), int(match.group("column"))
+            name = match.group("file")
+            span = Span(name, at_line, column, at_line, column + 1, name, at_line)
+        found.append(Diagnostic("clang-error", match.group("text"), span=span))
+    if not found:
+        text = messages.strip() or f"Clang refused {file} without saying why."
+        found.append(Diagnostic("clang-error", text))
+    return found
+
+
+class _Unit:
+    """The two rounds over one tree."""
+
+    def __init__(self, positions: Positions, model: DataModel, tree: Node) -> None:
+        self.tree = tree
+        self.names = ScopedNames(model)
+        self.reading = Reading(self.names, positions)
+        self.reading.handlers = {
+            **reader_expressions.HANDLERS,
+            **reader_initialisers.HANDLERS,
+            **reader_statements.HANDLERS,
+            **reader_declarations.HANDLERS,
+        }
+        declare_va_list(self.reading)
+        self.names.expression_type = lambda text: type_of_text(self.reading, text)
+        self.functions: dict[str, ast.Function] = {}
+        self.refusals: list[ast.UnmodelledStatement] = []  # what happens before `main`
+
+    def read(self, file: str, source: str) -> ast.Unit:
+        self._collect()
+        self._follow()
+        order = {name: number for number, name in enumerate(self.reading.globals)}
+        variables = sorted(self.reading.statics.values(), key=lambda one: order[one.name])
+        variables += self.reading.local_statics
+        positions = {variable.identity: number for number, variable in enumerate(variables)}
+        initialisers = sorted(self.reading.initialisers, key=lambda pair: positions[pair[0].identity])
+        return ast.Unit(
+            self.reading.types, self.functions, tuple(variables), tuple(initialisers), file, source
+        )
+
+    # -------------------------------------------------------------------- collecting declarations
+
+    def _collect(self) -> None:
+        reading = self.reading
+        for node in self.tree.get("inner", ()):
+            kind = node.get("kind")
+            if kind == "FunctionDecl":
+                self._function(declare_function(reading, node), node)
+            elif kind == "VarDecl":
+                draft = declare_global(reading, node)
+                draft.refused = draft.refused or refused_attribute(node)
+            elif kind == "TypedefDecl":
+                declare_typedef(reading, node)
+            elif kind == "RecordDecl":
+                declare_record(reading, node)
+            elif kind == "EnumDecl":
+                declare_enumeration(reading, node)
+            elif kind not in ("StaticAssertDecl", "EmptyDecl", "PragmaCommentDecl", None):
+                what = "assembly outside functions" if kind == "FileScopeAsmDecl" else f"`{kind}`"
+                code = "asm" if kind == "FileScopeAsmDecl" else "declaration"
+                self.refusals.append(
+                    ast.UnmodelledStatement(f"unsupported-{code}", what, reading.positions.span(node))
+                )
+
+    def _function(self, draft: FunctionDraft, node: Node) -> None:
+        draft.noreturn |= has_attribute(node, "NoReturnAttr", "C11NoReturnAttr")
+        draft.refused = draft.refused or refused_attribute(node)
+        if has_attribute(node, "ConstructorAttr"):
+            span = self.reading.positions.span(node)
+            what = f"the constructor `{node['name']}`, which runs before `main`"
+            self.refusals.append(ast.UnmodelledStatement("unsupported-attribute", what, span))
+
+    # ------------------------------------------------------------------------ reading what is used
+
+    def _follow(self) -> None:
+        reading = self.reading
+        if "main" in reading.functions:
+            want_function(reading, reading.functions["main"].node)
+        else:
+            for name, draft in reading.functions.items():
+                if draft.definition is not None:
+                    reading.wanted.setdefault(name)
+        done_functions = done_variables = 0
+        while done_functions < len(reading.wanted) or done_variables < len(reading.needed):
+            names = list(reading.wanted)[done_functions:]
+            needed = list(reading.needed)[done_variables:]
+            done_functions, done_variables = len(reading.wanted), len(reading.needed)
+            for name in names:
+                self.functions[name] = self._read_function(reading.functions[name])
+            for name in needed:
+                self._read_initialiser(name)
+
+    def _read_initialiser(self, name: str) -> None:
+        draft, variable = self.reading.globals[name], self.reading.statics[name]
+        if draft.refused is not None:
+            self.reading.initialisers.append((variable, unknown_initialiser(variable, draft.refused)))
+            return
+        if draft.initialiser is None:
+            return
+        self.reading.function = None
+        for child in draft.initialiser.get("inner", ()):
+            if "valueCategory" in child:
+                self.reading.initialisers.append((variable, self.reading.read_expression(child)))
+                return
+
+    def _read_function(self, draft: FunctionDraft) -> ast.Function:
+        reading = self.reading
+        node = draft.node if draft.definition is None else draft.definition
+        span = reading.positions.span(node)
+        reading.function = draft.name
+        reading.span = span
+        self.names.open_scope()
+        parameters = tuple(
+            self._parameter(child) for child in node.get("inner", ()) if child.get("kind") == "ParmVarDecl"
+        )
+        body: ast.Statement | None = None
+        if draft.definition is not None:
+            _name_labels(reading, node)
+            for child in node["inner"]:
+                if child.get("kind") == "CompoundStmt":
+                    made = reading.read(child)
+                    assert isinstance(made, ast.Block)
+                    body = made
+        self.names.close_scope()
+        if draft.refused is not None:
+            body = ast.UnmodelledStatement("unsupported-attribute", draft.refused, span)
+        if draft.name == "main" and self.refusals and isinstance(body, ast.Block):
+            body = ast.Block((*self.refusals, *body.statements), body.span)
+        return ast.Function(draft.name, draft.type, parameters, body, span, draft.noreturn)
+
+    def _parameter(self, node: Node) -> Variable:
+        variable = local_variable(self.reading, node, Storage.PARAMETER)
+        self.reading.variables[node["id"]] = variable
+        if variable.name:
+            self.names.bind_variable(variable)
+        return variable
+
+
+def _name_labels(reading: Reading, function: Node) -> None:
+    """Names for the labels of a function; local labels may share theirs."""
+    used: dict[str, int] = {}
+    stack: list[Node] = [function]
+    while stack:
+        node = stack.pop()
+        if node.get("kind") == "LabelStmt":
+            name = node["name"]
+            number = used[name] = used.get(name, 0) + 1
+            reading.labels[node["declId"]] = name if number == 1 else f"{name}${number}"
+        stack.extend(reversed(node.get("inner", ())))

@@ -1,0 +1,327 @@
+"""Declarations: typedefs, records, enumerations, variables, at file scope and inside functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from certus.frontend.c import ast
+from certus.frontend.c.ast import Storage, Variable
+from certus.frontend.c.reader_attributes import (
+    alignment,
+    has_attribute,
+    refused_attribute,
+)
+from certus.frontend.c.reader_constants import evaluate
+from certus.frontend.c.reader_core import Handler, Part, Reading, is_expression, nothing
+from certus.frontend.c.reader_names import Node
+from certus.frontend.c.reader_static import declare_function, declare_global, want_global
+from certus.frontend.c.reader_text import variable_size
+from certus.frontend.c.types import (
+    ArrayType,
+    CType,
+    Field,
+    IntegerType,
+    OtherType,
+    PointerType,
+    Record,
+    RecordType,
+    VariableArrayType,
+    VoidType,
+    unqualified,
+)
+from certus.frontend.c.typetext import INT, LONG_LONG, UNSIGNED, UNSIGNED_LONG_LONG, long_type
+
+# ------------------------------------------------------------------------------------- typedefs
+
+
+def declare_typedef(reading: Reading, node: Node) -> None:
+    tag, kind = _tag_of(reading, node)
+    if tag is not None:
+        reading.names.bind_alias(kind, node["name"], tag)
+    type_ = reading.type(node)
+    owned = _owner(node)
+    if owned is not None and tag is not None and owned.get("kind") in ("RecordType", "EnumType"):
+        type_ = tag
+    align = alignment(node)
+    reading.names.types_by_id[node["id"]] = type_
+    reading.names.bind_typedef(node["name"], type_)
+    reading.names.aligned.pop(node["name"], None)
+    if align is not None:
+        reading.names.aligned[node["name"]] = align
+    else:
+        inherited = _type_alignment(reading, node)
+        if inherited is not None:
+            reading.names.aligned[node["name"]] = inherited
+
+
+def _owner(node: Node) -> Node | None:
+    """The description of a typedef's own type, if it is one node without qualifiers or declarators."""
+    children = [child for child in node.get("inner", ()) if not child.get("kind", "").endswith("Attr")]
+    return children[0] if children else None
+
+
+def _tag_of(reading: Reading, node: Node) -> tuple[CType | None, str]:
+    """The unnamed record or enumeration that a typedef names."""
+    current = _owner(node)
+    while current is not None and current.get("kind") in ("ElaboratedType", "QualType"):
+        current = _owner(current)
+    if current is None or current.get("kind") not in ("RecordType", "EnumType"):
+        return None, ""
+    declaration = current.get("decl", {})
+    if declaration.get("name"):
+        return None, ""
+    tag = reading.tags.get(declaration.get("id", ""))
+    if current["kind"] == "EnumType":
+        return tag, "enum"
+    record = reading.types.records.get(tag.identity) if isinstance(tag, RecordType) else None
+    return tag, "union" if record is not None and record.union else "struct"
+
+
+def _type_alignment(reading: Reading, node: Node) -> int | None:
+    """What an `aligned` typedef makes of the alignment of a declaration's type."""
+    text: str = node.get("type", {}).get("qualType", "")
+    if not reading.names.aligned or "*" in text or "(" in text:
+        return None
+    word = text.split("[", maxsplit=1)[0].split()
+    return reading.names.aligned.get(word[-1]) if word else None
+
+
+# -------------------------------------------------------------------------------------- records
+
+
+def declare_record(reading: Reading, node: Node) -> None:
+    """Records inside come first, so that their types are known."""
+    pending = [(node, False)]
+    while pending:
+        current, ready = pending.pop()
+        if not ready:
+            _name_record(reading, current)
+            pending.append((current, True))
+            nested = [c for c in current.get("inner", ()) if c.get("kind") in ("RecordDecl", "EnumDecl")]
+            for child in reversed(nested):
+                if child["kind"] == "EnumDecl":
+                    declare_enumeration(reading, child)
+                else:
+                    pending.append((child, False))
+        elif current.get("completeDefinition"):
+            _define_record(reading, current)
+
+
+def declare_va_list(reading: Reading) -> None:
+    """What `va_list` is made of on x86-64, where Clang has it built in."""
+    type_ = RecordType("struct __va_list_tag", "struct __va_list_tag")
+    members: tuple[tuple[str, CType], ...] = (
+        ("gp_offset", UNSIGNED),
+        ("fp_offset", UNSIGNED),
+        ("overflow_arg_area", PointerType(VoidType())),
+        ("reg_save_area", PointerType(VoidType())),
+    )
+    fields = tuple(Field(f"{type_.identity}.{name}", name, member) for name, member in members)
+    reading.types.records[type_.identity] = Record(type_.identity, type_.name, False, fields)
+    reading.names.bind_tag("struct", "__va_list_tag", type_)
+
+
+def _name_record(reading: Reading, node: Node) -> None:
+    kind, name = node["tagUsed"], node.get("name", "")
+    place = reading.positions.claimed(node.get("loc", {}))
+    known = reading.tags.get(node.get("previousDecl", ""))
+    if known is None:
+        shown = f"{kind} {name}" if name else f"{kind} (unnamed at {place})"
+        identity = reading.unique(f"{kind} {name}" if name else f"{kind} $unnamed")
+        known = RecordType(identity, shown)
+    reading.tags[node["id"]] = known
+    if name:
+        reading.names.bind_tag(kind, name, known)
+    else:
+        reading.names.bind_place(place, known)
+
+
+def _define_record(reading: Reading, node: Node) -> None:
+    type_ = reading.tags[node["id"]]
+    assert isinstance(type_, RecordType)
+    fields: list[Field] = []
+    refused = refused_attribute(node)
+    for child in node.get("inner", ()):
+        if child.get("kind") == "FieldDecl":
+            field = _field(reading, child, type_, refused)
+            reading.fields[child["id"]] = (type_, field)
+            fields.append(field)
+    reading.types.records[type_.identity] = Record(
+        type_.identity,
+        type_.name,
+        node["tagUsed"] == "union",
+        tuple(fields),
+        has_attribute(node, "PackedAttr"),
+        alignment(node),
+        reading.packing(node) if has_attribute(node, "MaxFieldAlignmentAttr") else None,
+    )
+
+
+def _field(reading: Reading, node: Node, record: RecordType, refused: str | None) -> Field:
+    type_ = reading.type(node)
+    refused = refused or refused_attribute(node)
+    if refused is not None:
+        type_ = OtherType(f"a member with {refused}")
+    bits: int | None = None
+    if node.get("isBitfield"):
+        for child in node.get("inner", ()):
+            if "valueCategory" in child:
+                bits = evaluate(reading.read_expression(child), reading.layout)
+                break
+        if bits is None:
+            type_ = OtherType("a bit-field of unknown width")
+    name = node.get("name", "")
+    return Field(
+        reading.unique(f"{record.identity}.{name}"),
+        name,
+        type_,
+        bits,
+        alignment(node),
+        has_attribute(node, "PackedAttr"),
+        _type_alignment(reading, node),
+    )
+
+
+# --------------------------------------------------------------------------------- enumerations
+
+
+def declare_enumeration(reading: Reading, node: Node) -> None:
+    name = node.get("name", "")
+    place = reading.positions.claimed(node.get("loc", {}))
+    values: list[int] = []
+    for child in node.get("inner", ()):
+        if child.get("kind") != "EnumConstantDecl":
+            continue
+        value: int | None = values[-1] + 1 if values else 0
+        given = [part for part in child.get("inner", ()) if "valueCategory" in part]
+        if given:
+            value = evaluate(reading.read_expression(given[0]), reading.layout)
+        type_ = reading.type(child)
+        if value is None:
+            break
+        values.append(value)
+        reading.constants[child["id"]] = (value, type_)
+        reading.names.bind_constant(child["name"], value, type_)
+    fixed = node.get("fixedUnderlyingType")
+    base = reading.names.of(fixed) if fixed else _underlying(reading, node, values)
+    shown = name or f"(unnamed at {place})"
+    base = unqualified(base)
+    if isinstance(base, IntegerType):
+        base = IntegerType(base.name, base.width, base.signed, base.rank, base.boolean, shown)
+    reading.tags[node["id"]] = base
+    if name and (values or fixed or reading.names.tag("enum", name) is None):
+        reading.names.bind_tag("enum", name, base)
+    elif not name:
+        reading.names.bind_place(place, base)
+
+
+def _underlying(reading: Reading, node: Node, values: Sequence[int]) -> IntegerType:
+    """The type Clang chooses: the first that holds all values, unsigned if none is negative."""
+    low, high = min(values, default=0), max(values, default=0)
+    long, unsigned_long = long_type(reading.names.model), long_type(reading.names.model, signed=False)
+    choices = [INT, long, LONG_LONG] if low < 0 else [UNSIGNED, unsigned_long, UNSIGNED_LONG_LONG]
+    if has_attribute(node, "PackedAttr"):
+        small = [("char", 8, 1), ("short", 16, 2)]
+        signed = low < 0
+        prefix = "signed " if signed else "unsigned "
+        choices = [IntegerType(prefix + text, width, signed, rank) for text, width, rank in small] + choices
+    for choice in choices:
+        least = -(1 << (choice.width - 1)) if choice.signed else 0
+        if least <= low and high < 1 << (choice.width - choice.signed):
+            return choice
+    return choices[-1]
+
+
+# ------------------------------------------------------------------------------------ variables
+
+
+def _local_children(reading: Reading, node: Node) -> Sequence[Node]:
+    """Make the variable before its initialiser is read, which may refer to it."""
+    storage = node.get("storageClass")
+    if storage == "extern":
+        declare_global(reading, node)
+        variable = want_global(reading, node["name"], node)
+    else:
+        variable = local_variable(
+            reading, node, Storage.STATIC if storage == "static" or "tls" in node else Storage.AUTOMATIC
+        )
+    reading.variables[node["id"]] = variable
+    reading.names.bind_variable(variable)
+    if "init" not in node:
+        return ()
+    return [child for child in node.get("inner", ()) if "valueCategory" in child][:1]
+
+
+def local_variable(reading: Reading, node: Node, storage: Storage) -> Variable:
+    name = node.get("name", "")
+    function = reading.function
+    type_ = reading.type(node)
+    if (
+        storage is Storage.STATIC
+        and isinstance(type_, ArrayType)
+        and type_.length is None
+        and "init" not in node
+    ):
+        type_ = ArrayType(type_.element, 1)
+    variable = Variable(
+        reading.unique(f"{function}.{name}"),
+        name,
+        type_,
+        storage,
+        reading.positions.span(node, reading.span),
+        function,
+        True,
+        "tls" in node,
+    )
+    if storage is Storage.STATIC:
+        reading.local_statics.append(variable)
+    return variable
+
+
+def _local(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    variable = reading.variables[node["id"]]
+    span = reading.at(node)
+    initialiser = parts[0] if parts and is_expression(parts[0]) else None
+    refused = refused_attribute(node)
+    made: list[ast.Statement] = []
+    if refused is not None:
+        made.append(ast.UnmodelledStatement("unsupported-attribute", refused, span))
+    if variable.storage is Storage.STATIC:
+        if initialiser is not None:
+            reading.initialisers.append((variable, initialiser))
+        return tuple(made)
+    type_ = unqualified(variable.type)
+    size: ast.Expression | None = None
+    if isinstance(type_, VariableArrayType):
+        size = variable_size(reading, node, span)
+    made.append(ast.Declaration(variable, initialiser, size, span))
+    return tuple(made)
+
+
+def _declaring(action: object) -> Handler:
+    """A declaration that leaves no statement."""
+
+    def enter(reading: Reading, node: Node) -> Sequence[Node]:
+        assert callable(action)
+        action(reading, node)
+        return ()
+
+    return Handler(lambda reading, node, _: None, enter)
+
+
+def _ignore(reading: Reading, node: Node) -> None:
+    """Assertions are Clang's to check; empty declarations and label declarations say nothing."""
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "VarDecl": Handler(_local, _local_children),
+    "TypedefDecl": _declaring(declare_typedef),
+    "RecordDecl": _declaring(declare_record),
+    "EnumDecl": _declaring(declare_enumeration),
+    "FunctionDecl": _declaring(declare_function),
+    "StaticAssertDecl": _declaring(_ignore),
+    "EmptyDecl": _declaring(_ignore),
+    "LabelDecl": _declaring(_ignore),
+    "FullComment": Handler(lambda reading, node, _: None, nothing),
+}

@@ -1,0 +1,152 @@
+"""Boolean functions of predicates, as reduced ordered binary decision diagrams.
+
+A `Region` is a set of valuations of predicates. Regions are interned: equal ones are the same object.
+The order of predicates is that of their appearance, which puts those of one refinement together.
+All operations are one, if-then-else, computed with a stack and remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from certus.core import build
+from certus.core.terms import Expr
+
+_LEAF: Final = 1 << 62  # the level of the two constants, below all predicates
+
+
+class Region:
+    """A set of valuations: `high` are those in it where the predicate of `level` holds, `low` the others."""
+
+    __slots__ = ("high", "level", "low")
+    level: int
+    low: Region
+    high: Region
+
+
+class Regions:
+    """The regions over all predicates met so far."""
+
+    def __init__(self) -> None:
+        self.everything: Final = _leaf()
+        self.nothing: Final = _leaf()
+        self._levels: Final[dict[Expr, int]] = {}
+        self._predicates: Final[list[Expr]] = []
+        self._nodes: Final[dict[tuple[int, Region, Region], Region]] = {}
+        self._known: Final[dict[tuple[Region, Region, Region], Region]] = {}
+
+    def literal(self, predicate: Expr, *, holds: bool = True) -> Region:
+        """The valuations under which the predicate has the given value."""
+        return self.minterm({predicate: holds})
+
+    def minterm(self, valuation: Mapping[Expr, bool]) -> Region:
+        """The valuations that agree with the given one."""
+        found = self.everything
+        levels = sorted(((self._level(p), holds) for p, holds in valuation.items()), reverse=True)
+        for level, holds in levels:
+            low, high = (self.nothing, found) if holds else (found, self.nothing)
+            found = self._node(level, low, high)
+        return found
+
+    def both(self, one: Region, other: Region) -> Region:
+        return self._ite(one, other, self.nothing)
+
+    def either(self, one: Region, other: Region) -> Region:
+        return self._ite(one, self.everything, other)
+
+    def minus(self, one: Region, other: Region) -> Region:
+        """The valuations in `one` that are not in `other`."""
+        return self._ite(other, self.nothing, one)
+
+    def formula(self, region: Region, name: Callable[[Expr], Expr] = lambda p: p) -> Expr:
+        """The region as a formula over (what `name` makes of) its predicates, sharing what the diagram does."""
+        done: dict[Region, Expr] = {self.everything: build.TRUE, self.nothing: build.FALSE}
+        stack = [region]
+        while stack:
+            top = stack[-1]
+            missing = [] if top in done else [part for part in (top.low, top.high) if part not in done]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if top not in done:
+                predicate = name(self._predicates[top.level])
+                done[top] = build.ite(predicate, done[top.high], done[top.low])
+        return done[region]
+
+    def size(self, region: Region) -> int:
+        """The number of nodes of the diagram, without the constants."""
+        seen: set[Region] = {self.everything, self.nothing}
+        stack = [region]
+        while stack:
+            top = stack.pop()
+            if top not in seen:
+                seen.add(top)
+                stack.extend((top.low, top.high))
+        return len(seen) - 2
+
+    # ------------------------------------------------------------------------------- diagrams
+
+    def _level(self, predicate: Expr) -> int:
+        level = self._levels.get(predicate)
+        if level is None:
+            level = self._levels[predicate] = len(self._predicates)
+            self._predicates.append(predicate)
+        return level
+
+    def _node(self, level: int, low: Region, high: Region) -> Region:
+        if low is high:
+            return low
+        key = (level, low, high)
+        found = self._nodes.get(key)
+        if found is None:
+            found = self._nodes[key] = Region()
+            found.level, found.low, found.high = key
+        return found
+
+    def _ite(self, condition: Region, then: Region, otherwise: Region) -> Region:
+        """The valuations of `then` where `condition` holds, and those of `otherwise` elsewhere."""
+        root = (condition, then, otherwise)
+        stack = [root]
+        while stack:
+            key = stack[-1]
+            if self._result(key) is not None:
+                stack.pop()
+                continue
+            level = min(part.level for part in key)
+            low_key, high_key = (_cofactor(key, level, high=side) for side in (False, True))
+            low, high = self._result(low_key), self._result(high_key)
+            if low is not None and high is not None:
+                self._known[key] = self._node(level, low, high)
+                stack.pop()
+            else:
+                stack.extend(k for k, r in ((low_key, low), (high_key, high)) if r is None)
+        result = self._result(root)
+        assert result is not None
+        return result
+
+    def _result(self, key: tuple[Region, Region, Region]) -> Region | None:
+        """If-then-else of the key, if that is plain or known."""
+        condition, then, otherwise = key
+        if condition is self.everything or then is otherwise:
+            return then
+        if condition is self.nothing:
+            return otherwise
+        if then is self.everything and otherwise is self.nothing:
+            return condition
+        return self._known.get(key)
+
+
+def _leaf() -> Region:
+    leaf = Region()
+    leaf.level, leaf.low, leaf.high = _LEAF, leaf, leaf
+    return leaf
+
+
+def _cofactor(
+    key: tuple[Region, Region, Region], level: int, *, high: bool
+) -> tuple[Region, Region, Region]:
+    """The key where the predicate of `level` has the given value."""
+    a, b, c = ((part.high if high else part.low) if part.level == level else part for part in key)
+    return a, b, c

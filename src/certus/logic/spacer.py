@@ -1,0 +1,141 @@
+"""Constrained Horn clauses solved by z3's Spacer.
+
+The transformations that merge and slice clauses are off: they lead to models of point values and
+quantifiers. A model is read back as it is; whoever relies on it checks it first.
+"""
+
+from __future__ import annotations
+
+import signal
+from math import ceil
+from typing import Final
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.errors import Inconsistent
+from certus.core.horn import Clause, HornSystem, Model
+from certus.core.sorts import BOOL
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr, Function
+from certus.logic.solver import Answer
+from certus.logic.z3api import Z3Context, pointers
+from certus.logic.z3read import Unreadable, Z3Reader
+from certus.logic.z3terms import Z3Terms
+
+_ANSWERS: Final = {1: Answer.SAT, -1: Answer.UNSAT, 0: Answer.UNKNOWN}
+_UNLIMITED: Final = (1 << 32) - 1  # milliseconds, as z3 counts them
+_OFF: Final = ("xform.inline_eager", "xform.inline_linear", "xform.slice")
+_AND, _EQ = 0x105, 0x102  # operators of z3
+_QUANTIFIER: Final = 3  # a kind of syntax tree
+
+
+def horn_model(system: HornSystem, *, budget: Budget, statistics: Statistics, purpose: str) -> Model | None:
+    """A model of the clauses; None if there is none, if z3 finds none, or one that cannot be read."""
+    budget.check()
+    statistics.count(f"solver.{purpose}")
+    with statistics.timed(f"solver.{purpose}"):
+        fixedpoint = _Fixedpoint(system)
+        try:
+            return fixedpoint.model() if fixedpoint.query(budget) is Answer.UNSAT else None
+        except Unreadable:
+            return None
+        finally:
+            fixedpoint.close()
+
+
+class _Fixedpoint:
+    """The clauses in one context. The query is whether a relation `false` of our own is derivable."""
+
+    def __init__(self, system: HornSystem) -> None:
+        self._system: Final = system
+        self._context: Final = Z3Context()
+        self._call: Final = self._context.call
+        self._pointer: Final = self._context.pointer
+        self._terms: Final = Z3Terms(self._context)
+        self._failure: Final = build.apply(Function("@false", (), BOOL), ())
+        made = self._call["mk_fixedpoint"](self._pointer)
+        if made is None:
+            raise self._context.error()
+        self._fixedpoint: Final[int] = made
+        self._call["fixedpoint_inc_ref"](self._pointer, made)
+        self._configure()
+        for relation in (*system.relations, self._failure.function):
+            self._call["fixedpoint_register_relation"](
+                self._pointer, self._fixedpoint, self._terms.function(relation)
+            )
+        for number, clause in enumerate(system.clauses):
+            self._add(clause, number)
+        self._context.check()
+
+    def close(self) -> None:
+        self._call["fixedpoint_dec_ref"](self._pointer, self._fixedpoint)
+        self._context.close()
+
+    def _configure(self) -> None:
+        call, pointer = self._call, self._pointer
+        parameters = call["mk_params"](pointer)
+        call["params_inc_ref"](pointer, parameters)
+        try:
+            engine = call["mk_string_symbol"](pointer, b"spacer")
+            call["params_set_symbol"](pointer, parameters, call["mk_string_symbol"](pointer, b"engine"), engine)
+            for name in _OFF:
+                symbol = call["mk_string_symbol"](pointer, name.encode())
+                call["params_set_bool"](pointer, parameters, symbol, False)
+            call["fixedpoint_set_params"](pointer, self._fixedpoint, parameters)
+            self._context.check()
+        finally:
+            call["params_dec_ref"](pointer, parameters)
+
+    def _add(self, clause: Clause, number: int) -> None:
+        call, pointer = self._call, self._pointer
+        head = self._failure if clause.head is None else clause.head
+        body = self._terms.ast(build.and_(clause.constraint, *clause.body))
+        rule = self._context.keep(call["mk_implies"](pointer, body, self._terms.ast(head)))
+        if clause.variables:
+            bound = [self._terms.ast(x) for x in clause.variables]
+            rule = self._context.keep(
+                call["mk_forall_const"](pointer, 0, len(bound), pointers(bound), 0, None, rule)
+            )
+        name = call["mk_int_symbol"](pointer, number)
+        call["fixedpoint_add_rule"](pointer, self._fixedpoint, rule, name)
+
+    def query(self, budget: Budget) -> Answer:
+        """Whether a clause without head applies: UNSAT means the clauses have a model."""
+        left = budget.remaining()
+        milliseconds = _UNLIMITED if left is None else max(1, min(ceil(left * 1000), _UNLIMITED - 1))
+        self._call["update_param_value"](self._pointer, b"timeout", str(milliseconds).encode())
+        goal = self._terms.ast(self._failure)
+        answer = _ANSWERS[self._call["fixedpoint_query"](self._pointer, self._fixedpoint, goal)]
+        if answer is Answer.UNKNOWN:
+            reason = self._call["fixedpoint_get_reason_unknown"](self._pointer, self._fixedpoint) or b""
+            if reason == b"interrupted from keyboard":
+                signal.raise_signal(signal.SIGINT)
+            budget.check()
+        return answer
+
+    def model(self) -> Model:
+        """The interpretation z3 found."""
+        answer = self._context.keep(self._call["fixedpoint_get_answer"](self._pointer, self._fixedpoint))
+        reader = Z3Reader(self._context, {})
+        by_declaration = {self._terms.function(r): r for r in self._system.relations}
+        found: dict[Function, tuple[tuple[Expr, ...], Expr]] = {}
+        for equation in reader.arguments(answer) if reader.operator(answer) == _AND else [answer]:
+            body = equation
+            if self._call["get_ast_kind"](self._pointer, equation) == _QUANTIFIER:
+                body = self._call["get_quantifier_body"](self._pointer, equation)
+            if reader.operator(body) != _EQ:
+                raise Unreadable("an answer that is no definition")
+            applied, meaning = reader.arguments(body)
+            relation = by_declaration.get(reader.declaration(applied) or 0)
+            if relation is None:
+                continue
+            parameters = tuple(build.var(f"@{i}", s) for i, s in enumerate(relation.parameters))
+            bound = {
+                self._call["get_index_value"](self._pointer, v): p
+                for v, p in zip(reader.arguments(applied), parameters, strict=True)
+            }
+            found[relation] = (parameters, reader.read(meaning, bound))
+        for relation in self._system.relations:
+            if relation not in found:
+                raise Inconsistent(f"z3's model says nothing of {relation.name}")
+        return Model(found)

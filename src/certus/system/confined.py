@@ -1,0 +1,57 @@
+"""Run a program nobody trusts: limits on CPU, memory, files and processes, no environment, no input.
+
+The program is alone in a directory of its own. What it prints is thrown away; its exit code or the signal
+that ended it is the result.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from certus.system.child import Reporter, run_limited
+
+STACK: Final = 512 << 20  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """`code` is the exit code, or minus the signal; None if a limit ended the program: `limit` says which."""
+
+    code: int | None
+    limit: str = ""
+
+
+def run_confined(program: Path, *, directory: Path, seconds: float, memory: int) -> Ended:
+    """Run `program` in `directory` for at most `seconds`, with `memory` bytes of addresses."""
+
+    def work(_: Reporter) -> bytes:
+        done = subprocess.run(
+            [str(program)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd=directory,
+            check=False,
+            preexec_fn=_confine,
+        )
+        return str(done.returncode).encode()
+
+    result = run_limited(work, seconds=seconds, memory=memory)
+    if result.payload is None:
+        words = {"timeout": f"{seconds:g} s", "memory": f"{memory >> 20} MB"}
+        return Ended(None, words.get(result.kind, result.detail or result.kind))
+    return Ended(int(result.payload))
+
+
+def _confine() -> None:
+    """Between fork and exec: no files, no processes, a large stack."""
+    for kind, most in ((resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NPROC, 0), (resource.RLIMIT_NOFILE, 16)):
+        resource.setrlimit(kind, (most, most))
+    _, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    wanted = STACK if hard == resource.RLIM_INFINITY else min(STACK, hard)
+    resource.setrlimit(resource.RLIMIT_STACK, (wanted, hard))

@@ -1,0 +1,204 @@
+"""Bounds of counting loops: how often the head of `for (i = c1; i < c3; i += c2)` is entered.
+
+A loop counts if control enters it at its head only, with a known constant c1 in a variable i; every way
+from the head back to it passes the loop's only write to i, `i = i + c2`, exactly once; and one branch of the
+loop, passed on every way round before or after the write, leaves the loop as soon as a comparison of
+i with a constant is false. Then the number of entries follows by arithmetic, wrapping of machine
+integers included. There may be other ways out (`break`, an assertion): the number is *exact* only
+without them.
+
+This is information for engines, no change of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from certus.core import build
+from certus.core.evaluate import evaluate
+from certus.core.loops import Loop, components, loop_forest
+from certus.core.program import Assign, Assume, Call, Edge, Location, Procedure, Program
+from certus.core.sorts import INT, MachineSort
+from certus.core.terms import Expr, Kind
+from certus.core.walk import substitute, variables
+from certus.transform.constants import KnownConstants, propagate
+from certus.transform.control import may_stop
+from certus.transform.effects import written
+
+FURTHEST: Final = 1 << 200  # rounds after which a condition is taken to hold forever
+
+
+@dataclass(frozen=True, slots=True)
+class LoopBound:
+    """The most entries of a loop head since control came from outside, and whether it is always that many."""
+
+    entries: int
+    exact: bool
+
+
+def loop_bounds(program: Program) -> dict[str, LoopBound]:
+    """The bounds of all counting loops, by the name of the head."""
+    known = propagate(program)
+    found: dict[str, LoopBound] = {}
+    if known is None:
+        return found
+    for procedure in program.procedures.values():
+        for loop in loop_forest(procedure).loops:
+            bound = _bound(procedure, loop, known)
+            if bound is not None:
+                found[loop.head.name] = bound
+    return found
+
+
+def _bound(procedure: Procedure, loop: Loop, known: KnownConstants) -> LoopBound | None:
+    if len(loop.entries) > 1:
+        return None
+    inside = [e for at in procedure.locations if at in loop.body for e in procedure.successors[at]]
+    always = _on_every_round(procedure, loop)
+    leaving = [e for e in inside if e.target not in loop.body]
+    best: LoopBound | None = None
+    for branch in dict.fromkeys(e.source for e in leaving if e.source in always):
+        entries = _count(procedure, loop, branch, inside, always, known)
+        if entries is not None and (best is None or entries < best.entries):
+            best = LoopBound(entries, _only_way_out(procedure, loop, branch, leaving, inside))
+    return best
+
+
+def _only_way_out(
+    procedure: Procedure, loop: Loop, branch: Location, leaving: list[Edge], inside: list[Edge]
+) -> bool:
+    stops = any(may_stop(procedure, at) for at in sorted(loop.body, key=lambda at: at.index))
+    calls = any(isinstance(e.op, Call) for e in inside)
+    return not stops and not calls and all(e.source is branch for e in leaving)
+
+
+def _on_every_round(procedure: Procedure, loop: Loop) -> dict[Location, int]:
+    """The locations that every way from the head back to it passes exactly once, with their position."""
+
+    def targets(at: Location) -> Iterator[Location]:
+        edges = procedure.successors[at]
+        return (e.target for e in edges if e.target in loop.body and e.target is not loop.head)
+
+    groups = components([loop.head, *_others(loop)], targets)
+    groups.reverse()  # sources first
+    position = {at: n for n, group in enumerate(groups) for at in group}
+    found: dict[Location, int] = {}
+    reach = 0  # the furthest group an edge from before leads to
+    for n, group in enumerate(groups):
+        cyclic = len(group) > 1 or group[0] in targets(group[0])
+        if not cyclic and reach <= n:
+            found[group[0]] = n
+        for at in group:
+            for edge in procedure.successors[at]:
+                if edge.target is loop.head:
+                    reach = len(groups)
+                elif edge.target in loop.body:
+                    reach = max(reach, position[edge.target])
+    return found
+
+
+def _others(loop: Loop) -> list[Location]:
+    return sorted(loop.body - {loop.head}, key=lambda at: at.index)
+
+
+def _count(
+    procedure: Procedure,
+    loop: Loop,
+    branch: Location,
+    inside: list[Edge],
+    always: dict[Location, int],
+    known: KnownConstants,
+) -> int | None:
+    """The entries of the head until `branch` leaves the loop, if it counts."""
+    staying = [e for e in procedure.successors[branch] if e.target in loop.body]
+    if len(staying) != 1 or not isinstance(staying[0].op, Assume):
+        return None
+    state = known.at(branch) or {}
+    (condition,) = known.folded(staying[0].op, state)
+    if len(variables(condition)) != 1:
+        return None
+    (counter,) = variables(condition)
+    writers = [e for e in inside if counter in written(e.op, procedure)]
+    calls = (e.op.procedure for e in inside if isinstance(e.op, Call))
+    if any(counter in known.writes[name] for name in calls) or len(writers) != 1:
+        return None
+    (writer,) = writers
+    start = _start(procedure, loop, counter, known)
+    if writer.source not in always or not isinstance(writer.op, Assign) or start is None:
+        return None
+    step = _step(writer.op, counter)
+    if step is None:
+        return None
+    stepped = always[writer.source] < always[branch]
+    return _rounds(counter, start + (step if stepped else 0), step, condition)
+
+
+def _start(procedure: Procedure, loop: Loop, counter: Expr, known: KnownConstants) -> int | None:
+    """The counter's value wherever control comes to the loop from outside."""
+    values: dict[Expr | None, None] = {}
+    for edge in procedure.predecessors[loop.head]:
+        if edge.source not in loop.body:
+            state = known.at(edge.source)
+            after = None if state is None else known.after(edge, state)
+            if after is not None:
+                values[known.constant(counter, after)] = None
+    if loop.head is procedure.entry or len(values) != 1:
+        return None
+    (value,) = values
+    return None if value is None else int(value.value)
+
+
+def _step(op: Assign, counter: Expr) -> int | None:
+    """The constant that an assignment adds to the counter."""
+    (value,) = (v for t, v in zip(op.targets, op.values, strict=True) if t is counter)
+    if variables(value) != (counter,) or not (counter.sort is INT or isinstance(counter.sort, MachineSort)):
+        return None
+    zero = build.constant(0, counter.sort)
+    moved = build.sub(value, counter) if counter.sort is INT else substitute(value, {counter: zero})
+    if moved.kind is not Kind.CONST or value.kind not in (Kind.ADD, Kind.SUB):
+        return None
+    if value.kind is Kind.SUB and value.args[0] is not counter:
+        return None
+    return int(moved.value)
+
+
+def _rounds(counter: Expr, value: int, step: int, condition: Expr) -> int | None:
+    """How often the condition is met by value, value + step, ... before it fails, and once more; None if
+    it never fails, or the counter wraps before."""
+    compared = condition.args[0] if condition.kind is Kind.NOT else condition
+    if counter not in compared.args or len(compared.args) != 2 or step == 0:
+        return None
+
+    def holds(rounds: int) -> bool | None:
+        now = value + step * rounds
+        if isinstance(counter.sort, MachineSort) and not counter.sort.low <= now <= counter.sort.high:
+            return None
+        return bool(evaluate(condition, {counter: now}))
+
+    if compared.kind is Kind.EQ:
+        (goal,) = (int(a.value) for a in compared.args if a is not counter)
+        rounds, rest = divmod(goal - value, step)
+        if not holds(0):
+            return 1
+        if condition is compared:
+            return 2
+        return 1 + rounds if rest == 0 and rounds > 0 else None
+    return _first_failure(holds) if compared.kind in (Kind.LE, Kind.LT) else None
+
+
+def _first_failure(holds: Callable[[int], bool | None]) -> int | None:
+    """The number of the first round where a condition fails that fails from there on; 1 is the first."""
+    low, high = -1, 0  # it holds at low
+    while holds(high):
+        low, high = high, 2 * high + 1
+        if high > FURTHEST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle
+    return 1 + high if holds(high) is False else None

@@ -1,0 +1,209 @@
+"""The pass that replaces memory operations by variables and arrays.
+
+It finds a partition (`transform.pointsto`), decides what each region may be (`core.memory`), and lowers the
+program (`logic.memory`). Evidence goes back with the partition: a proof is wrapped in `Partitioned`, so that
+`validate` can check the partition and lower the program again; a trace keeps the inputs of the edges that
+take inputs in the original program.
+
+A region is made `free` or `wild` only if the operations demand it. Its object becomes variables if all its
+cells are known and they are few: then executions with known indexes fold to constants, and the others need
+no theory of arrays (measured in docs/adr/0004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import Unsupported
+from certus.core.evidence import Partitioned, Proof, Refutation, Trace
+from certus.core.memory import Field, Partition, Pointer, Region, executed_once, uses_memory
+from certus.core.program import Alloc, Edge, Havoc, Program
+from certus.core.task import BackMap, Task
+from certus.core.terms import Expr, Kind
+from certus.logic.addresses import AddressTypes, Mistyped
+from certus.logic.memory import cell_offsets, lower_memory
+from certus.transform.pointerflow import PointerFlow, scan_types, written
+from certus.transform.pointsto import Node
+
+CELLS = 32  # the most cells of an object that is accessed at offsets which are not constant
+EXACT_CELLS = 256  # the most cells of one that is accessed at constant offsets only
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The pass."""
+
+    @property
+    def name(self) -> str:
+        return "memory"
+
+    def apply(self, task: Task) -> tuple[Task, BackMap]:
+        """Raises `Unsupported` if no partition fits."""
+        program = task.subject
+        if not isinstance(program, Program) or not uses_memory(program):
+            return task, BackMap.identity()
+        partition = find_partition(program)
+        try:
+            lowered = lower_memory(program, partition)
+        except Mistyped as wrong:
+            raise _unsupported(str(wrong)) from wrong
+
+        def proof_back(proof: Proof) -> Proof:
+            return Partitioned(partition, proof)
+
+        def refutation_back(refutation: Refutation) -> Refutation:
+            return _original_inputs(refutation, program) if isinstance(refutation, Trace) else refutation
+
+        return replace(task, subject=lowered, facts={}), BackMap(proof_back, refutation_back)
+
+
+def _original_inputs(trace: Trace, program: Program) -> Trace:
+    inputs = {
+        edge: values
+        for edge, values in trace.inputs.items()
+        if edge in program.edge and isinstance(program.edge[edge].op, Havoc)
+    }
+    known = {x.name: x for x in program.globals}
+    initial = {known[x.name]: value for x, value in trace.initial.items() if x.name in known}
+    return Trace(trace.error, initial, inputs)
+
+
+def _unsupported(message: str) -> Unsupported:
+    return Unsupported(
+        Diagnostic(
+            "unsupported-pointer-use",
+            f"the program's pointers cannot be told from numbers: {message}",
+            hint="avoid computing addresses from integers",
+        )
+    )
+
+
+def find_partition(program: Program) -> Partition:
+    """A partition that fits the program; raises `Unsupported` if there is none to be found."""
+    flow = PointerFlow(program, program.pointer_bits)
+    wild: Node | None = None
+    while True:
+        flow.settle()
+        _make_bytes(flow)
+        draft = _Draft(flow, wild)
+        try:
+            types = scan_types(program, draft.partition)
+        except Mistyped as wrong:
+            raise _unsupported(str(wrong)) from wrong
+        mixed = dict.fromkeys((*types.intruders, *(types.leaks if types.intruders else ())))
+        roots = [draft.roots[number] for number in mixed]
+        if not roots or (len(roots) == 1 and wild is not None and wild.root()[0] is roots[0]):
+            return draft.decided(types)
+        wild = roots[0]
+        for other in roots:
+            flow.places.unify((wild, 0), (other, 0))
+
+
+def _make_bytes(flow: PointerFlow) -> None:
+    """Make classes whose fields overlap consist of bytes, until nothing changes."""
+    while True:
+        overlapping = [r for r in flow.roots() if r.stride != 1 and flow.places.fields(r) is None]
+        if not overlapping:
+            return
+        for root in overlapping:
+            flow.places.narrow(root, 1)
+        flow.settle()
+
+
+class _Draft:
+    """The partition that the classes amount to, every region of it free."""
+
+    def __init__(self, flow: PointerFlow, wild: Node | None) -> None:
+        self.flow = flow
+        self.roots = [root for root in flow.roots() if root.pointing]
+        self._numbers = {root: number for number, root in enumerate(self.roots)}
+        carriers = {v: p for v, n in flow.nodes.items() if (p := self._pointer(n)) is not None}
+        special = None if wild is None else wild.root()[0]
+        regions = tuple(replace(self._region(root), wild=root is special) for root in self.roots)
+        self.partition = Partition(flow.bits, regions, carriers)
+
+    def _pointer(self, node: Node) -> Pointer | None:
+        root, offset = node.root()
+        if root not in self._numbers:
+            return None
+        phase = offset - self.flow.places.base(root)
+        return Pointer(self._numbers[root], phase % root.stride if root.stride else phase)
+
+    def _region(self, root: Node) -> Region:
+        places = self.flow.places
+        fields = places.fields(root)
+        held = {self._phase(root, offset): self._pointer(n) for offset, n in root.contents.items()}
+        if fields is None:
+            return Region(root.stride, None, next(iter(held.values()), None))
+        wide = self.flow.bits // 8
+        return Region(
+            root.stride,
+            tuple(Field(at, width, held.get(at) if width == wide else None) for at, width in fields),
+        )
+
+    def _phase(self, root: Node, offset: int) -> int:
+        phase = offset - self.flow.places.base(root)
+        return phase % root.stride if root.stride else phase
+
+    # -------------------------------------------------------------------------------- decisions
+
+    def decided(self, types: AddressTypes) -> Partition:
+        """The partition with layouts and storage as the types allow."""
+        partition = self.partition
+        once = executed_once(self.flow.program)
+        single = {
+            number
+            for number, root in enumerate(self.roots)
+            if not root.allocs or (len(root.allocs) == 1 and next(iter(root.allocs)).index in once)
+        }
+        free = dict.fromkeys(types.leaks)
+        free.update((n, None) for n in types.distances if n not in single)
+        for one, other in types.equations:
+            if one.region not in single and not (one == other and partition.regions[one.region].stride == 0):
+                free[one.region] = None
+        for region in partition.regions:
+            if region.fields is None and region.holds is not None:
+                free[region.holds.region] = None
+        other_writes = written(self.flow.program)
+        regions = []
+        for number, region in enumerate(partition.regions):
+            if number in free or region.wild:
+                regions.append(region)
+            else:
+                fixed = replace(region, layout="fixed")
+                regions.append(self._stored(number, fixed, other_writes, single=number in single))
+        return replace(partition, regions=tuple(regions))
+
+    def _stored(self, number: int, region: Region, writes: frozenset[Expr], *, single: bool) -> Region:
+        """The region with its object as variables, if that can be."""
+        allocs = list(self.roots[number].allocs)
+        if len(allocs) != 1 or not region.fields or not _few_cells(region, allocs[0]):
+            return region
+        alloc = allocs[0].op
+        assert isinstance(alloc, Alloc)
+        procedure = self.flow.program.procedures[allocs[0].source.procedure]
+        holders = [v for v, pointer in self.partition.carriers.items() if pointer.region == number]
+        held = any(pointer.region == number for r in self.partition.regions for pointer in _held(r))
+        own = holders == [alloc.target] and not held and alloc.target in procedure.variables
+        if own and alloc.target not in writes:
+            return replace(region, storage="locals")
+        return replace(region, storage="globals") if single else region
+
+
+def _held(region: Region) -> Iterator[Pointer]:
+    for holds in (region.holds, *(field.holds for field in region.fields or ())):
+        if holds is not None:
+            yield holds
+
+
+def _few_cells(region: Region, edge: Edge) -> bool:
+    alloc = edge.op
+    assert isinstance(alloc, Alloc)
+    fields: Sequence[Field] = region.fields or ()
+    if not region.stride:
+        return len(fields) <= EXACT_CELLS
+    if alloc.size.kind is not Kind.CONST:
+        return False
+    return sum(len(cell_offsets(region, field, alloc.size)) for field in fields) <= CELLS

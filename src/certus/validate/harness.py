@@ -1,0 +1,163 @@
+"""The C text that makes a compiled program follow a trace.
+
+The harness is a file of its own, so it need not know the program's declarations: an integer or pointer of
+any type is returned by `unsigned long long f()`, which on both targets fills all registers that count. Each
+input function has an array of values and a counter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final
+
+from certus.core.program import Program
+
+ARGUMENT: Final = "is an argument of the program"  # how the front end describes `argc` and `argv`
+_NAME: Final = re.compile(r"([A-Za-z_]\w*)\s*\(")
+_INPUT: Final = "__VERIFIER_nondet"
+_ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
+_ENDS: Final = ("reach_error", "__VERIFIER_error", "__VERIFIER_silent_exit", "__builtin_trap")
+_WORD: Final = (1 << 64) - 1
+
+
+class Code(IntEnum):
+    """With what a program that has a harness exits; the same in runtime.c."""
+
+    RETURNED = 10
+    ERROR = 11
+    ASSERTION = 12
+    ASSUMPTION = 13
+    EXHAUSTED = 14
+    ABORTED = 15
+    EXITED = 16
+    NO_MEMORY = 17
+    DIVIDED_BY_ZERO = 18
+
+
+NOTED: Final = 64  # set in the exit code if a function was called that nobody defines
+
+ENDINGS: Final[Mapping[int, str]] = {
+    Code.RETURNED: "main returned",
+    Code.ERROR: "the error was reached",
+    Code.ASSERTION: "an assertion failed",
+    Code.ASSUMPTION: "an assumption failed",
+    Code.EXHAUSTED: "it asked for more inputs than the trace has",
+    Code.ABORTED: "it was aborted",
+    Code.EXITED: "it called exit",
+    Code.NO_MEMORY: "it ran out of memory",
+    Code.DIVIDED_BY_ZERO: "it divided by zero",
+}
+
+
+@dataclass(slots=True)
+class Supply:
+    """The values of inputs by the function that gives them, in the order of the calls; `argc` likewise."""
+
+    values: dict[str, list[int]] = field(default_factory=dict)
+    argc: int = 1
+
+
+def is_input(name: str) -> bool:
+    """Whether calls of this function are inputs and nothing else."""
+    return name.startswith(_INPUT)
+
+
+def error_function(program: Program, location: str) -> str | None:
+    """The function whose call is the error at a location; None if it is no call."""
+    site = program.error_at(program.location[location])
+    if site.kind != "reach-error":
+        return None
+    at = site.location
+    for edge in program.procedures[at.procedure].predecessors[at]:
+        names: list[str] = _NAME.findall(edge.text)
+        if names:
+            return names[0]
+    return "reach_error"
+
+
+def hooks(error: str | None, defined: Sequence[str]) -> str:
+    """What is added to the program's own text, to see that a function it defines is entered."""
+    wanted = {error: Code.ERROR} if error is not None else dict.fromkeys(_ASSERTIONS, Code.ASSERTION)
+    tests = "".join(
+        f" if (certus_entered == (void *){name}) certus_finish({code});"
+        for name, code in wanted.items()
+        if name in defined
+    )
+    if not tests:
+        return ""
+    apart = "__attribute__((no_instrument_function)) void"
+    return (
+        f"\n{apart} certus_finish(int);"
+        f"\n{apart} __cyg_profile_func_enter(void *certus_entered, void *certus_from) {{{tests} }}"
+        f"\n{apart} __cyg_profile_func_exit(void *certus_left, void *certus_to) {{ }}\n"
+    )
+
+
+def harness(supply: Supply, undefined: Sequence[str], error: str | None, *, about: str) -> str:
+    """The harness for a program in which the given names are undefined; `about` tells of the trace."""
+    return "".join(f"{line}\n" for line in _lines(supply, undefined, error, about))
+
+
+def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: str) -> Iterator[str]:
+    yield f"/* The inputs of a counterexample: {about.replace('*/', '* /')}"
+    yield " * Compile the program with this file; the exit code tells how it ended:"
+    yield from (f" *   {int(code)}  {ENDINGS[code]}" for code in Code)
+    yield " */"
+    yield "extern void _exit(int);"
+    yield "__attribute__((weak)) int certus_noted;"
+    yield "__attribute__((weak)) void certus_finish(int code) { _exit(code); }"
+    yield f"int certus_argc = {supply.argc};"
+    yield 'char *certus_argv[] = {"program", 0, 0};'
+    yield ""
+    for name in undefined:
+        if name == error:
+            yield f"void {name}() {{ certus_finish({Code.ERROR}); }}"
+        elif name in supply.values or is_input(name):
+            yield from _supplied(name, supply.values.get(name, []))
+        elif name in _FIXED:
+            yield _FIXED[name].format(name=name)
+
+
+def _supplied(name: str, values: Sequence[int]) -> Iterator[str]:
+    wide = any(not -1 << 63 <= v <= _WORD for v in values)
+    sort = "unsigned __int128" if wide else "unsigned long long"
+    listed = ", ".join(_literal(v, wide=wide) for v in values) or "0"
+    none_left = f"{{ certus_finish({Code.EXHAUSTED}); return 0; }}" if is_input(name) else "return 0;"
+    yield f"{sort} {name}() {{"
+    yield f"    static const {sort} values[] = {{{listed}}};"
+    yield "    static int used;"
+    yield f"    if (used >= {len(values)}) {none_left}"
+    yield "    return values[used++];"
+    yield "}"
+
+
+def _literal(value: int, *, wide: bool) -> str:
+    low = f"{value & _WORD}ULL"
+    return f"((unsigned __int128){value >> 64 & _WORD}ULL << 64 | {low})" if wide else low
+
+
+def stubs(undefined: Sequence[str], source: str) -> str:
+    """For a program that runs without a C library: what nobody defines does nothing, but is noted."""
+    made = ["extern int certus_noted;"]
+    for name in undefined:
+        word = rf'(?<!")\b{re.escape(name)}\b'
+        if re.search(word, source) and not re.search(rf"{word}\s*\(", source):
+            made.append(f"char {name}[65536] __attribute__((aligned(64)));")  # an object, of whatever type
+        else:
+            made.append(f"unsigned long long {name}() {{ certus_noted = 1; return 0; }}")
+    return "".join(f"{line}\n" for line in made)
+
+
+_FIXED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_ASSERTIONS, f"void {{name}}() {{{{ certus_finish({Code.ASSERTION}); }}}}"),
+    **dict.fromkeys(_ENDS, f"void {{name}}() {{{{ certus_finish({Code.ABORTED}); }}}}"),
+    **dict.fromkeys(
+        ("__VERIFIER_assume", "assume"),
+        f"void {{name}}(int holds) {{{{ if (!holds) certus_finish({Code.ASSUMPTION}); }}}}",
+    ),
+    "assert": f"void {{name}}(int holds) {{{{ if (!holds) certus_finish({Code.ASSERTION}); }}}}",
+    **dict.fromkeys(("__VERIFIER_atomic_begin", "__VERIFIER_atomic_end"), "void {name}() {{ }}"),
+}

@@ -1,0 +1,297 @@
+/* What a program needs to run without a C library: a start, an end, and the plain functions that Certus
+ * gives a meaning to. All of them are weak: a program's own definitions come first.
+ *
+ * With CERTUS_LIBC only the start and the end are here, and a C library supplies the rest. */
+
+typedef __SIZE_TYPE__ size_t;
+typedef unsigned char byte;
+
+#define WEAK __attribute__((weak))
+
+enum { RETURNED = 10, ERROR, ASSERTION, ASSUMPTION, EXHAUSTED, ABORTED, EXITED, NO_MEMORY, DIVIDED_BY_ZERO, NOTED = 64 };
+
+extern int certus_argc;
+extern char *certus_argv[];
+int certus_noted; /* whether a function was called that nobody defines */
+
+__attribute__((noreturn)) void certus_finish(int code)
+{
+    if (certus_noted) code |= NOTED;
+#ifdef __x86_64__
+    for (;;) __asm__ volatile("syscall" : : "a"(231), "D"(code) : "rcx", "r11", "memory");
+#else
+    for (;;) __asm__ volatile("int $0x80" : : "a"(252), "b"(code) : "memory");
+#endif
+}
+
+WEAK void abort(void) { certus_finish(ABORTED); }
+WEAK void exit(int code) { (void)code; certus_finish(EXITED); }
+WEAK void _exit(int code) { (void)code; certus_finish(EXITED); }
+WEAK void _Exit(int code) { (void)code; certus_finish(EXITED); }
+WEAK void quick_exit(int code) { (void)code; certus_finish(EXITED); }
+
+#ifdef CERTUS_LIBC
+
+int __real_main();
+int __wrap_main(void)
+{
+    __real_main(certus_argc, certus_argv, certus_argv + certus_argc);
+    certus_finish(RETURNED);
+}
+
+#else
+
+int main();
+__attribute__((used)) void certus_start(void)
+{
+    main(certus_argc, certus_argv, certus_argv + certus_argc);
+    certus_finish(RETURNED);
+}
+
+#ifdef __x86_64__
+__asm__(".globl _start\n_start: xor %ebp, %ebp\n and $-16, %rsp\n call certus_start\n hlt\n");
+
+static void *map(size_t size)
+{
+    register long flags __asm__("r10") = 0x22, file __asm__("r8") = -1, offset __asm__("r9") = 0;
+    long found;
+    __asm__ volatile("syscall"
+                     : "=a"(found)
+                     : "a"(9), "D"(0L), "S"(size), "d"(3L), "r"(flags), "r"(file), "r"(offset)
+                     : "rcx", "r11", "memory");
+    return (void *)found;
+}
+#else
+__asm__(".globl _start\n_start: xor %ebp, %ebp\n and $-16, %esp\n call certus_start\n hlt\n");
+
+static void *map(size_t size)
+{
+    struct { unsigned long at, size, access, flags, file, offset; } request = {0, size, 3, 0x22, -1UL, 0};
+    long found;
+    __asm__ volatile("int $0x80" : "=a"(found) : "a"(90), "b"(&request) : "memory");
+    return (void *)found;
+}
+#endif
+
+/* -------------------------------------------------------------------------------------- memory */
+
+WEAK void *memcpy(void *to, const void *from, size_t n)
+{
+    byte *t = to; const byte *f = from;
+    while (n--) *t++ = *f++;
+    return to;
+}
+
+WEAK void *memmove(void *to, const void *from, size_t n)
+{
+    byte *t = to; const byte *f = from;
+    if (t < f) while (n--) *t++ = *f++;
+    else while (n--) t[n] = f[n];
+    return to;
+}
+
+WEAK void *mempcpy(void *to, const void *from, size_t n) { return (byte *)memcpy(to, from, n) + n; }
+
+WEAK void *memset(void *to, int value, size_t n)
+{
+    byte *t = to;
+    while (n--) *t++ = (byte)value;
+    return to;
+}
+
+WEAK void bzero(void *to, size_t n) { memset(to, 0, n); }
+
+WEAK int memcmp(const void *a, const void *b, size_t n)
+{
+    const byte *p = a, *q = b;
+    for (; n--; p++, q++) if (*p != *q) return *p < *q ? -1 : 1;
+    return 0;
+}
+
+WEAK void *memchr(const void *in, int value, size_t n)
+{
+    const byte *p = in;
+    for (; n--; p++) if (*p == (byte)value) return (void *)p;
+    return 0;
+}
+
+static byte *room, *room_end;
+
+/* Before each object, in 16 bytes, its size. Nothing is used again. */
+WEAK void *malloc(size_t size)
+{
+    size_t whole = size + 32 & ~(size_t)15;
+    if (whole < size) certus_finish(NO_MEMORY);
+    if (whole > (size_t)(room_end - room)) {
+        size_t region = whole > (1 << 20) ? whole : 1 << 20;
+        room = map(region);
+        if ((size_t)room > (size_t)-4096) certus_finish(NO_MEMORY);
+        room_end = room + region;
+    }
+    byte *made = room + 16;
+    *(size_t *)room = size;
+    room += whole;
+    return made;
+}
+
+WEAK void *calloc(size_t count, size_t size)
+{
+    if (size && count > (size_t)-1 / size) certus_finish(NO_MEMORY);
+    return malloc(count * size);
+}
+
+WEAK void *realloc(void *old, size_t size)
+{
+    byte *made = malloc(size);
+    if (old) {
+        size_t before = *(size_t *)((byte *)old - 16);
+        memcpy(made, old, before < size ? before : size);
+    }
+    return made;
+}
+
+WEAK void free(void *old) { (void)old; }
+
+/* -------------------------------------------------------------------------------------- strings */
+
+WEAK size_t strlen(const char *s) { size_t n = 0; while (s[n]) n++; return n; }
+WEAK size_t strnlen(const char *s, size_t most) { size_t n = 0; while (n < most && s[n]) n++; return n; }
+
+WEAK char *stpcpy(char *to, const char *from) { while ((*to = *from)) to++, from++; return to; }
+WEAK char *strcpy(char *to, const char *from) { stpcpy(to, from); return to; }
+WEAK char *strcat(char *to, const char *from) { stpcpy(to + strlen(to), from); return to; }
+
+WEAK char *strncpy(char *to, const char *from, size_t n)
+{
+    size_t i = 0;
+    for (; i < n && from[i]; i++) to[i] = from[i];
+    for (; i < n; i++) to[i] = 0;
+    return to;
+}
+
+WEAK char *strncat(char *to, const char *from, size_t n)
+{
+    char *end = to + strlen(to);
+    while (n-- && *from) *end++ = *from++;
+    *end = 0;
+    return to;
+}
+
+WEAK int strcmp(const char *a, const char *b)
+{
+    while (*a && *a == *b) a++, b++;
+    return (byte)*a < (byte)*b ? -1 : (byte)*a > (byte)*b;
+}
+
+WEAK int strncmp(const char *a, const char *b, size_t n)
+{
+    while (n && *a && *a == *b) a++, b++, n--;
+    return !n ? 0 : (byte)*a < (byte)*b ? -1 : (byte)*a > (byte)*b;
+}
+
+WEAK char *strchr(const char *s, int c)
+{
+    for (;; s++) { if (*s == (char)c) return (char *)s; if (!*s) return 0; }
+}
+
+WEAK char *strrchr(const char *s, int c)
+{
+    const char *found = 0;
+    for (;; s++) { if (*s == (char)c) found = s; if (!*s) return (char *)found; }
+}
+
+WEAK size_t strspn(const char *s, const char *set)
+{
+    size_t n = 0;
+    while (s[n] && strchr(set, s[n])) n++;
+    return n;
+}
+
+WEAK size_t strcspn(const char *s, const char *set)
+{
+    size_t n = 0;
+    while (s[n] && !strchr(set, s[n])) n++;
+    return n;
+}
+
+WEAK char *strdup(const char *s) { return strcpy(malloc(strlen(s) + 1), s); }
+
+/* ------------------------------------------------------------------------ characters and numbers */
+
+WEAK int abs(int x) { return x < 0 ? -x : x; }
+WEAK long labs(long x) { return x < 0 ? -x : x; }
+WEAK long long llabs(long long x) { return x < 0 ? -x : x; }
+
+WEAK int isdigit(int c) { return c >= '0' && c <= '9'; }
+WEAK int islower(int c) { return c >= 'a' && c <= 'z'; }
+WEAK int isupper(int c) { return c >= 'A' && c <= 'Z'; }
+WEAK int isalpha(int c) { return islower(c) || isupper(c); }
+WEAK int isalnum(int c) { return isalpha(c) || isdigit(c); }
+WEAK int isxdigit(int c) { return isdigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+WEAK int isspace(int c) { return c == ' ' || (c >= 9 && c <= 13); }
+WEAK int isblank(int c) { return c == ' ' || c == 9; }
+WEAK int isprint(int c) { return c >= 32 && c < 127; }
+WEAK int isgraph(int c) { return c > 32 && c < 127; }
+WEAK int iscntrl(int c) { return (c >= 0 && c < 32) || c == 127; }
+WEAK int ispunct(int c) { return isgraph(c) && !isalnum(c); }
+WEAK int tolower(int c) { return isupper(c) ? c + 32 : c; }
+WEAK int toupper(int c) { return islower(c) ? c - 32 : c; }
+
+/* Output goes nowhere. */
+WEAK int printf(void) { return 0; }
+WEAK int fprintf(void) { return 0; }
+WEAK int vprintf(void) { return 0; }
+WEAK int vfprintf(void) { return 0; }
+WEAK int puts(void) { return 0; }
+WEAK int fputs(void) { return 0; }
+WEAK int putchar(void) { return 0; }
+WEAK int fputc(void) { return 0; }
+WEAK int putc(void) { return 0; }
+WEAK int perror(void) { return 0; }
+WEAK int fflush(void) { return 0; }
+WEAK void *stdout, *stderr, *stdin;
+
+/* ------------------------------------------------------------- what compilers call for division */
+
+#ifdef __x86_64__
+typedef unsigned __int128 wide;
+typedef __int128 wide_signed;
+#define DIVISION(name) __##name##ti3
+#else
+typedef unsigned long long wide;
+typedef long long wide_signed;
+#define DIVISION(name) __##name##di3
+#endif
+
+static wide divide(wide a, wide b, wide *rest)
+{
+    wide quotient = 0, left = 0;
+    if (!b) certus_finish(DIVIDED_BY_ZERO);
+    for (int i = 8 * (int)sizeof(wide) - 1; i >= 0; i--) {
+        int over = (int)(left >> (8 * sizeof(wide) - 1));
+        left = left << 1 | (a >> i & 1);
+        if (over || left >= b) left -= b, quotient |= (wide)1 << i;
+    }
+    *rest = left;
+    return quotient;
+}
+
+static wide size_of(wide_signed x) { return x < 0 ? -(wide)x : (wide)x; }
+
+WEAK wide DIVISION(udiv)(wide a, wide b) { wide rest; return divide(a, b, &rest); }
+WEAK wide DIVISION(umod)(wide a, wide b) { wide rest; divide(a, b, &rest); return rest; }
+
+WEAK wide_signed DIVISION(div)(wide_signed a, wide_signed b)
+{
+    wide rest, quotient = divide(size_of(a), size_of(b), &rest);
+    return (wide_signed)((a < 0) != (b < 0) ? -quotient : quotient);
+}
+
+WEAK wide_signed DIVISION(mod)(wide_signed a, wide_signed b)
+{
+    wide rest;
+    divide(size_of(a), size_of(b), &rest);
+    return (wide_signed)(a < 0 ? -rest : rest);
+}
+
+#endif

@@ -1,0 +1,277 @@
+"""Small programs with memory, and two ways to run them: on bytes, and after memory has been replaced.
+
+Objects lie far apart, so an access outside its object hits none. Contents never written are 0 in both ways.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from hypothesis import strategies as st
+from tests.builders import ProgramBuilder
+
+from certus.core import build
+from certus.core.build import monomial
+from certus.core.evaluate import evaluate
+from certus.core.program import (
+    Alloc,
+    Assign,
+    Assume,
+    Call,
+    Free,
+    Havoc,
+    Load,
+    Location,
+    Op,
+    Procedure,
+    Program,
+    Return,
+    Store,
+)
+from certus.core.sorts import INT, MachineSort, machine
+from certus.core.terms import Expr, Kind
+from certus.core.values import Datum, default_value
+from certus.core.walk import postorder
+
+U8, I32, U64 = machine(8, signed=False), machine(32, signed=True), machine(64, signed=False)
+STEPS = 200
+Draw = Callable[[st.SearchStrategy[int]], int]
+
+
+class Invalid(Exception):
+    """An access to no object, or a distance from one."""
+
+
+@dataclass
+class Run:
+    """The edges taken that the original program has, and the last values of main's variables."""
+
+    edges: list[int]
+    values: dict[str, Datum]
+
+
+# ------------------------------------------------------------------------------------- execution
+
+
+@dataclass
+class Bytes:
+    """Memory as it is: objects by address, and the bytes written."""
+
+    objects: dict[int, int]
+    contents: dict[int, int]
+    rounds: Counter[int]  # executions of each allocation
+
+    def new(self, edge: int) -> int:
+        """An address that depends on nothing but which object it is."""
+        self.rounds[edge] += 1
+        return 1_000_000 * self.rounds[edge] + 10_000 * edge
+
+    def check(self, address: int, width: int) -> None:
+        if not any(base <= address and address + width <= base + size for base, size in self.objects.items()):
+            raise Invalid
+
+
+def run(program: Program, inputs: Mapping[int, int], known: frozenset[int] | None = None) -> tuple[Run, bool]:
+    """Execute the program; gives the run and whether it ended because of an invalid access.
+
+    `inputs` are the values of havocs by edge; `known` the edges worth noting, all if None. An address that is
+    chosen arbitrarily is the one the object has in the run on bytes."""
+    memory = Bytes({}, {}, Counter())
+    env: dict[Expr, Datum] = {x: default_value(x.sort) for x in program.globals}
+    env |= {x: evaluate(value, {}) for x, value in program.initial.items()}
+    edges: list[int] = []
+    try:
+        _activation(program, program.procedures[program.main], env, memory, inputs, edges)
+    except Invalid:
+        return Run(edges, {x.name: v for x, v in env.items()}), True
+    noted = edges if known is None else [e for e in edges if e in known]
+    return Run(noted, {x.name: v for x, v in env.items()}), False
+
+
+def _activation(
+    program: Program,
+    procedure: Procedure,
+    env: dict[Expr, Datum],
+    memory: Bytes,
+    inputs: Mapping[int, int],
+    edges: list[int],
+) -> None:
+    for x in procedure.variables:
+        if x not in procedure.parameters:
+            env[x] = default_value(x.sort)
+    at: Location = procedure.entry
+    while at is not procedure.exit and len(edges) < STEPS:
+        enabled = [
+            e
+            for e in procedure.successors[at]
+            if not isinstance(e.op, Assume) or evaluate(e.op.condition, env) is True
+        ]
+        if not enabled:
+            return
+        assert len(enabled) == 1
+        edge = enabled[0]
+        edges.append(edge.index)
+        if isinstance(edge.op, Call):
+            callee = program.procedures[edge.op.procedure]
+            values = [evaluate(a, env) for a in edge.op.arguments]
+            env |= dict(zip(callee.parameters, values, strict=True))
+            _activation(program, callee, env, memory, inputs, edges)
+            env |= {t: env[r] for t, r in zip(edge.op.targets, callee.results, strict=False)}
+        else:
+            _step(edge.index, edge.op, procedure, env, memory, inputs)
+        at = edge.target
+
+
+def _step(
+    index: int, op: Op, procedure: Procedure, env: dict[Expr, Datum], memory: Bytes, inputs: Mapping[int, int]
+) -> None:
+    if isinstance(op, Assign | Return):
+        _check_distances(op.values, env, memory)
+        targets = op.targets if isinstance(op, Assign) else procedure.results
+        env |= dict(zip(targets, [evaluate(v, env) for v in op.values], strict=True))
+    elif isinstance(op, Havoc):
+        for x in op.targets:
+            given = inputs.get(index)
+            if given is None and x.name.startswith("main.$&o") and x.name.count("$") == 1:
+                env[x] = memory.new(index)
+            else:
+                env[x] = x.sort.wrap(given or 0) if isinstance(x.sort, MachineSort) else given or 0
+    elif isinstance(op, Alloc):
+        address, size = memory.new(index), evaluate(op.size, env)
+        assert isinstance(size, int)
+        memory.objects[address] = size
+        env[op.target] = address
+    elif isinstance(op, Load):
+        address, sort = evaluate(op.address, env), op.target.sort
+        assert isinstance(sort, MachineSort)
+        assert isinstance(address, int)
+        memory.check(address, sort.width // 8)
+        raw = bytes(memory.contents.get(address + n, 0) for n in range(sort.width // 8))
+        env[op.target] = sort.wrap(int.from_bytes(raw, "little"))
+    elif isinstance(op, Store):
+        address, value, sort = evaluate(op.address, env), evaluate(op.value, env), op.value.sort
+        assert isinstance(sort, MachineSort)
+        assert isinstance(address, int)
+        assert isinstance(value, int)
+        memory.check(address, sort.width // 8)
+        raw = (value % (1 << sort.width)).to_bytes(sort.width // 8, "little")
+        memory.contents |= {address + n: byte for n, byte in enumerate(raw)}
+    else:
+        assert isinstance(op, Assume | Free)
+
+
+def _check_distances(values: Iterable[Expr], env: Mapping[Expr, Datum], memory: Bytes) -> None:
+    for term in postorder(*values):
+        if term.kind is Kind.ADD and term.sort is INT:
+            parts = [monomial(item) for item in term.args]
+            if any(factor == -1 and x.kind is Kind.VAR for factor, x in parts):
+                for _, x in parts:
+                    address = env.get(x, 0)
+                    assert isinstance(address, int)
+                    memory.check(address, 0)
+
+
+# ------------------------------------------------------------------------------------ generation
+
+
+@dataclass(frozen=True)
+class Made:
+    program: Program
+    inputs: dict[int, int]
+
+
+@st.composite
+def memory_programs(draw: Draw, *, statements: int = 9) -> Made:  # type: ignore[misc]
+    """Statements over a few objects, pointers and integers; some in a callee with a pointer parameter."""
+    b = ProgramBuilder()
+    inputs: dict[int, int] = {}
+    bases = [b.local("main", f"$&o{n}") for n in range(draw(st.integers(1, 3)))]
+    sizes = [draw(st.sampled_from((4, 8, 16, 24))) for _ in bases]
+    pointers = [b.local("main", f"p{n}") for n in range(2)]
+    smalls = [b.local("main", f"i{n}", I32) for n in range(2)]
+    wides = [b.local("main", f"w{n}", U64) for n in range(2)]
+    byte = b.local("main", "c", U8)
+    again = draw(st.booleans())
+    _callee(b, draw)
+    numbers = count()
+    at = "entry"
+
+    def emit(op: Op) -> int:
+        nonlocal at
+        after = f"s{next(numbers)}"
+        edge = b.edge("main", at, after, op)
+        at = after
+        return edge.index
+
+    inputs[emit(Havoc((smalls[0],)))] = draw(st.integers(0, 3))
+    if again:  # the objects are allocated again in every round of a loop
+        b.skip("main", at, "loop")
+        b.branch("main", "loop", build.lt(smalls[1], build.constant(2, I32)), "body", "exit")
+        at = "body"
+    for base, size in zip(bases, sizes, strict=True):
+        emit(b.alloc(base, size, zero=draw(st.booleans()), storage="heap"))
+    for _ in range(draw(st.integers(1, statements))):
+        emit(_statement(b, draw, (*bases, *pointers), pointers, smalls, wides, byte))
+    if again:
+        emit(b.assign((smalls[1], build.add(smalls[1], build.constant(1, I32)))))
+        b.skip("main", at, "loop")
+    else:
+        b.skip("main", at, "exit")
+    return Made(b.build(), inputs)
+
+
+def _callee(b: ProgramBuilder, draw: Draw) -> None:
+    p, i = b.parameter("f", "p"), b.parameter("f", "i", I32)
+    result = b.result("f")
+    body = b.store(p, draw(st.sampled_from((0, 4))), i) if draw(st.booleans()) else Free(p, "heap")
+    b.edge("f", "entry", "back", body)
+    b.edge("f", "back", "exit", Return((build.add(p, build.integer(draw(st.sampled_from((0, 4, 8))))),)))
+    assert result.sort is INT
+
+
+def _statement(
+    b: ProgramBuilder,
+    draw: Draw,
+    readable: tuple[Expr, ...],
+    pointers: list[Expr],
+    smalls: list[Expr],
+    wides: list[Expr],
+    byte: Expr,
+) -> Op:
+    p, q = (
+        readable[draw(st.integers(0, len(readable) - 1))],
+        readable[draw(st.integers(0, len(readable) - 1))],
+    )
+    target, wide = pointers[draw(st.integers(0, 1))], wides[draw(st.integers(0, 1))]
+    offset = draw(st.sampled_from((0, 0, 4, 8)))
+    i = smalls[0]
+    element = build.scale(4, build.to_int(i))
+    same = build.ite(build.eq(p, q), build.constant(1, I32), build.constant(0, I32))
+    made: list[Op] = [
+        b.store(p, offset, i),
+        b.store(p, offset, build.constant(7, I32)),
+        b.store(p, element, i),
+        b.load(smalls[0], p, offset),
+        b.load(smalls[0], p, element),
+        b.store(p, offset, build.wrap(q, U64)),
+        b.load(wide, p, offset),
+        b.assign((target, build.to_int(wide))),
+        b.assign((target, build.add(p, build.integer(offset)))),
+        b.assign((target, build.add(p, element))),
+        b.assign((target, 0)),
+        b.assign((smalls[0], same)),
+        b.call("f", p, i, into=(target,)),
+        b.store(p, offset, build.constant(255, U8)),
+        b.load(byte, p, offset),
+        b.assign((smalls[0], build.wrap(build.add(p, build.scale(-1, q)), I32))),
+        b.assign((wide, build.add(build.wrap(p, U64), build.constant(4, U64)))),
+        b.store(p, offset, wide),
+        b.assign((byte, build.ite(build.lt(p, q), build.constant(1, U8), build.constant(2, U8)))),
+        b.assign((target, build.ite(build.eq(i, build.constant(1, I32)), p, q))),
+    ]
+    weights = (3, 2, 3, 3, 3, 3, 3, 3, 3, 2, 1, 2, 2, 1, 1, 1, 1, 2, 1, 1)
+    choices = [n for n, weight in enumerate(weights) for _ in range(weight)]
+    return made[draw(st.sampled_from(choices))]

@@ -1,0 +1,184 @@
+"""Values, assignments, calls and checks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus.core.errors import Unsupported
+from certus.core.program import Alloc, Assign, Assume, Call, Free, Havoc, Load, Store
+from tests.unit.frontend.c.lowering import edges, loaded, ops
+
+
+def assigned(directory: Path, body: str) -> list[str]:
+    program = loaded(directory, f"int main(void) {{ {body} return 0; }}").program
+    return [f"{op.targets[0]!r} = {op.values[0]!r}" for op in ops(program, Assign) if isinstance(op, Assign)]
+
+
+def test_operands_keep_the_value_they_had(tmp_path: Path) -> None:
+    found = assigned(tmp_path, "int x = 1, y; y = x + x++;")
+    assert found[-1] == "main.y = main.$1 + main.$2"
+    assert "main.$2 = main.x" in found  # the first operand, before the second changes it
+
+
+def test_an_input_is_given_to_the_variable_itself(tmp_path: Path) -> None:
+    program = loaded(tmp_path, "int main(void) { int x; x = __VERIFIER_nondet_int(); return x; }").program
+    (havoc,) = [e for e in edges(program) if isinstance(e.op, Havoc)]
+    assert havoc.text == "x = __VERIFIER_nondet_int()"
+    assert isinstance(havoc.op, Havoc)
+    assert [v.name for v in havoc.op.targets] == ["main.x"]
+    assert havoc.op.function == "__VERIFIER_nondet_int"
+
+
+def test_pointers_are_integers_and_bytes_in_memory(tmp_path: Path) -> None:
+    text = "struct s { struct s *next; } a; int main(void) { a.next = &a; return a.next == 0; }"
+    program = loaded(tmp_path, text).program
+    assert repr(ops(program, Store)[0]) == "Store(address=$&a, value=(u64)$&a)"
+    (load,) = ops(program, Load)
+    assert isinstance(load, Load)
+    assert load.target.sort.name == "u64"
+
+
+def test_elements_are_base_and_offset(tmp_path: Path) -> None:
+    text = "int a[3][4]; int main(void) { int i = __VERIFIER_nondet_int(); a[2][i] = 1; return 0; }"
+    (store,) = ops(loaded(tmp_path, text).program, Store)
+    assert isinstance(store, Store)
+    assert repr(store.address) == "$&a + 4 * (int)main.i + 32"
+
+
+def test_a_pointer_may_pass_through_an_integer(tmp_path: Path) -> None:
+    text = """struct s { int a, b; } v;
+    int main(void) { struct s *p = &v; unsigned long t, u; t = (unsigned long)p; u = t + 4;
+      *(int *)u = 5; return *(int *)((unsigned long)p + 4); }"""
+    program = loaded(tmp_path, text).program
+    assert repr(ops(program, Store)[0]) == "Store(address=main.p + 4, value=5)"
+
+
+def test_other_integers_are_no_pointers(tmp_path: Path) -> None:
+    with pytest.raises(Unsupported) as caught:
+        loaded(tmp_path, "int main(void) { unsigned long u = __VERIFIER_nondet_uint(); return *(int *)u; }")
+    assert caught.value.diagnostic.code == "unsupported-pointer-cast"
+
+
+def test_a_call_through_a_pointer_means_functions_that_fit(tmp_path: Path) -> None:
+    text = """int f(int x) { return x; } int g(int x) { return -x; } void h(void) {} long k(long x) { return x; }
+    void *taken[] = {h, k};
+    int main(void) { int (*p)(int) = __VERIFIER_nondet_int() ? f : g; return p(3) + (taken[0] != 0); }"""
+    program = loaded(tmp_path, text).program
+    calls = [op.procedure for op in ops(program, Call) if isinstance(op, Call)]
+    assert calls == ["f", "g"]
+    assert set(program.procedures) == {"$start", "f", "g", "main"}
+
+
+def test_a_function_named_at_the_call_is_called_directly(tmp_path: Path) -> None:
+    text = "int f(int x) { return x; } int main(void) { return (*f)(1) + (&f)(2) + (f)(3); }"
+    program = loaded(tmp_path, text).program
+    assert len(ops(program, Call)) == 3
+    assert not ops(program, Assume)
+
+
+def test_records_are_passed_and_returned_by_address(tmp_path: Path) -> None:
+    text = """struct s { int a; char b; }; struct s f(struct s x) { x.a++; return x; }
+    int main(void) { struct s v = {1, 2}; v = f(v); return v.a; }"""
+    program = loaded(tmp_path, text).program
+    assert [v.name for v in program.procedures["f"].parameters] == ["f.$into", "f.$x"]
+    assert program.procedures["f"].results == ()
+
+
+def test_allocation_and_release(tmp_path: Path) -> None:
+    text = """extern void *malloc(unsigned long); extern void free(void *);
+    int main(void) { int *p = malloc(40); free(p); return 0; }"""
+    program = loaded(tmp_path, text).program
+    (alloc,) = ops(program, Alloc)
+    assert isinstance(alloc, Alloc)
+    assert (alloc.storage, repr(alloc.size), alloc.target.name) == ("heap", "40", "main.p")
+    assert [repr(op) for op in ops(program, Free)] == ["Free(address=main.p, storage='heap')"]
+    assert [repr(op.condition) for op in ops(program, Assume) if isinstance(op, Assume)] == [
+        "main.p != 0",
+        "main.p == 0",
+    ]
+
+
+def test_known_sizes_are_filled_by_elements(tmp_path: Path) -> None:
+    text = """extern void *memset(void *, int, unsigned long);
+    int a[3]; int main(void) { memset(a, 0, sizeof a); return 0; }"""
+    stores = ops(loaded(tmp_path, text).program, Store)
+    assert [repr(op) for op in stores] == [
+        "Store(address=$&a, value=0)",
+        "Store(address=$&a + 4, value=0)",
+        "Store(address=$&a + 8, value=0)",
+    ]
+
+
+def test_unknown_sizes_are_filled_by_a_routine(tmp_path: Path) -> None:
+    text = """extern void *memset(void *, int, unsigned long);
+    char a[300]; int main(void) { memset(a, 0, __VERIFIER_nondet_uint()); return 0; }"""
+    program = loaded(tmp_path, text).program
+    assert "$fill8" in program.procedures
+
+
+def test_printing_does_nothing(tmp_path: Path) -> None:
+    text = 'extern int printf(const char *, ...); int main(void) { printf("%d", 3); return 0; }'
+    program = loaded(tmp_path, text).program
+    assert [type(e.op).__name__ for e in edges(program)] == ["Return"]
+    assert not program.globals
+
+
+def test_undefined_functions_are_told_of(tmp_path: Path) -> None:
+    text = "extern int f(int *); int main(void) { int x = 1; f(&x); return x; }"
+    found = loaded(tmp_path, text)
+    assert [w.code for w in found.warnings] == ["undefined-function"]
+    assert len(ops(found.program, Havoc)) == 2
+    with pytest.raises(Unsupported) as caught:
+        loaded(tmp_path, "extern int f(void *); void *p; int main(void) { return f(p); }")
+    assert caught.value.diagnostic.code == "unsupported-external-function"
+
+
+@pytest.mark.parametrize(
+    ("expression", "kinds"),
+    [
+        ("x + y", ["overflow"]),
+        ("x - 1", ["overflow"]),
+        ("-x", ["overflow"]),
+        ("x << 1", ["overflow"]),
+        ("x / y", ["overflow"]),
+        ("(short)x * (short)y", ["overflow"]),
+        ("x >> 1", []),
+        ("x & y", []),
+        ("(int)((unsigned)x + 1u)", []),
+        ("x++", ["overflow"]),
+        ("1 + 2", []),
+    ],
+)
+def test_overflow_is_checked_where_it_can_happen(tmp_path: Path, expression: str, kinds: list[str]) -> None:
+    text = f"int main(void) {{ int x = __VERIFIER_nondet_int(), y = __VERIFIER_nondet_int(); return {expression}; }}"
+    program = loaded(tmp_path, text, property="no-overflow").program
+    assert [site.kind for site in program.errors] == kinds
+
+
+def test_divisors_are_checked_in_their_context(tmp_path: Path) -> None:
+    text = "int main(void) { int x = __VERIFIER_nondet_int(); return x != 0 && 5 / x > 1; }"
+    program = loaded(tmp_path, text, property="no-div-zero").program
+    (site,) = program.errors
+    assert site.kind == "division-by-zero"
+    assert site.text == "the divisor of 5 / x is not 0"
+
+
+def test_only_the_named_function_is_the_error(tmp_path: Path) -> None:
+    from certus.frontend.c.load import load_c
+    from certus.frontend.properties import Property
+
+    path = tmp_path / "p.c"
+    path.write_text("void f(void) {} void reach_error(void) {} int main(void) { reach_error(); f(); }")
+    found = load_c(path, property=Property("unreach-call", "f")).program
+    assert [site.text for site in found.errors] == ["f()"]
+    assert "reach_error" in found.procedures
+
+
+def test_deep_expressions_and_chains_need_no_stack(tmp_path: Path) -> None:
+    chain = "".join(f"if (x == {i}) x = {i + 1}; else " for i in range(1200))
+    total = "+".join(["x"] * 1200)
+    text = f"int main(void) {{ int x = __VERIFIER_nondet_int(); {chain} x = 0; return {total}; }}"
+    program = loaded(tmp_path, text).program
+    assert len(edges(program)) > 2400

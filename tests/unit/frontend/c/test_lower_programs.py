@@ -1,0 +1,29 @@
+"""The small C programs, from text to checked answer: the verdict stands on the line of each claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus.core.evidence import Trace
+from certus.core.program import Program
+from certus.core.verdict import Unsafe
+from certus.pipeline.settings import Settings
+from certus.pipeline.verify import verify
+from tests.expectations import expected
+
+PROGRAMS = sorted((Path(__file__).parents[3] / "programs" / "c").glob("*.c"))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_the_answer_is_right(path: Path) -> None:
+    wanted = expected(path)
+    outcome = verify(path, Settings(property_name=wanted.property_name, timeout=120.0))
+    assert outcome.answer == wanted.answer, outcome.verdict
+    if isinstance(outcome.verdict, Unsafe):
+        assert isinstance(outcome.subject, Program)
+        assert isinstance(outcome.verdict.refutation, Trace)
+        site = outcome.subject.error_at(outcome.subject.location[outcome.verdict.refutation.error])
+        assert site.span is not None
+        assert site.span.line in wanted.violated

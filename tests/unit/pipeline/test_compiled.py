@@ -1,0 +1,66 @@
+"""Violations of C programs, and what the compiled program says of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from certus.core.budget import Budget
+from certus.core.evidence import Trace
+from certus.core.outcome import Replay
+from certus.core.verdict import Unknown, Unsafe
+from certus.frontend.c.load import load_c
+from certus.pipeline.compiled import replay_compiled
+from certus.pipeline.settings import Settings
+from certus.pipeline.verify import verify
+
+TEXT = """
+extern int __VERIFIER_nondet_int(void);
+void reach_error(void) { }
+int main() { if (__VERIFIER_nondet_int() == 77) reach_error(); return 0; }
+"""
+
+
+def test_a_violation_is_replayed_twice(tmp_path: Path) -> None:
+    source, kept = tmp_path / "p.c", tmp_path / "kept.c"
+    source.write_text(TEXT)
+    outcome = verify(source, Settings(harness=kept))
+    assert outcome.answer == "VIOLATED"
+    assert isinstance(outcome.check, Replay)
+    assert outcome.check.compiled == "confirmed"
+    assert "{77ULL}" in kept.read_text()
+
+
+def test_the_compiled_program_is_not_run_against_the_users_wish(tmp_path: Path) -> None:
+    source, kept = tmp_path / "p.c", tmp_path / "kept.c"
+    source.write_text(TEXT)
+    outcome = verify(source, Settings(harness=kept, execute=False))
+    assert outcome.answer == "VIOLATED"
+    assert isinstance(outcome.check, Replay)
+    assert outcome.check.compiled == ""
+    assert not kept.exists()
+
+
+def test_a_disagreement_is_unknown(tmp_path: Path) -> None:
+    source = tmp_path / "p.c"
+    source.write_text(TEXT)
+    program = load_c(source).program
+    error = program.errors[0].location.name
+    verdict, check = Unsafe(Trace(error)), Replay(1, (), 0, (), error)  # 0 is not 77
+    found, how = replay_compiled(program, verdict, check, Settings(), budget=Budget(60))
+    assert isinstance(found, Unknown)
+    assert how is None
+    assert found.reason.code == "compiled-replay-disagrees"
+    assert found.reason.message.endswith("but in the compiled program main returned")
+
+
+def test_what_cannot_be_compiled_is_said(tmp_path: Path) -> None:
+    source = tmp_path / "p.c"
+    source.write_text(TEXT)
+    program = replace(load_c(source).program, source="int main(")
+    error = program.errors[0].location.name
+    verdict, check = Unsafe(Trace(error)), Replay(1, (), 0, (), error)
+    found, how = replay_compiled(program, verdict, check, Settings(), budget=Budget(60))
+    assert found is verdict
+    assert isinstance(how, Replay)
+    assert "could not be compiled" in how.compiled

@@ -1,0 +1,332 @@
+"""Traces of C programs replayed by the compiled program: really compiled, really run."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from certus.core.budget import Budget
+from certus.core.evidence import Trace
+from certus.core.outcome import Replay
+from certus.core.program import Havoc, Program
+from certus.frontend.c.load import load_c
+from certus.frontend.c.types import DATA_MODELS
+from certus.frontend.properties import Property
+from certus.system.tools import find_tool
+from certus.validate.compile import compile_program
+from certus.validate.compiled import CompiledReplay, compiled_replay
+from certus.validate.harness import Supply, error_function, harness, hooks, stubs
+from certus.validate.inputs import RandomInputs, constants
+from certus.validate.interpreter import Ending, run
+from certus.validate.replay import replay
+
+MODELS = tuple(DATA_MODELS)
+DECLARED = """
+extern int __VERIFIER_nondet_int(void);
+extern unsigned char __VERIFIER_nondet_uchar(void);
+extern long long __VERIFIER_nondet_longlong(void);
+extern _Bool __VERIFIER_nondet_bool(void);
+extern void __VERIFIER_assume(int);
+extern void abort(void);
+"""
+
+
+def program_of(
+    directory: Path, text: str, *, model: str = "LP64", property: str = "unreach-call", name: str = "p.c"
+) -> Program:
+    path = directory / name
+    path.write_text(text)
+    return load_c(path, property=Property(property), model=DATA_MODELS[model]).program
+
+
+def some_trace(program: Program) -> Trace:
+    """The inputs of the first of many random runs that reaches an error."""
+    compiled, known = compile_program(program), constants(program)
+    for number in range(3000):
+        inputs = RandomInputs(Random(number), known)
+        end = run(compiled, inputs, step_limit=20_000, budget=Budget())
+        if end.ending is Ending.ERROR:
+            return inputs.trace(end.location.name)
+    raise AssertionError("no run reaches an error")
+
+
+def replayed(program: Program, trace: Trace | None = None) -> CompiledReplay:
+    trace = trace or some_trace(program)
+    assert isinstance(replay(program, trace, budget=Budget()), Replay)
+    return compiled_replay(program, trace, budget=Budget(60))
+
+
+CONFIRMED = {
+    "the error is only declared": """void reach_error(void);
+        int main() { if (__VERIFIER_nondet_int() == 5) reach_error(); }""",
+    "the error has no effect of its own": "void reach_error() { } int main() { reach_error(); return 0; }",
+    "the error is static": """static void reach_error(void) { abort(); }
+        int main() { reach_error(); return 0; }""",
+    "an assertion": """#include <assert.h>
+        int main() { int x = __VERIFIER_nondet_int(); assert(x != 3); return 0; }""",
+    "an assertion nobody declares": """
+        int main() { int x = __VERIFIER_nondet_int(); assert(x < 3); return 0; }""",
+    "assumptions": """void reach_error();
+        int main() {
+            int x = __VERIFIER_nondet_int();
+            __VERIFIER_assume(x > 4);
+            if (x < 6) reach_error();
+        }""",
+    "inputs in order, by function": """void reach_error();
+        int main() {
+            int sum = 0;
+            for (int i = 0; i < 3; i++)
+                sum = 10 * sum + (__VERIFIER_nondet_int() & 1) + 2 * __VERIFIER_nondet_bool();
+            if (sum == 120 || sum == 301) reach_error();
+        }""",
+    "narrow and wide inputs": """void reach_error();
+        int main() {
+            unsigned char c = __VERIFIER_nondet_uchar();
+            long long w = __VERIFIER_nondet_longlong();
+            if (c > 200 && w < 0) reach_error();
+        }""",
+    "division of wide integers": """void reach_error();
+        int main() {
+            long long w = __VERIFIER_nondet_longlong(), d = __VERIFIER_nondet_int();
+            unsigned long long u = w;
+            if (d == 0 || d == -1) abort();
+            if (w / d * d + w % d == w && (u / 7) * 7 + u % 7 == u && w < -3) reach_error();
+        }""",
+    "memory and strings": """#include <stdlib.h>
+        #include <string.h>
+        void reach_error();
+        struct node { struct node *next; char text[8]; };
+        int main() {
+            struct node *list = 0;
+            int n = __VERIFIER_nondet_int();
+            if (n < 0 || n > 5) abort();
+            for (int i = 0; i < n; i++) {
+                struct node *made = malloc(sizeof *made);
+                strcpy(made->text, "abc");
+                made->text[1] += i;
+                made->next = list;
+                list = made;
+            }
+            int length = 0;
+            for (struct node *p = list; p; p = p->next) length += strlen(p->text) + memcmp(p->text, "a", 1);
+            if (length > 9) reach_error();
+            free(list);
+        }""",
+    "the number of arguments": """void reach_error();
+        int main(int argc, char **argv) { if (argc == 4) reach_error(); }""",
+    "variables that are never initialised, and not used": """void reach_error();
+        int main() {
+            int x, y = __VERIFIER_nondet_int();
+            if (y == 2) { x = y; if (x == 2) reach_error(); }
+        }""",
+    "bit-fields and unions": """void reach_error();
+        union u { struct { unsigned a : 3; int b : 5; } f; unsigned char bytes[4]; };
+        int main() {
+            union u v = { { 0, 0 } };
+            v.f.a = __VERIFIER_nondet_int();
+            v.f.b = -3;
+            if (v.bytes[0] == (5 | 0xe8)) reach_error();
+        }""",
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("what", CONFIRMED)
+def test_the_compiled_program_confirms(what: str, model: str, tmp_path: Path) -> None:
+    program = program_of(tmp_path, DECLARED + CONFIRMED[what], model=model)
+    found = replayed(program)
+    assert found.confirmed, found
+    assert found.why_not is None
+
+
+TRAPPED = {
+    "no-overflow": """
+        int main() { int x = __VERIFIER_nondet_int(); if (x < 5) return 0; return x + 2147483640; }""",
+    "no-div-zero": """int main() { long long x = __VERIFIER_nondet_longlong(); return 100 / (int) x; }""",
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", TRAPPED)
+def test_operations_that_must_not_happen_end_the_program(kind: str, model: str, tmp_path: Path) -> None:
+    program = program_of(tmp_path, DECLARED + TRAPPED[kind], model=model, property=kind)
+    found = replayed(program)
+    assert found.confirmed, found
+
+
+def test_preprocessed_text_is_compiled_as_it_is(tmp_path: Path) -> None:
+    text = '# 7 "elsewhere.c"\n' + DECLARED + CONFIRMED["the error has no effect of its own"]
+    assert replayed(program_of(tmp_path, text, name="p.i")).confirmed
+
+
+def test_headers_beside_the_program_are_found(tmp_path: Path) -> None:
+    (tmp_path / "own.h").write_text("void reach_error(void);\n#define LIMIT 3\n")
+    text = DECLARED + '#include "own.h"\nint main() { if (__VERIFIER_nondet_int() > LIMIT) reach_error(); }'
+    assert replayed(program_of(tmp_path, text)).confirmed
+
+
+# --------------------------------------------------------------- what the compiled program cannot know
+
+
+def test_uninitialised_variables_explain_a_difference(tmp_path: Path) -> None:
+    text = DECLARED + "void reach_error(); int main() { int x; if (x == 12345) reach_error(); }"
+    program = program_of(tmp_path, text)
+    (edge,) = [e.index for e in program.edge.values() if isinstance(e.op, Havoc)]
+    error = program.errors[0].location.name
+    found = replayed(program, Trace(error, {}, {edge: ((12345,),)}))
+    assert (found.confirmed, found.ending, found.disagrees) == (False, "main returned", False)
+    assert found.why_not is not None
+    assert "`int x`" in found.why_not
+
+
+def test_functions_nobody_defines_explain_a_difference(tmp_path: Path) -> None:
+    text = """int mystery(int); void reach_error();
+        int main() { if (mystery(1) + mystery(2) == 9) reach_error(); }"""
+    program = program_of(tmp_path, text)
+    first, second = [e.index for e in program.edge.values() if isinstance(e.op, Havoc)]
+    error = program.errors[0].location.name
+    found = replayed(program, Trace(error, {}, {first: ((4,),), second: ((5,),)}))
+    assert found.confirmed  # the harness supplies these values, too
+    assert found.why_not is not None
+
+
+def test_addresses_explain_a_difference(tmp_path: Path) -> None:
+    text = """void reach_error(); int a, b;
+        int main() {
+            if ((unsigned long) &a % 4096 != (unsigned long) &b % 4096 + 100) reach_error();
+            return &a == &b;
+        }"""
+    found = replayed(program_of(tmp_path, text))
+    assert found.why_not is not None
+    assert "address of `a`" in found.why_not or "address of `b`" in found.why_not
+
+
+def test_a_trace_that_does_not_lead_to_the_error_is_not_confirmed(tmp_path: Path) -> None:
+    text = DECLARED + "void reach_error(); int main() { if (__VERIFIER_nondet_int() == 5) reach_error(); }"
+    program = program_of(tmp_path, text)
+    found = compiled_replay(program, Trace(program.errors[0].location.name), budget=Budget(60))
+    assert (found.confirmed, found.ending, found.disagrees) == (False, "main returned", True)
+
+
+@pytest.mark.parametrize(
+    ("statement", "ending"),
+    [
+        ("abort();", "it was aborted"),
+        ("exit(11);", "it called exit"),
+        ("__VERIFIER_assume(0);", "an assumption failed"),
+        ("__VERIFIER_nondet_int(); __VERIFIER_nondet_int();", "it asked for more inputs than the trace has"),
+        ("return 11;", "main returned"),
+        ("*(volatile int *) 0 = 1;", "it was ended by SIGSEGV"),
+    ],
+)
+@pytest.mark.parametrize("model", MODELS)
+def test_endings_are_told_apart(statement: str, ending: str, model: str, tmp_path: Path) -> None:
+    """The program that is compiled is another one than the interpreter ran."""
+    text = DECLARED + "extern void exit(int); void reach_error(void);"
+    program = program_of(tmp_path, text + "int main() { reach_error(); return 0; }", model=model)
+    other = text + f"int main() {{ {statement} reach_error(); return 0; }}"
+    changed = replace(program, source=other)
+    found = compiled_replay(changed, Trace(program.errors[0].location.name), budget=Budget(60))
+    assert (found.confirmed, found.ending, found.disagrees) == (False, ending, True)
+
+
+def test_a_program_that_does_not_end_is_no_disagreement(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "void reach_error(void); int main() { reach_error(); return 0; }")
+    other = "void reach_error(void); int main() { for (;;) ; }"
+    changed = replace(program, source=other)
+    found = compiled_replay(changed, Trace(program.errors[0].location.name), budget=Budget(2.5))
+    assert (found.confirmed, found.ending, found.disagrees) == (False, "not finished", False)
+
+
+def test_a_program_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "void reach_error(void); int main() { reach_error(); return 0; }")
+    changed = replace(program, source="int main(")
+    found = compiled_replay(changed, Trace(program.errors[0].location.name), budget=Budget(60))
+    assert not found.disagrees
+    assert found.why_not is not None
+    assert found.why_not.startswith("the program could not be compiled: ")
+
+
+def test_what_the_program_calls_is_not_done(tmp_path: Path) -> None:
+    """Functions with effects outside the program are never linked."""
+    target = tmp_path / "precious"
+    target.write_text("kept")
+    text = f"""#include <stdio.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        void reach_error(void);
+        int main() {{
+            remove("{target}"); unlink("{target}"); system("rm {target}");
+            reach_error();
+        }}"""
+    assert replayed(program_of(tmp_path, text)).confirmed
+    assert target.read_text() == "kept"
+
+
+@pytest.mark.skipif(find_tool("gcc") is None, reason="needs the linker of the system")
+def test_pure_functions_of_a_c_library_are_linked(tmp_path: Path) -> None:
+    text = """#include <stdio.h>
+        void reach_error(void);
+        int main() { char text[9]; sprintf(text, "%d", 12); reach_error(); return 11; }"""
+    program = program_of(tmp_path, text)
+    assert replayed(program, Trace(program.errors[0].location.name)).confirmed
+    silent = replace(
+        program, source=text.replace("reach_error(); return", "return text[0] == '1' ? 3 : 11; return")
+    )
+    found = compiled_replay(silent, Trace(program.errors[0].location.name), budget=Budget(60))
+    assert (found.confirmed, found.ending) == (False, "main returned")
+
+
+# --------------------------------------------------------------------------------------- the harness
+
+
+@pytest.mark.skipif(find_tool("gcc") is None, reason="needs the compiler of the system")
+def test_a_kept_harness_works_with_any_compiler(tmp_path: Path) -> None:
+    program = program_of(tmp_path, DECLARED + CONFIRMED["narrow and wide inputs"])
+    kept, made = tmp_path / "kept.c", tmp_path / "made"
+    assert compiled_replay(program, some_trace(program), budget=Budget(60), keep=kept).confirmed
+    subprocess.run(["gcc", "-w", program.file, str(kept), "-o", str(made)], check=True)
+    assert subprocess.run([str(made)], check=False).returncode == 11
+
+
+def test_inputs_are_told_by_the_function_that_gives_them(tmp_path: Path) -> None:
+    text = """
+        #define ANY __VERIFIER_nondet_int()
+        #define GET(x) x = __VERIFIER_nondet_int()
+        void reach_error();
+        int one() { return __VERIFIER_nondet_int(); }
+        int main() {
+            int w, x = ANY, y;
+            GET(y);
+            __VERIFIER_nondet_int();
+            if (x > y + one() + ANY) reach_error();
+        }"""
+    program = program_of(tmp_path, DECLARED + text)
+    found = replayed(program)
+    assert (found.confirmed, found.why_not) == (True, None)
+
+
+def test_the_error_is_named_by_its_call(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "void reach_error(void); int main() { reach_error(); return 0; }")
+    assert error_function(program, program.errors[0].location.name) == "reach_error"
+    program = program_of(tmp_path, "int main(int c, char **v) { return 1 / c; }", property="no-div-zero")
+    assert error_function(program, program.errors[0].location.name) is None
+
+
+def test_the_text_of_a_harness() -> None:
+    supply = Supply({"__VERIFIER_nondet_int": [-1, 2], "wide": [1 << 100]}, argc=3)
+    text = harness(supply, ["__VERIFIER_nondet_int", "wide", "oops", "other"], "oops", about="*/ nothing")
+    assert "{18446744073709551615ULL, 2ULL}" in text
+    assert "(unsigned __int128)68719476736ULL << 64 | 0ULL" in text
+    assert "void oops() { certus_finish(11); }" in text
+    assert "other" not in text
+    assert "int certus_argc = 3;" in text
+    assert text.count("*/") == 1
+    assert hooks("f", ["g"]) == ""
+    assert "== (void *)f) certus_finish(11)" in hooks("f", ["f", "g"])
+    assert "char data[" in stubs(["data"], "extern int data; int x = data;")
+    assert "call()" in stubs(["call"], "int x = call(3);")
