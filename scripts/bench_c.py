@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib
 import json
 import lzma
 import multiprocessing
@@ -21,15 +22,18 @@ import statistics
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError, Unsupported
+from certus.core.memory import uses_memory
+from certus.core.task import Task
 from certus.frontend import load_question, read_question
-from certus.frontend.c.load import load_c
 from certus.system.child import Reporter, run_limited
+from certus.transform.memory import Memory
 
 KINDS = ("accepted", "unsupported", "input-error", "limit", "crash")
 ALLOWED = {  # what Certus does not model yet, and says so
@@ -58,17 +62,20 @@ class Row:
     edges: int = 0
 
 
-def loaded(path: Path, property_name: str, _: Reporter) -> bytes:
+def loaded(path: Path, property_name: str, with_memory: bool, _: Reporter) -> bytes:
     """The work of the child: load the program and say how that ended."""
-    found: dict[str, object]
+    found: dict[str, object] = {}
     try:
         program = load_question(read_question(path, property=property_name)).program
-        found = {"kind": "accepted", "edges": sum(len(p.edges) for p in program.procedures.values())}
+        edges = sum(len(p.edges) for p in program.procedures.values())
+        found = {"kind": "accepted", "edges": edges, "seconds": spent()}
+        if with_memory and uses_memory(program):
+            Memory().apply(Task(program, property_name))
     except Unsupported as error:
-        found = {"kind": "unsupported", **reason([error.diagnostic])}
+        found |= {"kind": "unsupported", **reason([error.diagnostic])}
     except InputError as error:
         found = {"kind": "input-error", **reason(error.diagnostics)}
-    return json.dumps(found | {"seconds": spent()}).encode()
+    return json.dumps({"seconds": spent(), **found}).encode()
 
 
 def spent() -> float:
@@ -86,11 +93,11 @@ def reason(diagnostics: Sequence[Diagnostic]) -> dict[str, str]:
     return {"code": diagnostics[0].code, "message": diagnostics[0].message, "place": place}
 
 
-def tried(entry: dict[str, str], tasks: Path, property_name: str, seconds: float) -> Row:
+def tried(entry: dict[str, str], tasks: Path, property_name: str, seconds: float, with_memory: bool) -> Row:
     """One task of the index in a child."""
     suite, task, size = entry["suite"], entry["task"], int(entry["bytes"])
     path = tasks / suite / f"{task}.yml"
-    result = run_limited(partial(loaded, path, property_name), seconds=seconds, memory=MEMORY)
+    result = run_limited(partial(loaded, path, property_name, with_memory), seconds=seconds, memory=MEMORY)
     if result.payload is None:
         kind = "crash" if result.kind == "crashed" else "limit"
         message = " ".join(result.detail.split())[:400]
@@ -106,12 +113,19 @@ def read_index(path: Path, property_name: str, suites: list[str]) -> list[dict[s
 
 def run_all(arguments: argparse.Namespace) -> list[Row]:
     index = read_index(arguments.index, arguments.property, arguments.suite)[:: arguments.every]
-    work = partial(tried, tasks=arguments.tasks, property_name=arguments.property, seconds=arguments.seconds)
+    work = partial(
+        tried,
+        tasks=arguments.tasks,
+        property_name=arguments.property,
+        seconds=arguments.seconds,
+        with_memory=arguments.memory_pass,
+    )
     rows: list[Row] = []
-    assert load_c  # imported once, here, so that no child pays for it
-    with multiprocessing.get_context("fork").Pool(arguments.jobs) as pool:
+    importlib.import_module("certus.frontend.c.load")  # once, here, so that no child pays for it
+    with multiprocessing.get_context("fork").Pool(arguments.jobs) as pool, writer(arguments.rows) as write:
         for number, row in enumerate(pool.imap(work, index, chunksize=4), 1):
             rows.append(row)
+            write(row)
             if number % 200 == 0:
                 print(f"{number} of {len(index)}", file=sys.stderr, flush=True)
     return rows
@@ -120,25 +134,33 @@ def run_all(arguments: argparse.Namespace) -> list[Row]:
 # ------------------------------------------------------------------------------------- rows on disk
 
 
-def write_rows(path: Path, rows: list[Row]) -> None:
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, [field.name for field in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
+@contextmanager
+def writer(path: Path | None) -> Iterator[Callable[[Row], None]]:
+    """Writes each row as it comes, so that a run cut short is not lost."""
+    if path is None:
+        yield lambda row: None
+        return
+    with path.open("w", newline="", buffering=1) as stream:
+        lines = csv.DictWriter(stream, [field.name for field in fields(Row)])
+        lines.writeheader()
+        yield lambda row: lines.writerow(asdict(row))
 
 
 def read_rows(path: Path) -> list[Row]:
     with path.open(newline="") as stream:
         return [
             Row(
-                **{
-                    **row,
-                    "bytes": int(row["bytes"]),
-                    "seconds": float(row["seconds"]),
-                    "edges": int(row["edges"]),
-                }
+                line["suite"],
+                line["task"],
+                int(line["bytes"]),
+                line["kind"],
+                float(line["seconds"]),
+                line["code"],
+                line["place"],
+                line["message"],
+                int(line["edges"]),
             )
-            for row in csv.DictReader(stream)
+            for line in csv.DictReader(stream)
         ]
 
 
@@ -250,13 +272,12 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="only each N-th task of the index")
     parser.add_argument("--rows", type=Path, help="write a line for each task")
     parser.add_argument("--from", dest="before", type=Path, help="read the lines of a run before")
+    parser.add_argument("--memory-pass", action="store_true", help="the memory pass must accept it too")
     parser.add_argument("--examples", action="store_true", help="show a task for each reason")
     arguments = parser.parse_args()
     if arguments.before is None and arguments.tasks is None:
         parser.error("INDEX and TASKS_DIR are needed")
     rows = read_rows(arguments.before) if arguments.before else run_all(arguments)
-    if arguments.rows:
-        write_rows(arguments.rows, rows)
     shown: tuple[Callable[[list[Row]], None], ...] = (
         summary,
         by_suite,

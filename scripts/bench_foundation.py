@@ -1,6 +1,6 @@
 """Start-up, small runs, replay speed and the proof of 200 locks: the figures promised for the foundation.
 
-    python scripts/bench_foundation.py        # prints a Markdown table
+python scripts/bench_foundation.py        # prints a Markdown table
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def median(times: int, action: Callable[[], object]) -> float:
 
 
 def command(*arguments: str) -> Callable[[], object]:
-    return lambda: subprocess.run([sys.executable, "-m", "certus", *arguments], capture_output=True, check=False)
+    return lambda: subprocess.run(
+        [sys.executable, "-m", "certus", *arguments], capture_output=True, check=False
+    )
 
 
 def locks(number: int) -> str:
@@ -80,7 +82,10 @@ def main() -> None:
         rows = [
             ("`certus --help`", median(5, command("--help"))),
             ("`certus verify` of a ten-line program, all in all", median(5, command("verify", str(path)))),
-            ("checking the proof of a locks-200 body (z3, cvc5, random runs)", median(3, lambda: check_locks(200))),
+            (
+                "checking the proof of a locks-200 body (z3, cvc5, random runs)",
+                median(3, lambda: check_locks(200)),
+            ),
         ]
     start = time.perf_counter()
     steps = replay_million()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
+from tests.expectations import Expected, all_expected
 
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
@@ -20,7 +21,6 @@ from certus.engines.registry import ENGINES
 from certus.frontend.lp.load import load_lp
 from certus.pipeline.confirm import examine
 from certus.transform.large_blocks import MODES, LargeBlocks, Mode
-from tests.expectations import Expected, all_expected
 
 DECIDES: Mapping[str, Callable[[Expected], bool]] = {
     "bmc": lambda program: program.bounded or program.answer == "VIOLATED",

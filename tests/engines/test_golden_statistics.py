@@ -8,13 +8,14 @@ import json
 import os
 from pathlib import Path
 
+from tests.expectations import all_expected
+
 from certus.core.budget import Budget
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp.load import load_lp
 from certus.transform.large_blocks import LargeBlocks
-from tests.expectations import all_expected
 
 GOLDEN = Path(__file__).parent / "golden_statistics.json"
 

@@ -124,7 +124,9 @@ def test_the_length_counts_executed_edges(block: Block, state: State) -> None:
     formula = block_formula(block, MAIN, live=())
     if formula is None:
         return
-    instance = formula.instance(3, {x: build.constant(v, x.sort) for x, v in zip((X, Y, P), state, strict=True)})
+    instance = formula.instance(
+        3, {x: build.constant(v, x.sort) for x, v in zip((X, Y, P), state, strict=True)}
+    )
     names = iter(range(1000))
     length, definitions = instance.length(lambda: build.var(f"length@{next(names)}", INT))
     solver = Z3Solver(Statistics())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
+from tests.laws.lp_programs import DOMAIN, programs
 
 from certus.core.budget import Budget
 from certus.core.outcome import ProofCheck, Replay
@@ -24,7 +25,6 @@ from certus.pipeline.confirm import examine
 from certus.transform.large_blocks import MODES, LargeBlocks, Mode
 from certus.validate.compile import compile_program
 from certus.validate.interpreter import Ending, run
-from tests.laws.lp_programs import DOMAIN, programs
 
 
 class Guess:

@@ -74,7 +74,9 @@ class BoundedModelChecking:
                 return _bound_reached(clear, beyond)
             bound = clear + max(1, clear // 4)
             bound = min(bound, options.bound or bound)
-            statistics.progress(f"no error within bound {clear}; unrolling {_place(beyond[0])} to bound {bound}")
+            statistics.progress(
+                f"no error within bound {clear}; unrolling {_place(beyond[0])} to bound {bound}"
+            )
             search.unrolled.admit(bound)
 
 

@@ -60,7 +60,7 @@ class Regions:
         return self._ite(other, self.nothing, one)
 
     def formula(self, region: Region, name: Callable[[Expr], Expr] = lambda p: p) -> Expr:
-        """The region as a formula over (what `name` makes of) its predicates, sharing what the diagram does."""
+        """The region as a formula over (what `name` makes of) its predicates, as shared as the diagram."""
         done: dict[Region, Expr] = {self.everything: build.TRUE, self.nothing: build.FALSE}
         stack = [region]
         while stack:
@@ -144,9 +144,7 @@ def _leaf() -> Region:
     return leaf
 
 
-def _cofactor(
-    key: tuple[Region, Region, Region], level: int, *, high: bool
-) -> tuple[Region, Region, Region]:
+def _cofactor(key: tuple[Region, Region, Region], level: int, *, high: bool) -> tuple[Region, Region, Region]:
     """The key where the predicate of `level` has the given value."""
     a, b, c = ((part.high if high else part.low) if part.level == level else part for part in key)
     return a, b, c

@@ -6,6 +6,7 @@ and the end of the callee's own path. If the path is infeasible the system has a
 each relation is an interpolant: implied by what leads to the position, refuted by what
 follows (Craig), over the variables of the relation only, so nested ones at calls come out alike.
 
+Spacer finds the model; where it does not (products, divisions), weakest preconditions may serve.
 Nothing is taken on trust: every sequence is checked, clause by clause, before it is handed on.
 """
 
@@ -23,16 +24,23 @@ from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import rebuild, substitute, variables
 from certus.logic.solver import Answer
 from certus.logic.spacer import horn_model
+from certus.logic.weakest import preconditions
 from certus.logic.z3solver import Z3Solver
+
+SPACER_SHARE = 0.5  # of the time that is left, for one answer
 
 
 def interpolants(
     system: HornSystem, *, budget: Budget, statistics: Statistics
 ) -> Mapping[Function, tuple[tuple[Expr, ...], Expr]] | None:
     """For each relation its parameters and an interpolant over them; None if none were found."""
-    model = horn_model(system, budget=budget, statistics=statistics, purpose="interpolation")
+    limit = budget.part(SPACER_SHARE)
+    model = horn_model(system, budget=limit, statistics=statistics, purpose="interpolation")
     if model is None or not are_interpolants(system, model, budget=budget, statistics=statistics):
-        return None
+        budget.check()
+        model = preconditions(system, budget=budget, statistics=statistics)
+        if model is None or not are_interpolants(system, model, budget=budget, statistics=statistics):
+            return None
     return model.relations
 
 
@@ -133,7 +141,7 @@ def _linear(atom: Expr) -> Expr:
     terms = [build.monomial(p) for p in parts if p.kind is not Kind.CONST]
     bound = -sum(int(p.value) for p in parts if p.kind is Kind.CONST)
     if not terms:
-        return build.boolean({Kind.LE: 0 <= bound, Kind.LT: 0 < bound, Kind.EQ: bound == 0}[atom.kind])
+        return build.boolean({Kind.LE: bound >= 0, Kind.LT: bound > 0, Kind.EQ: bound == 0}[atom.kind])
     divisor = gcd(*(int(c) for c, _ in terms))
     first, _ = min(terms, key=lambda part: part[1].digest)
     sign = 1 if first > 0 else -1
@@ -147,7 +155,7 @@ def _linear(atom: Expr) -> Expr:
 
 
 def _squeezed(term: Expr) -> Expr:
-    """A conjunction or disjunction in which two bounds that leave one value (or exclude one) are an equation."""
+    """A conjunction (or disjunction) with two bounds that leave (or exclude) one value made an equation."""
     if term.kind is Kind.OR:
         denied = build.conjunction(build.not_(a) for a in term.args)
         squeezed = _squeezed(denied)

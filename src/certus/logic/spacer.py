@@ -76,8 +76,8 @@ class _Fixedpoint:
         parameters = call["mk_params"](pointer)
         call["params_inc_ref"](pointer, parameters)
         try:
-            engine = call["mk_string_symbol"](pointer, b"spacer")
-            call["params_set_symbol"](pointer, parameters, call["mk_string_symbol"](pointer, b"engine"), engine)
+            key, engine = (call["mk_string_symbol"](pointer, word) for word in (b"engine", b"spacer"))
+            call["params_set_symbol"](pointer, parameters, key, engine)
             for name in _OFF:
                 symbol = call["mk_string_symbol"](pointer, name.encode())
                 call["params_set_bool"](pointer, parameters, symbol, False)
@@ -110,7 +110,6 @@ class _Fixedpoint:
             reason = self._call["fixedpoint_get_reason_unknown"](self._pointer, self._fixedpoint) or b""
             if reason == b"interrupted from keyboard":
                 signal.raise_signal(signal.SIGINT)
-            budget.check()
         return answer
 
     def model(self) -> Model:

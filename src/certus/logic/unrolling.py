@@ -3,8 +3,10 @@
 A *visit* is a location in one activation of its procedure (a `Frame`), with the number of times each
 enclosing loop has been entered so far. Visits form an acyclic graph; each has a literal that
 implies an execution comes there, and the values of the variables as terms. Where several steps may
-lead to a visit it is a *join*: its literal implies one of the selectors of its arrivals, or that it
-is still `open`; assuming all joins closed asks about the executions unrolled so far.
+lead to a visit it is a *join*: its literal implies one of the selectors of its arrivals, or, while
+some visit before it waits for a higher bound, that it is still `open`; assuming all joins closed asks
+about the executions unrolled so far. A join that nothing more can come to keeps the values on which
+its arrivals agree, so constants survive loops whose end is known.
 
 So the formula only ever grows: raising the bound adds definitions and never retracts any.
 
@@ -70,12 +72,13 @@ class Visit:
     order: tuple[int, ...]  # a topological order of all visits
     literal: Expr  # implies: some execution comes here
     values: dict[Expr, Expr]
-    merged: tuple[Expr, ...]  # the variables with a symbol of their own here, at a join
-    open: Expr | None  # at a join: implies an arrival that is not yet known
+    merged: tuple[Expr, ...]  # the variables with a symbol of their own here, at an open join
+    open: Expr | None  # at an open join: implies an arrival that is not yet known
     gate: bool
     measure: int
     simple: bool  # whether expanding it in vain would cost little
     arrivals: list[Arrival] = field(default_factory=list)
+    gathered: list[dict[Expr, Expr]] | None = None  # at a join not yet looked at: the values of each arrival
 
     def __lt__(self, other: Visit) -> bool:
         return self.order < other.order
@@ -104,19 +107,15 @@ class UnrolledProgram:
     def expand(self, bound: int, budget: Budget) -> None:
         """Expand every visit that the bound admits and that is feasible."""
         while True:
-            asleep: list[Visit] = []
             while self._ready:
                 budget.check()
                 visit = heappop(self._ready)
-                if not visit.gate:
-                    self._expand(visit)
-                elif visit.measure > bound:
-                    self.waiting.append(visit)
-                elif visit.simple or self.feasible([visit.literal], budget, "unroll"):
+                if visit.gathered is not None:
+                    self._settle(visit)
+                if self._enters(visit, bound, budget):
                     self._expand(visit)
                 else:
-                    asleep.append(visit)
-            self.waiting.extend(asleep)
+                    self.waiting.append(visit)
             admitted = [v for v in self.waiting if v.measure <= bound]
             if not admitted or not self.feasible(
                 [self.some([v.literal for v in admitted])], budget, "unroll"
@@ -125,6 +124,14 @@ class UnrolledProgram:
             self.waiting = [v for v in self.waiting if v.measure > bound]
             for visit in admitted:
                 heappush(self._ready, visit)
+
+    def _enters(self, visit: Visit, bound: int, budget: Budget) -> bool:
+        """Whether a visit is to be expanded now."""
+        if not visit.gate:
+            return True
+        if visit.measure > bound:
+            return False
+        return visit.simple or self.feasible([visit.literal], budget, "unroll")
 
     def admit(self, bound: int) -> None:
         """Let gates within the new bound be looked at again."""
@@ -257,34 +264,62 @@ class UnrolledProgram:
         joins = inside and frame.shape.joins(start.location, target)
         if visit is None:
             visit = self._visit(target, frame, counts, literal, values)
-            if joins:
-                self._open_join(visit)
+            visit.gathered = [] if joins else None
             heappush(self._ready, visit)
-        if joins:
-            self._join(visit, arrival, values)
         visit.arrivals.append(arrival)
+        if visit.gathered is not None:
+            visit.gathered.append(values)
+        elif joins:
+            self._join(visit, arrival, values)
+
+    def _settle(self, visit: Visit) -> None:
+        """Join the arrivals gathered so far. All visits before this one are expanded, or wait."""
+        gathered, visit.gathered = visit.gathered or [], None
+        if any(other.order < visit.order for other in self.waiting):
+            self._open_join(visit)
+            for arrival, values in zip(visit.arrivals, gathered, strict=True):
+                self._join(visit, arrival, values)
+        elif len(gathered) > 1:
+            self._closed_join(visit, gathered)
+
+    def _closed_join(self, visit: Visit, gathered: list[dict[Expr, Expr]]) -> None:
+        """Nothing more comes here: only what the arrivals disagree on gets symbols of its own."""
+        visit.literal = self._literal()
+        selectors = [arrival.selector for arrival in visit.arrivals]
+        self.solver.add(build.disjunction((build.not_(visit.literal), *selectors)))
+        visit.values = dict(visit.values)
+        for x in self._written(visit):
+            choices = [values.get(x, x) for values in gathered]
+            if any(choice is not choices[0] for choice in choices):
+                visit.values[x] = self._fresh(x)
+                for selector, choice in zip(selectors, choices, strict=True):
+                    self.solver.add(build.implies(selector, build.eq(visit.values[x], choice)))
 
     def _open_join(self, visit: Visit) -> None:
         """Give a visit symbols of its own for all its procedure may write, and an open literal."""
         visit.literal = self._literal()
-        at_exit = visit.location is visit.frame.procedure.exit
-        written = visit.frame.shape.at_exit if at_exit else visit.frame.shape.written
-        visit.merged = tuple(x for x in written if x in visit.values)
+        visit.merged = tuple(x for x in self._written(visit) if x in visit.values)
         visit.values = {**visit.values, **{x: self._fresh(x) for x in visit.merged}}
         visit.open = self._literal()
         self._open[visit.open] = None
         self.solver.add(build.implies(visit.literal, visit.open))
 
     def _join(self, visit: Visit, arrival: Arrival, values: Mapping[Expr, Expr]) -> None:
+        """Add an arrival to an open join."""
+        assert visit.open is not None, "nothing comes to a closed join"
         for x in visit.merged:
             if x in values:
                 self.solver.add(build.implies(arrival.selector, build.eq(visit.values[x], values[x])))
-        assert visit.open is not None
         later = self._literal()
         self.solver.add(build.or_(build.not_(visit.open), arrival.selector, later))
         del self._open[visit.open]
         self._open[later] = None
         visit.open = later
+
+    def _written(self, visit: Visit) -> tuple[Expr, ...]:
+        """The variables on which arrivals may disagree."""
+        shape = visit.frame.shape
+        return shape.at_exit if visit.location is shape.procedure.exit else shape.written
 
     def _formula(self, edge: Edge, procedure: Procedure) -> BlockFormula | None:
         if edge not in self._formulas:
@@ -335,7 +370,7 @@ class UnrolledProgram:
         for visit in sorted(self._visits.values()):
             if not visit.arrivals:
                 length[visit] = build.integer(0)
-            elif visit.open is None:
+            elif len(visit.arrivals) == 1:
                 length[visit] = self._length(visit.arrivals[0], length)
             else:
                 length[visit] = self._fresh(build.var("length", INT))

@@ -175,9 +175,7 @@ class Z3Solver:
         reason: bytes = self._call["solver_get_reason_unknown"](self._pointer, self._solver) or b""
         if reason == _INTERRUPTED:
             signal.raise_signal(signal.SIGINT)
-        elif b"memory" in reason:
-            raise BudgetExceeded("memory")
-        elif b"memory" in reason or b"memout" in reason:
+        elif b"memory" in reason or b"memory" in reason or b"memout" in reason:
             raise BudgetExceeded("memory")
         elif reason not in _GAVE_UP:
             self._context.check()

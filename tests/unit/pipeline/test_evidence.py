@@ -88,7 +88,9 @@ def test_a_changed_trace_does_not_pass(tmp_path: Path) -> None:
         ("evidence.json", "{}", "does not fit"),
     ],
 )
-def test_unusable_evidence_is_said_to_be_so(tmp_path: Path, name: str, content: str | None, word: str) -> None:
+def test_unusable_evidence_is_said_to_be_so(
+    tmp_path: Path, name: str, content: str | None, word: str
+) -> None:
     directory = saved(tmp_path, HOLDS)
     if content is None:
         (directory / name).unlink()

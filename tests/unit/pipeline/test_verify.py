@@ -30,7 +30,7 @@ def test_the_answer_and_its_parts(program: Path) -> None:
     assert isinstance(outcome.verdict, Safe)
     assert isinstance(outcome.verdict.proof, Unrolling)
     assert outcome.engine == "bmc"
-    assert [p.name for p in outcome.passes] == ["large-blocks"]
+    assert [p.name for p in outcome.passes][-1] == "large-blocks"
     assert outcome.seconds["total"] > 0
 
 

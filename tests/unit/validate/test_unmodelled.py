@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.builders import ProgramBuilder
 
 from certus.core import build
 from certus.core.budget import Budget
@@ -12,7 +13,6 @@ from certus.core.outcome import Replay
 from certus.core.program import Havoc, Program
 from certus.core.terms import Expr
 from certus.validate.replay import replay
-from tests.builders import ProgramBuilder
 
 
 def program(*, used: bool) -> Program:

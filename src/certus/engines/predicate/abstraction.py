@@ -30,6 +30,7 @@ from certus.logic.z3solver import Z3Solver
 Valuation = dict[Expr, bool]
 Group = tuple[Expr, ...]
 _PURPOSE = "abstraction"
+_EFFORT = 4_000_000  # z3's unit of work, for one question: about a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class _StepSolver:
         self.step = step
         self.regions = abstraction.regions
         self.limits = abstraction
-        self.solver = Z3Solver(abstraction.statistics)
+        self.solver = Z3Solver(abstraction.statistics, options={"rlimit": _EFFORT})
         self.solver.add(*step.definitions, step.condition)
         self._literals: dict[tuple[int, Expr], Expr] = {}  # (premise, or -1 for the target; predicate)
         self._numbers = count()
@@ -137,8 +138,7 @@ class _StepSolver:
                     if key not in found:
                         found[key] = None
                         region = self.regions.either(region, self.regions.minterm(valuation))
-                        agrees = [after[p] if holds else build.not_(after[p]) for p, holds in valuation.items()]
-                        self.solver.add(build.not_(build.conjunction(agrees)))
+                        self.solver.add(build.not_(_agrees(after, valuation)))
                 if len(found) > self.limits.minterms and not exact:
                     self.limits.statistics.count("predicate.coarse")
                     return self.regions.everything
@@ -156,6 +156,7 @@ class _StepSolver:
             seen.append({p: bool(self.solver.value(literal)) for p, literal in after.items()})
         elif answer is Answer.UNKNOWN:
             self.limits.budget.check()
+            self.limits.statistics.count("predicate.undecided")
         return answer
 
     def _before(self, premise: int, predicate: Expr) -> Expr:
@@ -171,6 +172,11 @@ class _StepSolver:
             self._literals[place, predicate] = literal
             self.solver.add(build.eq(literal, substitute(predicate, reading)))
         return literal
+
+
+def _agrees(after: Mapping[Expr, Expr], valuation: Valuation) -> Expr:
+    """That the literals have the values of the valuation."""
+    return build.conjunction(after[p] if holds else build.not_(after[p]) for p, holds in valuation.items())
 
 
 def joint(predicates: Sequence[Expr], groups: Sequence[Group]) -> list[Group]:

@@ -147,13 +147,16 @@ class _Search:
         self._add(found)
         return None
 
-    def _repeated(self, error: Item) -> None:
+    def _repeated(self, error: Item) -> Diagnostic | None:
         """A path that came up again was abstracted too coarsely: from now on exactly."""
         coarse = [step for step in step_chain(error) if step not in self.abstraction.exact]
+        if not coarse and self.statistics.counters["predicate.undecided"]:
+            return self._gave_up("solver-gave-up", "the solver cannot tell what some blocks do")
         if not coarse:
             raise Inconsistent("a path was found again that its interpolants exclude")
         self.abstraction.exact.update(dict.fromkeys(coarse))
         self.statistics.count("predicate.repeated")
+        return None
 
     def _add(self, found: list[tuple[Location, Group]]) -> None:
         new: list[str] = []

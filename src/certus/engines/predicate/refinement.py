@@ -61,7 +61,7 @@ class _Path:
     steps: Steps
     atoms: dict[Node, Expr] = field(default_factory=dict)
     _nodes: list[Node] = field(default_factory=list)  # premises first, the error last
-    _needed: dict[Node, dict[Expr, None]] = field(default_factory=dict)  # variables that matter, without `old`
+    _needed: dict[Node, dict[Expr, None]] = field(default_factory=dict)  # what matters, `old` aside
 
     def __post_init__(self) -> None:
         self._collect()

@@ -34,11 +34,12 @@ _TABLE: Final = (
         "inert",
         "printk srand srandom sleep usleep nanosleep sched_yield syslog openlog closelog remove unlink",
     ),
-    ("inert", "unlink close isatty write fwrite open openat creat lseek chdir getchar fgetc getc ungetc"),
+    ("inert", "unlink close isatty write fwrite open openat creat lseek chdir ungetc"),
     ("inert", "getpid getuid geteuid getgid getegid getppid clock system raise kill alarm atoi atol atoll"),
     ("inert", "__VERIFIER_atomic_begin __VERIFIER_atomic_end va_start va_end va_copy prefetch"),
     ("inert", "fsync umask access chmod fchmod mkdir rmdir isascii strcoll"),
     ("natural", "rand random"),
+    ("character_input", "getchar getc fgetc"),
     ("clock", "time"),
     # memory
     ("allocate", "malloc valloc"),
@@ -92,6 +93,12 @@ _BUILTIN_ONLY: Final = frozenset(
 OVERRIDING: Final = frozenset(
     ("__VERIFIER_assume", "__VERIFIER_atomic_begin", "__VERIFIER_atomic_end", "__assert_fail")
 )
+
+
+# functions of the library that really may return any value of their type (in the range their model assumes)
+GENUINE_INPUTS: Final = frozenset("rand random time getchar getc fgetc".split())
+# parts of the paths of system headers: what they declare has a definition somewhere
+SYSTEM_HEADERS: Final = ("/usr/include/", "/libc/include/", "/lib/include/")
 
 
 def _entries() -> Iterator[Entry]:

@@ -90,6 +90,15 @@ class Positions:
 
     def span(self, node: dict[str, Any], otherwise: Span | None = None) -> Span:
         """The span of a node's range; a macro's expansion stands where its name stands."""
+        try:  # the common case: no macro, no other file
+            range_ = node["range"]
+            begin, end = range_["begin"], range_["end"]
+            key = (begin.get("file", self.main), begin["offset"], end["offset"] + end["tokLen"])
+        except KeyError:
+            return self._expanded(node, otherwise)
+        return self._spans.get(key) or self._expanded(node, otherwise)
+
+    def _expanded(self, node: dict[str, Any], otherwise: Span | None) -> Span:
         range_ = node.get("range")
         if not range_:
             return otherwise or self.nowhere

@@ -62,7 +62,8 @@ def test_other_integers_are_no_pointers(tmp_path: Path) -> None:
 
 
 def test_a_call_through_a_pointer_means_functions_that_fit(tmp_path: Path) -> None:
-    text = """int f(int x) { return x; } int g(int x) { return -x; } void h(void) {} long k(long x) { return x; }
+    text = """int f(int x) { return x; } int g(int x) { return -x; }
+    void h(void) {} long k(long x) { return x; }
     void *taken[] = {h, k};
     int main(void) { int (*p)(int) = __VERIFIER_nondet_int() ? f : g; return p(3) + (taken[0] != 0); }"""
     program = loaded(tmp_path, text).program
@@ -152,7 +153,8 @@ def test_undefined_functions_are_told_of(tmp_path: Path) -> None:
     ],
 )
 def test_overflow_is_checked_where_it_can_happen(tmp_path: Path, expression: str, kinds: list[str]) -> None:
-    text = f"int main(void) {{ int x = __VERIFIER_nondet_int(), y = __VERIFIER_nondet_int(); return {expression}; }}"
+    inputs = "int x = __VERIFIER_nondet_int(), y = __VERIFIER_nondet_int();"
+    text = f"int main(void) {{ {inputs} return {expression}; }}"
     program = loaded(tmp_path, text, property="no-overflow").program
     assert [site.kind for site in program.errors] == kinds
 

@@ -10,6 +10,7 @@ from certus.core.program import Call, Store
 from certus.core.sorts import INT, MachineSort, Sort
 from certus.core.terms import Expr
 from certus.frontend.c import ast
+from certus.frontend.c.library import GENUINE_INPUTS, SYSTEM_HEADERS, known
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.body import Body, Joint
 from certus.frontend.c.lower.routines import havoc_routine
@@ -86,12 +87,12 @@ def any_result(body: Body, node: ast.Call) -> Any:
         return None
     if isinstance(plain, RecordType):
         made = body.temporary_object(plain, node.span)
-        havoc_memory(body, made, plain, node.span)
+        havoc_memory(body, made, plain, node.span, _result_of(body, node))
         return made
     sort = sort_of(plain)
     if sort is None:
         return body.refuse_type(node)
-    result = body.havoc(sort, node.span, text, called_function(node.function))
+    result = body.havoc(sort, node.span, text, called_function(node.function), _result_of(body, node))
     if is_boolean(plain):
         body.assume(build.le(result, build.constant(1, sort)), node.span, text)
     elif sort is INT:
@@ -111,21 +112,43 @@ def pointed_to(node: ast.Expression) -> CType | None:
     return plain.target if isinstance(plain, PointerType) else None
 
 
-def havoc_memory(body: Body, address: Expr, type_: CType, span: Span) -> None:
+def _result_of(body: Body, node: ast.Call) -> str:
+    """What the result of a call stands for if it is not modelled exactly."""
+    name = called_function(node.function)
+    return f"the result of `{name}`" if name is not None and is_approximate(body.world, name) else ""
+
+
+def is_approximate(world: World, name: str) -> bool:
+    """Whether "any value" is only an approximation of what a function without body does: it is known to
+    the C library. Functions of the user's own and sources of input really may give anything."""
+    if name in GENUINE_INPUTS or name.startswith("__VERIFIER_"):
+        return False
+    if known(name) is not None:
+        return True
+    function = world.unit.functions.get(name)
+    if function is None:
+        return False
+    files = (function.span.file, function.span.presumed_file or "")
+    return any(part in file for part in SYSTEM_HEADERS for file in files)
+
+
+def havoc_memory(body: Body, address: Expr, type_: CType, span: Span, approximates: str = "") -> None:
     """Give an object any contents."""
     parts, text = places.leaves(body.world, type_, places.UNROLLED), body.text(span)
     if parts is not None:
         for offset, sort in parts:
-            value = body.havoc(sort, span, text)
+            value = body.havoc(sort, span, text, approximates=approximates)
             body.emit(Store(build.add(address, build.integer(offset)), value), span, text)
         return
     width, count = places.element(body.world, type_)
-    havoc_elements(body, address, build.integer(count), width, span)
+    havoc_elements(body, address, build.integer(count), width, span, approximates)
 
 
-def havoc_elements(body: Body, address: Expr, count: Expr, width: int, span: Span) -> None:
+def havoc_elements(
+    body: Body, address: Expr, count: Expr, width: int, span: Span, approximates: str = ""
+) -> None:
     """Give `count` elements of `width` bytes any contents."""
-    routine = havoc_routine(body.world, width)
+    routine = havoc_routine(body.world, width, approximates)
     body.emit(Call(routine, (address, count), ()), span, body.text(span))
 
 

@@ -263,10 +263,12 @@ class Body:
         self.emit(Assign((variable,), (term,)), span, text)
         self._remember(variable, pointer)
 
-    def havoc(self, sort: Sort, span: Span, text: str, function: str | None = None) -> Expr:
-        """An input of the program; `function` is the one whose result it is."""
+    def havoc(
+        self, sort: Sort, span: Span, text: str, function: str | None = None, approximates: str = ""
+    ) -> Expr:
+        """An input of the program; `function` is the one whose result it is. `approximates`: see `Havoc`."""
         made = self.fresh(sort)
-        self.emit(Havoc((made,), function), span, text)
+        self.emit(Havoc((made,), function, approximates), span, text)
         return made
 
     def branch(
@@ -386,7 +388,7 @@ def _redirected(op: BasicOp, old: Expr, new: Expr) -> BasicOp | None:
     if old.sort is not new.sort:
         return None
     if isinstance(op, Havoc) and op.targets == (old,):
-        return Havoc((new,), op.function)
+        return Havoc((new,), op.function, op.approximates)
     if isinstance(op, Call) and op.targets == (old,):
         return Call(op.procedure, op.arguments, (new,))
     if isinstance(op, Alloc) and op.target is old:

@@ -16,6 +16,7 @@ from certus.frontend.c.lower.arguments import (
     fitted,
     has_pointers,
     havoc_memory,
+    is_approximate,
     pointed_to,
 )
 from certus.frontend.c.lower.body import Body, IndirectCall, Joint
@@ -276,7 +277,8 @@ def _written_through(body: Body, name: str, argument: ast.Expression, term: Expr
     except NoSize:
         known_extent = False
     if known_extent and not has_pointers(body.world, target):
-        havoc_memory(body, term, target, argument.span)
+        what = f"what `{name}` writes" if is_approximate(body.world, name) else ""
+        havoc_memory(body, term, target, argument.span, what)
     else:
         what = f"The function `{name}` is not defined and may write through the pointer it gets here."
         hint = f"Define `{name}`, or declare the pointer's target const."

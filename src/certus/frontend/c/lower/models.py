@@ -69,6 +69,15 @@ def _natural(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[An
     return result
 
 
+def _character_input(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
+    """A character, or -1 at the end of the input."""
+    result = yield from _inert(body, node, entry, True)
+    low, high = build.constant(-1, result.sort), build.constant(255, result.sort)
+    in_range = build.and_(build.le(low, result), build.le(result, high))
+    body.assume(in_range, node.span, body.text(node.span))
+    return result
+
+
 def _clock(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """`time(&t)`: the result is also stored."""
     (pointer, *_) = yield from arguments(body, node)
@@ -156,6 +165,7 @@ MODELS: Final[Mapping[str, Model]] = {
     "refuse": _refuse,
     "inert": _inert,
     "natural": _natural,
+    "character_input": _character_input,
     "clock": _clock,
     "same": _same,
     "allocate": memory_models.allocate,

@@ -61,8 +61,8 @@ class Routine:
     def store(self, address: Expr, value: Expr) -> None:
         self.step(Store(address, value), f"*({address!r}) = {value!r}")
 
-    def havoc(self, target: Expr) -> None:
-        self.step(Havoc((target,)), f"{_short(target)} = any value")
+    def havoc(self, target: Expr, approximates: str = "") -> None:
+        self.step(Havoc((target,), None, approximates), f"{_short(target)} = any value")
 
     def head(self) -> int:
         """The present node, to go back to."""
@@ -173,7 +173,7 @@ def fill_routine(world: World, width: int) -> str:
     return routine(world, f"fill{8 * width}", make)
 
 
-def havoc_routine(world: World, width: int) -> str:
+def havoc_routine(world: World, width: int, approximates: str = "") -> str:
     """`(to, count)`: each of `count` elements of `width` bytes gets any value."""
 
     def make(r: Routine) -> None:
@@ -182,14 +182,14 @@ def havoc_routine(world: World, width: int) -> str:
         r.set(i, NULL)
         head = r.head()
         done = r.test(lt(i, count))
-        r.havoc(value)
+        r.havoc(value, approximates)
         r.store(add(to, scale(width, i)), value)
         r.set(i, add(i, integer(1)))
         r.back(head)
         r.at = done
         r.give()
 
-    return routine(world, f"havoc{8 * width}", make)
+    return routine(world, f"{'approximate' if approximates else 'havoc'}{8 * width}", make)
 
 
 # --------------------------------------------------------------------------- strings, by bytes

@@ -131,14 +131,19 @@ def _conversions(node: ast.Expression) -> list[str]:
 _CONVERSION: Final = re.compile(r"%(\*?)(\d*)(?:hh?|ll?|[jztLqm])?([a-zA-Z\[])")
 
 
-def _written(body: Body, argument: ast.Expression, term: Expr, *, single: bool = False) -> None:
+_PRINTED: Final = "the text that a function of the `printf` family writes"
+
+
+def _written(
+    body: Body, argument: ast.Expression, term: Expr, *, single: bool = False, approximates: str = ""
+) -> None:
     """The object an argument points to gets any contents, if its extent is known: `single` objects are of
     the pointer's type, a character is otherwise the first of a string."""
     target = pointed_to(argument)
     text = unqualified(target) if target is not None else None
     unknown = text is None or isinstance(text, VoidType) or (not single and text == _plain_char(text))
     if not unknown and target is not None and not has_pointers(body.world, target):
-        havoc_memory(body, term, target, argument.span)
+        havoc_memory(body, term, target, argument.span, approximates)
     else:
         body.refuse(argument.span, "unsupported-library-function", "writing to memory of unknown extent")
 
@@ -172,7 +177,7 @@ def print_string(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Step
     """The text is not computed: the buffer gets any contents."""
     given = yield from arguments(body, node)
     if entry.name.endswith("snprintf"):
-        havoc_elements(body, given[0], build.to_int(given[1]), 1, node.span)
+        havoc_elements(body, given[0], build.to_int(given[1]), 1, node.span, _PRINTED)
     else:
-        _written(body, node.arguments[0], given[0])
+        _written(body, node.arguments[0], given[0], approximates=_PRINTED)
     return any_result(body, node) if wanted else None

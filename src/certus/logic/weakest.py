@@ -1,0 +1,70 @@
+"""Weakest preconditions along a path that is a system of Horn clauses (see `interpolation`).
+
+What follows a position is a conjunction: the constraints of all later steps, each with the values that the
+steps before it gave its variables. Its negation is the weakest precondition of the path not being
+taken to its end. Only the constraints of an unsatisfiable core are used, so it speaks of what
+matters. This is substitution alone, and needs no theory.
+"""
+
+from __future__ import annotations
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.horn import Clause, HornSystem, Model
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr, Function, Kind
+from certus.core.walk import substitute, substitute_all, variables
+from certus.logic.solver import Answer
+from certus.logic.z3solver import Z3Solver
+
+_PURPOSE = "interpolation.core"
+Part = tuple[int, int]  # a step, counted from the last, and a conjunct of its constraint
+
+
+def preconditions(system: HornSystem, *, budget: Budget, statistics: Statistics) -> Model | None:
+    """Candidates for interpolants; None if a step has two premises, or no core is found.
+
+    They exclude the end of the path. What depends on later inputs or choices is left out, so
+    whether what leads to a position implies them must be checked."""
+    chain = _chain(system)
+    if chain is None:
+        return None
+    following: list[dict[Part, Expr]] = []  # for each step: its constraint and those of all later ones
+    after: dict[Part, Expr] = {}
+    premise: tuple[Expr, ...] = ()  # the variables of the step after this one
+    for number, clause in enumerate(chain):
+        mine = clause.body[0].args if clause.body else ()
+        fresh = {x: build.var(f"{x.name}#{number}", x.sort) for x in clause.variables if x not in mine}
+        written = () if clause.head is None else substitute_all(clause.head.args, fresh)
+        values = dict(zip(premise, written, strict=True))
+        after = dict(zip(after, substitute_all(after.values(), values), strict=True))
+        constraint = clause.constraint
+        own = enumerate(constraint.args if constraint.kind is Kind.AND else (constraint,))
+        mine_now = {(number, n): substitute(part, fresh) for n, part in own}
+        after = {**mine_now, **after}
+        following.append(after)
+        premise = mine
+    solver = Z3Solver(statistics)
+    if solver.check(tuple(after.values()), budget=budget, purpose=_PURPOSE) is not Answer.UNSAT:
+        return None
+    needed = set(solver.core())
+    core = {part for part, constraint in after.items() if constraint in needed}
+    found: dict[Function, tuple[tuple[Expr, ...], Expr]] = {}
+    for clause, constraints in zip(chain, following, strict=True):
+        for atom in clause.body:
+            parts = [constraint for part, constraint in constraints.items() if part in core]
+            if solver.check(parts, budget=budget, purpose=_PURPOSE) is Answer.UNSAT:
+                found[atom.function] = (atom.args, build.TRUE)  # what follows is impossible by itself
+            else:
+                kept = [c for c in parts if set(atom.args).issuperset(variables(c))]
+                found[atom.function] = (atom.args, build.not_(build.conjunction(kept)))
+    return Model(found)
+
+
+def _chain(system: HornSystem) -> list[Clause] | None:
+    """The clauses from the one without head to the one without premise; None if they are no chain."""
+    derived = {c.head.function: c for c in system.clauses if c.head is not None}
+    chain = [c for c in system.clauses if c.head is None]
+    while len(chain[-1].body) == 1:
+        chain.append(derived[chain[-1].body[0].function])
+    return chain if not chain[-1].body and len(chain) == len(system.clauses) else None

@@ -1,0 +1,252 @@
+"""Predicate abstraction: proofs and counterexamples that check, precision, summaries, limits."""
+
+from __future__ import annotations
+
+import pytest
+from examples.locks import locks
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import BudgetExceeded
+from certus.core.evidence import Inductive
+from certus.core.horn import HornSystem
+from certus.core.outcome import ProofCheck, Replay
+from certus.core.sorts import BOOL, INT
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.terms import Expr
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.core.walk import variables
+from certus.engines.predicate import Options, PredicateAbstraction
+from certus.engines.predicate.abstraction import Abstraction, Precision, joint
+from certus.engines.predicate.steps import Step, steps_of
+from certus.frontend.lp.load import load_lp
+from certus.logic.bdd import Regions
+from certus.pipeline.confirm import examine
+from certus.transform.large_blocks import MODES, LargeBlocks, Mode
+
+
+def run(text: str, mode: Mode = "large", options: Options | None = None) -> tuple[Verdict, Statistics]:
+    """The verdict, after its evidence has been checked."""
+    program = load_lp(text, "test.lp").program
+    task, back = LargeBlocks(mode).apply(Task(program))
+    statistics = Statistics()
+    verdict = back.verdict(PredicateAbstraction().run(task, options or Options(), Budget(60), statistics))
+    if not isinstance(verdict, Unknown):
+        check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
+        assert isinstance(check, ProofCheck if isinstance(verdict, Safe) else Replay), check
+    return verdict, statistics
+
+
+COUNTERS = """
+void main() {
+  int x = 0, y = 0;
+  while (*) { x, y = x + 1, y + 2; }
+  assert(y == 2 * x);
+}
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_relation_between_counters_is_found(mode: Mode) -> None:
+    verdict, statistics = run(COUNTERS, mode)
+    assert isinstance(verdict, Safe)
+    assert isinstance(verdict.proof, Inductive)
+    assert statistics.counters["predicate.refinements"] >= 1
+
+
+def test_predicates_belong_to_locations() -> None:
+    text = """
+    void main() {
+      int x = 0, y = 0;
+      while (*) { x = 1 - x; assert(x == 0 || x == 1); }
+      while (*) { y = 1 - y; assert(y == 0 || y == 1); }
+    }
+    """
+    verdict, _ = run(text)
+    assert isinstance(verdict, Safe)
+    assert isinstance(verdict.proof, Inductive)
+    spoken = [{x.name for x in variables(f)} for f in verdict.proof.invariants.values()]
+    assert {"main.y"} in spoken  # at the second loop x no longer matters
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_counterexample_in_a_later_round_is_found(mode: Mode) -> None:
+    verdict, _ = run("void main() { int x = 0; while (*) { x = x + 1; assert(x != 3); } }", mode)
+    assert isinstance(verdict, Unsafe)
+
+
+def test_an_error_that_only_dead_code_reaches_needs_no_predicates() -> None:
+    verdict, statistics = run("void main() { int x = 1; if (x > 1) { assert(false); } }")
+    assert isinstance(verdict, Safe)
+    assert statistics.counters["predicate.predicates"] == 0
+
+
+# ------------------------------------------------------------------------------------- procedures
+
+
+def test_a_summary_relates_entry_and_exit() -> None:
+    text = """
+    int up(int n) { return n + 1; }
+    void main() { int a = *; int b = up(a); int c = up(b); assert(c == a + 2); }
+    """
+    verdict, _ = run(text)
+    assert isinstance(verdict, Safe)
+    assert isinstance(verdict.proof, Inductive)
+    assert {"old(up.n)", "up.$result0"} <= {x.name for x in variables(verdict.proof.summaries["up"])}
+
+
+def test_unbounded_recursion() -> None:
+    text = """
+    int count(int n) { if (n <= 0) return 0; int c = count(n - 1); return c + 1; }
+    void main() { int n = *; assume(n >= 0); int c = count(n); assert(c == n); }
+    """
+    verdict, _ = run(text)
+    assert isinstance(verdict, Safe)
+
+
+def test_locals_of_a_caller_survive_the_call_of_itself() -> None:
+    text = """
+    int f(int n) { int mine = n; if (n > 0) { int x = f(n - 1); } return mine; }
+    void main() { int n = *; int r = f(n); assert(r == n); }
+    """
+    verdict, _ = run(text)
+    assert isinstance(verdict, Safe)
+
+
+def test_an_error_inside_a_callee_depends_on_the_call() -> None:
+    text = """
+    void check(int n) {{ assert(n > 0); }}
+    void main() {{ int n = *; if (n > {bound}) {{ check(n); }} }}
+    """
+    safe, _ = run(text.format(bound=0))
+    assert isinstance(safe, Safe)
+    unsafe, _ = run(text.format(bound=-1))
+    assert isinstance(unsafe, Unsafe)
+
+
+def test_a_counterexample_through_calls_replays() -> None:
+    text = """
+    int x;
+    int twice(int n) { int got = *; x = x + got; return n + n; }
+    void main() { x = 0; int a = twice(3); a = twice(a); assert(!(a == 12 && x == 5)); }
+    """
+    verdict, _ = run(text)
+    assert isinstance(verdict, Unsafe)
+
+
+def test_globals_have_their_values_at_the_start() -> None:
+    verdict, _ = run("int g = 4; void f() { g = g + 1; } void main() { f(); f(); assert(g == 6); }")
+    assert isinstance(verdict, Safe)
+    verdict, _ = run("int g; void main() { assert(g != 9); }")
+    assert isinstance(verdict, Unsafe)
+
+
+# ------------------------------------------------------------------------------------------ locks
+
+
+@pytest.mark.parametrize("number", [1, 4])
+@pytest.mark.parametrize("variant", [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("bug", [False, True])
+def test_locks(number: int, variant: tuple[bool, bool], bug: bool) -> None:
+    persist, correlate = variant
+    verdict, _ = run(locks(number, bug=bug, persist=persist, correlate=correlate))
+    assert isinstance(verdict, Unsafe if bug else Safe)
+
+
+def test_large_blocks_prove_locks_without_predicates() -> None:
+    _, statistics = run(locks(12))
+    assert statistics.counters["predicate.predicates"] == 0
+    assert statistics.counters["predicate.abstractions"] < 10
+
+
+# ----------------------------------------------------------------------------- limits and refusals
+
+
+DIVERGES = """
+void main() {
+  int x = *, y = *, n = 0;
+  assume(x > 0 && y > 0);
+  while (n < 40) { n = n + 1; x = x + y; }
+  assert(n == 40 && x > 41);
+}
+"""
+
+
+def test_the_number_of_refinements_can_be_limited() -> None:
+    verdict, statistics = run(DIVERGES, options=Options(refinements=2))
+    assert isinstance(verdict, Unknown)
+    assert verdict.reason.code == "refinements-reached"
+    assert "the loop in line 5" in verdict.reason.message
+    assert statistics.counters["predicate.refinements"] == 2
+
+
+def test_time_is_limited() -> None:
+    program = load_lp(DIVERGES, "test.lp").program
+    task, _ = LargeBlocks("large").apply(Task(program))
+    with pytest.raises(BudgetExceeded):
+        PredicateAbstraction().run(task, Options(), Budget(0), Statistics())
+
+
+def test_horn_clauses_are_refused() -> None:
+    refusal = PredicateAbstraction().unsupported(Task(HornSystem((), ())))
+    assert isinstance(refusal, Diagnostic)
+
+
+def test_the_work_is_the_same_every_time() -> None:
+    first, second = (run(COUNTERS)[1].counters for _ in range(2))
+    assert first == second
+
+
+# ------------------------------------------------------------------------------------ abstraction
+
+A, B = (build.var(f"main.{name}", INT) for name in "ab")
+
+
+def abstraction_of(text: str, precision: Precision, *, minterms: int = 512, exact: bool = False) -> Expr:
+    """The abstract states after the first block of main, which ends at a loop head."""
+    program = load_lp(text, "test.lp").program
+    task, _ = LargeBlocks("large").apply(Task(program))
+    assert isinstance(task.subject, type(program))
+    steps = steps_of(task.subject)
+    abstraction = Abstraction(Regions(), minterms, Budget(20), Statistics())
+    first: Step = next(s for s in steps.before[steps.start.target] if s.kind == "block")
+    if exact:
+        abstraction.exact[first] = None
+    region = abstraction.successors(first, [abstraction.regions.everything], precision)
+    names = {p: build.var(f"p{n}", BOOL) for n, p in enumerate(precision.predicates)}
+    return abstraction.regions.formula(region, names.__getitem__)
+
+
+EITHER = """
+void main() {
+  int a = 0, b = 1;
+  if (*) { a, b = 1, 0; }
+  while (*) { a = a; }
+  assert(a + b == 1);
+}
+"""
+P0, P1 = build.var("p0", BOOL), build.var("p1", BOOL)
+IS_ONE = tuple(build.eq(x, build.integer(1)) for x in (A, B))
+
+
+def test_cartesian_abstraction_loses_what_joint_abstraction_keeps() -> None:
+    """The thesis' example: of {(0,1), (1,0)} 4 abstract states remain under one, 2 under the other."""
+    apart = abstraction_of(EITHER, Precision(IS_ONE))
+    assert apart is build.TRUE
+    jointly = abstraction_of(EITHER, Precision(IS_ONE, (IS_ONE,)))
+    assert jointly is build.ite(P0, build.not_(P1), P1)
+    assert abstraction_of(EITHER, Precision(IS_ONE), exact=True) is jointly
+
+
+def test_the_budget_of_minterms_makes_it_cartesian() -> None:
+    assert abstraction_of(EITHER, Precision(IS_ONE, (IS_ONE,)), minterms=1) is build.TRUE
+
+
+def test_groups_are_closed_under_shared_variables_and_none_is_part_of_another() -> None:
+    same = (build.le(A, B), build.le(A, build.integer(0)))
+    other = build.le(build.var("main.c", INT), build.integer(0))
+    assert joint([*same, other], []) == [same, (other,)]
+    assert joint([*same, other], [(same[0], other)]) == [same, (same[0], other)]
+    assert joint([same[0], other], [(same[1], other)]) == [(same[0],), (other,)]

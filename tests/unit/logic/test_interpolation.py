@@ -1,0 +1,217 @@
+"""Interpolants along paths, the check they must pass, and canonical predicates."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.evaluate import evaluate
+from certus.core.horn import Clause, HornSystem, Model
+from certus.core.sorts import BOOL, INT, REAL, array, machine
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr, Function
+from certus.core.walk import variables
+from certus.logic.interpolation import are_interpolants, canonical, interpolants, path_system, predicates
+
+X, Y, Z = (build.var(name, INT) for name in "xyz")
+ONE, TWO = build.integer(1), build.integer(2)
+U8, I8 = machine(8, signed=False), machine(8, signed=True)
+FIRST, SECOND = (Function(name, (INT, INT), BOOL) for name in ("first", "second"))
+
+
+def clause(body: list[Expr], constraint: Expr, head: Expr | None) -> Clause:
+    terms = (*body, constraint, *([] if head is None else [head]))
+    return Clause(variables(*terms), tuple(body), constraint, head)
+
+
+def chain(*, claim: Expr) -> HornSystem:
+    """x = y = 0; x, y = x + 1, y + 2; claim"""
+    return path_system(
+        (
+            clause([], build.and_(build.eq(X, build.integer(0)), build.eq(Y, X)), build.apply(FIRST, (X, Y))),
+            clause(
+                [build.apply(FIRST, (X, Y))],
+                build.TRUE,
+                build.apply(SECOND, (build.add(X, ONE), build.add(Y, TWO))),
+            ),
+            clause([build.apply(SECOND, (X, Y))], build.not_(claim), None),
+        )
+    )
+
+
+def solve(system: HornSystem) -> Model | None:
+    found = interpolants(system, budget=Budget(30), statistics=Statistics())
+    return None if found is None else Model(found)
+
+
+def holds(system: HornSystem, model: Model) -> bool:
+    return are_interpolants(system, model, budget=Budget(30), statistics=Statistics())
+
+
+def test_an_infeasible_path_has_interpolants() -> None:
+    system = chain(claim=build.eq(Y, build.mul(TWO, X)))
+    model = solve(system)
+    assert model is not None
+    assert holds(system, model)
+    for parameters, formula in model.relations.values():
+        assert set(variables(formula)) <= set(parameters)
+
+
+def test_a_feasible_path_has_none() -> None:
+    assert solve(chain(claim=build.eq(X, Y))) is None
+
+
+def test_a_call_is_a_step_with_two_premises() -> None:
+    before, summary = Function("before", (INT,), BOOL), Function("summary", (INT, INT), BOOL)
+    system = path_system(
+        (
+            clause([], build.le(ONE, X), build.apply(before, (X,))),
+            clause([], build.TRUE, build.apply(summary, (X, build.add(X, ONE)))),
+            clause(
+                [build.apply(before, (X,)), build.apply(summary, (X, Y))],
+                build.le(Y, ONE),
+                None,
+            ),
+        )
+    )
+    model = solve(system)
+    assert model is not None
+    assert holds(system, model)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (build.FALSE, build.FALSE),  # not implied by the prefix
+        (build.TRUE, build.TRUE),  # not inconsistent with the suffix
+        (build.le(X, build.integer(0)), build.eq(Y, TWO)),  # no step leads from one to the other
+    ],
+)
+def test_the_check_refuses_what_is_no_interpolant(first: Expr, second: Expr) -> None:
+    system = chain(claim=build.eq(Y, build.mul(TWO, X)))
+    assert not holds(system, Model({FIRST: ((X, Y), first), SECOND: ((X, Y), second)}))
+
+
+def test_the_check_refuses_symbols_out_of_scope() -> None:
+    system = chain(claim=build.eq(Y, build.mul(TWO, X)))
+    right = build.eq(Y, build.mul(TWO, X))
+    assert holds(system, Model({FIRST: ((X, Y), right), SECOND: ((X, Y), right)}))
+    leaking = build.or_(right, build.ne(Z, Z), build.and_(right, build.le(Z, ONE)))
+    assert not holds(system, Model({FIRST: ((X, Y), right), SECOND: ((X, Y), leaking)}))
+
+
+@pytest.mark.parametrize("sort", [U8, I8])
+def test_machine_integers_are_read_back(sort: object) -> None:
+    assert sort in (U8, I8)
+    mine = U8 if sort is U8 else I8
+    a, one = build.var("a", mine), build.constant(1, mine)
+    relation = Function("state", (mine,), BOOL)
+    system = path_system(
+        (
+            clause([], build.le(a, build.constant(5, mine)), build.apply(relation, (a,))),
+            clause([build.apply(relation, (a,))], build.lt(build.constant(9, mine), build.add(a, one)), None),
+        )
+    )
+    if mine is U8:
+        model = solve(system)
+        assert model is not None
+        assert holds(system, model)
+    else:  # -128 + ... stays below: the same claim for signed numbers
+        model = solve(system)
+        assert model is None or holds(system, model)
+
+
+def test_reals_are_read_back() -> None:
+    r = build.var("r", REAL)
+    relation = Function("state", (REAL,), BOOL)
+    half = build.real(Fraction(1, 2))
+    system = path_system(
+        (
+            clause([], build.lt(r, half), build.apply(relation, (r,))),
+            clause([build.apply(relation, (r,))], build.lt(half, r), None),
+        )
+    )
+    model = solve(system)
+    assert model is not None
+    assert holds(system, model)
+
+
+def test_arrays_are_read_back() -> None:
+    sort = array(INT, INT)
+    a = build.var("a", sort)
+    relation = Function("state", (sort, INT), BOOL)
+    system = path_system(
+        (
+            clause([], build.TRUE, build.apply(relation, (build.store(a, X, ONE), X))),
+            clause([build.apply(relation, (a, X))], build.eq(build.select(a, X), TWO), None),
+        )
+    )
+    model = solve(system)
+    assert model is not None
+    assert holds(system, model)
+
+
+# ------------------------------------------------------------------------------------ predicates
+
+
+def test_a_predicate_and_its_negation_are_one() -> None:
+    three = build.integer(3)
+    ways = [
+        build.le(X, three),
+        build.lt(X, build.integer(4)),
+        build.gt(X, three),
+        build.ge(X, build.integer(4)),
+        build.le(build.mul(TWO, X), build.integer(7)),
+        build.ge(build.neg(X), build.neg(three)),
+    ]
+    assert {predicates(way) for way in ways} == {(build.le(X, three),)}
+
+
+def test_the_sign_is_that_of_one_fixed_coefficient() -> None:
+    one, other = build.lt(build.sub(X, Y), ONE), build.lt(build.neg(ONE), build.sub(Y, X))
+    assert predicates(one) == predicates(other)
+    assert predicates(build.eq(build.sub(X, Y), ONE)) == predicates(build.eq(build.sub(Y, X), build.neg(ONE)))
+
+
+def test_two_bounds_that_leave_one_value_are_an_equation() -> None:
+    inside = build.and_(build.le(X, TWO), build.ge(X, TWO), build.le(Y, ONE))
+    assert set(predicates(inside)) == {build.eq(X, TWO), build.le(Y, ONE)}
+    outside = build.or_(build.lt(X, TWO), build.gt(X, TWO))
+    assert predicates(outside) == (build.eq(X, TWO),)
+    assert predicates(build.and_(build.le(X, TWO), build.ge(X, ONE))) != (build.eq(X, TWO),)
+
+
+def test_impossible_equations_are_no_predicates() -> None:
+    assert predicates(build.eq(build.mul(TWO, X), build.add(build.mul(TWO, Y), ONE))) == ()
+
+
+COEFFICIENTS = st.integers(-4, 4)
+SUMS = st.builds(
+    lambda a, b, c: build.add(build.scale(a, X), build.scale(b, Y), build.integer(c)),
+    COEFFICIENTS,
+    COEFFICIENTS,
+    COEFFICIENTS,
+)
+ATOMS = st.builds(lambda make, a, b: make(a, b), st.sampled_from((build.le, build.lt, build.eq)), SUMS, SUMS)
+FORMULAS = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(
+        st.builds(build.not_, inner),
+        st.builds(build.and_, inner, inner),
+        st.builds(build.or_, inner, inner),
+        st.builds(build.eq, inner, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@given(FORMULAS, st.integers(-5, 5), st.integers(-5, 5))
+@settings(derandomize=True, deadline=None, max_examples=300)
+def test_canonical_formulas_mean_the_same(formula: Expr, x: int, y: int) -> None:
+    values = {X: x, Y: y}
+    assert evaluate(canonical(formula), values) == evaluate(formula, values)
