@@ -1,4 +1,4 @@
-"""Verdicts against brute force: whatever the blocks, a random program is judged as trying all its inputs does."""
+"""Verdicts against brute force: a program is judged as trying all its inputs does, with blocks of any size."""
 
 from __future__ import annotations
 

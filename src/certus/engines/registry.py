@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from certus.core.task import Engine
 from certus.engines.bmc import BoundedModelChecking
+from certus.engines.predicate import PredicateAbstraction
 
-_ALL: tuple[Engine, ...] = (BoundedModelChecking(),)
+_ALL: tuple[Engine, ...] = (BoundedModelChecking(), PredicateAbstraction())
 
 ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in _ALL}

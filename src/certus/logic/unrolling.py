@@ -11,9 +11,9 @@ its arrivals agree, so constants survive loops whose end is known.
 So the formula only ever grows: raising the bound adds definitions and never retracts any.
 
 Visits that enter a loop again or a recursive procedure are *gates*: they wait until the bound admits
-them and, if much hangs on them, a solver finds them feasible. `measure` is what the bound limits: the number of entries of
-a loop head since control came to the loop from outside, or of simultaneous activations of a
-recursive procedure. (For a loop with several entries, each of them counts as its head.)
+them and, if much hangs on them, a solver finds them feasible. `measure` is what the bound limits: the
+number of entries of a loop head since control came to the loop from outside, or of simultaneous
+activations of a recursive procedure. (For a loop with several entries, each of them counts as its head.)
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ With I the formulas at points, S_p the summaries and cut points the places that 
 
 where a path passes no cut point in between, and steps over a call of a summarised p by S_p. Besides
 the cut points, paths start at the entry of main with init, and at the entry of each summarised p with
-its formula and old(v) = v; an entry that no path returns to is no cut point itself. A k-inductive proof may rely on the
-formulas at the last k cut points of a path; then the paths with fewer, from the start, are clauses
-of their own. All paths between two cut points are one formula.
+its formula and old(v) = v; an entry that no path returns to is no cut point itself. A k-inductive proof
+may rely on the formulas at the last k cut points of a path; then the paths with fewer, from the start,
+are clauses of their own. All paths between two cut points are one formula.
 """
 
 from __future__ import annotations

@@ -130,7 +130,6 @@ def test_many_small_allocations_beyond_the_limit() -> None:
 
     result = run_limited(work, seconds=60, memory=600 << 20)
     assert result.kind == "memory"
-    assert result.peak_memory < 700 << 20
 
 
 def test_an_abort_that_speaks_of_memory() -> None:

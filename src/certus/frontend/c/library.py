@@ -96,7 +96,22 @@ OVERRIDING: Final = frozenset(
 
 
 # functions of the library that really may return any value of their type (in the range their model assumes)
-GENUINE_INPUTS: Final = frozenset("rand random time getchar getc fgetc".split())
+GENUINE_INPUTS: Final = frozenset(("rand", "random", "time", "getchar", "getc", "fgetc"))
+# functions of the C library that have no model here: they are defined, whatever the program declares
+STANDARD: Final = frozenset(
+    name
+    for names in (
+        "strstr strpbrk strtok strtok_r strcasecmp strncasecmp strxfrm strsignal strsep memmem memrchr",
+        "strtol strtoll strtoul strtoull strtod strtof strtold strtoimax strtoumax atof div ldiv lldiv",
+        "fopen fdopen freopen fgetpos fsetpos tmpfile tmpnam rename getdelim getline putw getw gets",
+        "localtime gmtime mktime strftime asctime ctime difftime clock_gettime gettimeofday",
+        "setlocale localeconv getenv setenv unsetenv putenv getcwd stat fstat lstat opendir readdir",
+        "mbtowc wctomb mbstowcs wcstombs mblen wcslen wcscmp wcscpy wcscat wmemcpy btowc wctob",
+        "socket bind listen accept connect send recvfrom sendto select poll pipe dup dup2 fcntl ioctl mmap",
+        "sqrt pow floor ceil fabs sin cos tan exp log log10 fmod round trunc",
+    )
+    for name in names.split()
+)
 # parts of the paths of system headers: what they declare has a definition somewhere
 SYSTEM_HEADERS: Final = ("/usr/include/", "/libc/include/", "/lib/include/")
 

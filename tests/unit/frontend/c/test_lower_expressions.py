@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit.frontend.c.lowering import edges, loaded, ops
 
 from certus.core.errors import Unsupported
 from certus.core.program import Alloc, Assign, Assume, Call, Free, Havoc, Load, Store
-from tests.unit.frontend.c.lowering import edges, loaded, ops
 
 
 def assigned(directory: Path, body: str) -> list[str]:

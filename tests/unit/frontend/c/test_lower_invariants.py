@@ -7,6 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from tests.expectations import expected
 
 from certus.core import build
 from certus.core.budget import Budget
@@ -19,7 +20,6 @@ from certus.frontend.c.load import load_c
 from certus.frontend.c.lower.liveness import reads, writes
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
-from tests.expectations import expected
 
 PROGRAMS = sorted((Path(__file__).parents[3] / "programs" / "c").glob("*.c"))
 

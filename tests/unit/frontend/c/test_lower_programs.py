@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.expectations import expected
 
 from certus.core.evidence import Trace
 from certus.core.program import Program
 from certus.core.verdict import Unsafe
 from certus.pipeline.settings import Settings
 from certus.pipeline.verify import verify
-from tests.expectations import expected
 
 PROGRAMS = sorted((Path(__file__).parents[3] / "programs" / "c").glob("*.c"))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit.frontend.c.lowering import edges, loaded, ops
 
 from certus.core.errors import InputError, Unsupported
 from certus.core.program import Alloc, Assign, Assume, Call, Free, Havoc, Return, Store
 from certus.frontend.c.types import ILP32
-from tests.unit.frontend.c.lowering import edges, loaded, ops
 
 
 def test_a_scalar_is_a_variable_with_its_name(tmp_path: Path) -> None:

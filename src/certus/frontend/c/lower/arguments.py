@@ -10,7 +10,7 @@ from certus.core.program import Call, Store
 from certus.core.sorts import INT, MachineSort, Sort
 from certus.core.terms import Expr
 from certus.frontend.c import ast
-from certus.frontend.c.library import GENUINE_INPUTS, SYSTEM_HEADERS, known
+from certus.frontend.c.library import GENUINE_INPUTS, STANDARD, SYSTEM_HEADERS, known
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.body import Body, Joint
 from certus.frontend.c.lower.routines import havoc_routine
@@ -123,7 +123,7 @@ def is_approximate(world: World, name: str) -> bool:
     the C library. Functions of the user's own and sources of input really may give anything."""
     if name in GENUINE_INPUTS or name.startswith("__VERIFIER_"):
         return False
-    if known(name) is not None:
+    if known(name) is not None or name in STANDARD:
         return True
     function = world.unit.functions.get(name)
     if function is None:

@@ -108,14 +108,27 @@ def span_length(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps
 
 
 def scan(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
-    """What the pointers behind the format point to gets any value."""
+    """The result is the number of conversions that succeed, or -1; for each that does, what its pointer
+    points to gets any value."""
     given = yield from arguments(body, node)
     first = 1 if entry.name.endswith("_scanf") or entry.name == "scanf" else 2
     letters = _conversions(node.arguments[first - 1])
-    for number, argument in enumerate(node.arguments[first:]):
+    targets = node.arguments[first:]
+    text, sort = body.text(node.span), integer_sort(node.type)
+    result = body.havoc(sort, node.span, text, entry.name)
+    least, most = build.constant(-1, sort), build.constant(len(targets), sort)
+    body.assume(build.and_(build.le(least, result), build.le(result, most)), node.span, text)
+    for number, argument in enumerate(targets):
         single = number < len(letters) and letters[number] not in "s["
+        converted, after = body.draft.node(), body.draft.node()
+        success = build.lt(build.constant(number, sort), result)
+        body.branch(success, converted, after, node.span, text, source_branch=False)
+        body.at = converted
         _written(body, argument, given[first + number], single=single)
-    return any_result(body, node) if wanted else None
+        body.draft.skip(body.at, after)
+        body.at = after
+    body.wrote_anything()
+    return result
 
 
 def _conversions(node: ast.Expression) -> list[str]:

@@ -1,0 +1,109 @@
+"""Interpolants that are equations between variables, where such are enough.
+
+Along a path (see `interpolation`) all equations between two variables that hold at a position are
+collected, in the order of the steps. If the end of the path contradicts them they are interpolants, and going
+back only those that an unsatisfiable core needs are kept. There are finitely many at a location and they
+survive rounds of a loop, so refinement by them cannot diverge; where they are not enough, others must be found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.horn import Clause, HornSystem, Model
+from certus.core.sorts import BOOL, ArraySort
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr, Function
+from certus.core.walk import substitute_all
+from certus.logic.solver import Answer
+from certus.logic.z3solver import Z3Solver
+
+MOST = 12  # variables at a position, or it would be too many pairs
+_PURPOSE = "interpolation.equations"
+
+
+def equations(system: HornSystem, *, budget: Budget, statistics: Statistics) -> Model | None:
+    """A model of equations, for clauses in the order of a path; None if they are not enough."""
+    if any(len(r.parameters) > MOST for r in system.relations):
+        return None
+    search = _Equations(Z3Solver(statistics), budget)
+    for clause in system.clauses:
+        if clause.head is not None:
+            search.collect(clause, clause.head)
+    for clause in reversed(system.clauses):
+        if not search.keep(clause):
+            return None
+    return search.model(system)
+
+
+class _Equations:
+    """The equations at each relation: those that hold, and of them those that are needed."""
+
+    def __init__(self, solver: Z3Solver, budget: Budget) -> None:
+        self.solver = solver
+        self.budget = budget
+        self.holding: dict[Function, tuple[Expr, ...]] = {}
+        self.needed: dict[Function, dict[Expr, None]] = {}
+
+    def collect(self, clause: Clause, head: Expr) -> None:
+        """Find the equations that hold after a step, given those before it."""
+        relation = head.function
+        left = dict(zip(_candidates(relation), _read(_candidates(relation), head), strict=True))
+        self.solver.reset()
+        self.solver.add(clause.constraint)
+        for atom in clause.body:
+            self.solver.add(*_read(self.holding[atom.function], atom))
+        while left:
+            some = build.disjunction(build.not_(e) for e in left.values())
+            answer = self.solver.check((some,), budget=self.budget, purpose=_PURPOSE)
+            if answer is Answer.UNSAT:
+                break
+            refuted = {
+                e: now for e, now in left.items() if answer is Answer.SAT and not self.solver.value(now)
+            }
+            left = {e: now for e, now in left.items() if e not in refuted} if refuted else {}
+        self.holding[relation] = tuple(left)
+
+    def keep(self, clause: Clause) -> bool:
+        """Mark what a step needs of the equations before it; whether they suffice."""
+        goal = build.FALSE
+        if clause.head is not None:
+            needed = tuple(self.needed.get(clause.head.function, ()))
+            goal = build.conjunction(_read(needed, clause.head))
+        if goal is build.TRUE:
+            return True
+        self.solver.reset()
+        self.solver.add(clause.constraint, build.not_(goal))
+        given: dict[Expr, tuple[Function, Expr]] = {}
+        for atom in clause.body:
+            mine = self.holding[atom.function]
+            given.update(zip(_read(mine, atom), ((atom.function, e) for e in mine), strict=True))
+        if self.solver.check(tuple(given), budget=self.budget, purpose=_PURPOSE) is not Answer.UNSAT:
+            return False
+        for assumption in self.solver.core():
+            relation, equation = given[assumption]
+            self.needed.setdefault(relation, {})[equation] = None
+        return True
+
+    def model(self, system: HornSystem) -> Model:
+        return Model(
+            {r: (_parameters(r), build.conjunction(self.needed.get(r, ()))) for r in system.relations}
+        )
+
+
+def _parameters(relation: Function) -> tuple[Expr, ...]:
+    return tuple(build.var(f"@{n}", sort) for n, sort in enumerate(relation.parameters))
+
+
+def _candidates(relation: Function) -> tuple[Expr, ...]:
+    """The equations between two parameters of one sort, Bool and arrays aside."""
+    scalars = [x for x in _parameters(relation) if x.sort is not BOOL and not isinstance(x.sort, ArraySort)]
+    return tuple(build.eq(x, y) for x, y in combinations(scalars, 2) if x.sort is y.sort)
+
+
+def _read(formulas: Sequence[Expr], atom: Expr) -> tuple[Expr, ...]:
+    """Formulas over the parameters of a relation, over the arguments of its application."""
+    return substitute_all(formulas, dict(zip(_parameters(atom.function), atom.args, strict=True)))
