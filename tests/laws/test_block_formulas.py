@@ -128,7 +128,7 @@ def test_the_length_counts_executed_edges(block: Block, state: State) -> None:
         3, {x: build.constant(v, x.sort) for x, v in zip((X, Y, P), state, strict=True)}
     )
     names = iter(range(1000))
-    length, definitions = instance.length(lambda: build.var(f"length@{next(names)}", INT))
+    length, definitions = instance.length(INT, lambda: build.var(f"length@{next(names)}", INT))
     solver = Z3Solver(Statistics())
     solver.add(instance.guard, *instance.definitions, *definitions)
     if solver.check(budget=Budget(30), purpose="law") is Answer.SAT:

@@ -51,10 +51,10 @@ class BoundedModelChecking:
         return Diagnostic("unsupported-subject", "bmc treats programs, not Horn clauses", Severity.NOTE)
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-        from certus.logic.z3solver import Z3Solver
+        from certus.logic.patient import PatientSolver
 
         assert isinstance(task.subject, Program)
-        search = _Search(UnrolledProgram(task.subject, Z3Solver(statistics)), budget)
+        search = _Search(UnrolledProgram(task.subject, PatientSolver(statistics)), budget)
         clear, bound = 0, 1
         statistics.progress("unrolling to bound 1")
         while True:
@@ -143,7 +143,7 @@ class _Search:
             trace, most = self.trace(), int(self._scalar(length))
         while least < most:
             middle = (least + most) // 2
-            if self.errors(*within, build.le(length, build.integer(middle))) is Answer.SAT:
+            if self.errors(*within, build.le(length, build.constant(middle, length.sort))) is Answer.SAT:
                 trace, most = self.trace(), int(self._scalar(length))
             else:
                 least = middle + 1

@@ -25,7 +25,7 @@ from itertools import count
 
 from certus.core import build
 from certus.core.program import Assign, Assume, Block, Choice, Edge, Havoc, Procedure, Return, Seq
-from certus.core.sorts import BOOL
+from certus.core.sorts import BOOL, Sort
 from certus.core.terms import Expr, Value
 from certus.core.walk import Substitution
 
@@ -111,15 +111,15 @@ class Instance:
         found.reverse()
         return found
 
-    def length(self, fresh: Callable[[], Expr]) -> tuple[Expr, list[Expr]]:
-        """The number of edges executed, as a term, and the definitions it needs."""
+    def length(self, sort: Sort, fresh: Callable[[], Expr]) -> tuple[Expr, list[Expr]]:
+        """The number of edges executed, as a term of `sort`, and the definitions it needs."""
         lengths: dict[History, Expr] = {}
         definitions: list[Expr] = []
         for at in _histories(self.block.history):
             if isinstance(at, Start):
-                lengths[at] = build.integer(0)
+                lengths[at] = build.constant(0, sort)
             elif isinstance(at, Taken):
-                lengths[at] = build.add(lengths[at.before], build.integer(1))
+                lengths[at] = build.add(lengths[at.before], build.constant(1, sort))
             else:
                 total = lengths[at] = fresh()
                 for selector, history in at.branches:

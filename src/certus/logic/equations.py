@@ -1,14 +1,16 @@
-"""Interpolants that are equations between variables, where such are enough.
+"""Equations between variables as interpolants, or as help in finding some.
 
 Along a path (see `interpolation`) all equations between two variables that hold at a position are
-collected, in the order of the steps. If the end of the path contradicts them they are interpolants, and going
-back only those that an unsatisfiable core needs are kept. There are finitely many at a location and they
-survive rounds of a loop, so refinement by them cannot diverge; where they are not enough, others must be found.
+collected, in the order of the steps. Whoever looks for interpolants may rely on them, and needs to say
+only what they do not: often nothing, or a bound. Going back, only the equations are kept that an
+unsatisfiable core needs. There are finitely many at a location and they survive rounds of a loop:
+refinement by them alone cannot diverge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from certus.core import build
@@ -17,26 +19,34 @@ from certus.core.horn import Clause, HornSystem, Model
 from certus.core.sorts import BOOL, ArraySort
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function
-from certus.core.walk import substitute_all
+from certus.core.walk import substitute, substitute_all
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
 
-MOST = 12  # variables at a position, or it would be too many pairs
+MOST = 5  # variables at a position: equations among many relate what is better kept apart
 _PURPOSE = "interpolation.equations"
 
 
-def equations(system: HornSystem, *, budget: Budget, statistics: Statistics) -> Model | None:
-    """A model of equations, for clauses in the order of a path; None if they are not enough."""
+def with_equations(
+    system: HornSystem,
+    find: Callable[[HornSystem], Model | None],
+    *,
+    budget: Budget,
+    statistics: Statistics,
+) -> Model | None:
+    """A model of the clauses, in the order of a path: equations, and what `find` finds relying on them."""
     if any(len(r.parameters) > MOST for r in system.relations):
         return None
     search = _Equations(Z3Solver(statistics), budget)
     for clause in system.clauses:
         if clause.head is not None:
             search.collect(clause, clause.head)
-    for clause in reversed(system.clauses):
-        if not search.keep(clause):
-            return None
-    return search.model(system)
+    if not any(search.holding.values()):
+        return None
+    rest = find(HornSystem(system.relations, tuple(search.relying(c) for c in system.clauses)))
+    if rest is None or not all(search.keep(clause, rest) for clause in reversed(system.clauses)):
+        return None
+    return search.model(rest)
 
 
 class _Equations:
@@ -67,16 +77,21 @@ class _Equations:
             left = {e: now for e, now in left.items() if e not in refuted} if refuted else {}
         self.holding[relation] = tuple(left)
 
-    def keep(self, clause: Clause) -> bool:
+    def relying(self, clause: Clause) -> Clause:
+        """The clause, where the equations before the step are given."""
+        given = [e for atom in clause.body for e in _read(self.holding[atom.function], atom)]
+        return replace(clause, constraint=build.and_(clause.constraint, *given))
+
+    def keep(self, clause: Clause, rest: Model) -> bool:
         """Mark what a step needs of the equations before it; whether they suffice."""
         goal = build.FALSE
         if clause.head is not None:
             needed = tuple(self.needed.get(clause.head.function, ()))
-            goal = build.conjunction(_read(needed, clause.head))
+            goal = build.conjunction((*_read(needed, clause.head), _meaning(clause.head, rest)))
         if goal is build.TRUE:
             return True
         self.solver.reset()
-        self.solver.add(clause.constraint, build.not_(goal))
+        self.solver.add(clause.constraint, build.not_(goal), *(_meaning(atom, rest) for atom in clause.body))
         given: dict[Expr, tuple[Function, Expr]] = {}
         for atom in clause.body:
             mine = self.holding[atom.function]
@@ -88,10 +103,19 @@ class _Equations:
             self.needed.setdefault(relation, {})[equation] = None
         return True
 
-    def model(self, system: HornSystem) -> Model:
-        return Model(
-            {r: (_parameters(r), build.conjunction(self.needed.get(r, ()))) for r in system.relations}
-        )
+    def model(self, rest: Model) -> Model:
+        """The needed equations and the rest."""
+        found: dict[Function, tuple[tuple[Expr, ...], Expr]] = {}
+        for relation, (names, formula) in rest.relations.items():
+            equal = build.conjunction(self.needed.get(relation, ()))
+            renamed = substitute(equal, dict(zip(_parameters(relation), names, strict=True)))
+            found[relation] = (names, build.and_(renamed, formula))
+        return Model(found)
+
+
+def _meaning(atom: Expr, model: Model) -> Expr:
+    parameters, formula = model.relations[atom.function]
+    return substitute(formula, dict(zip(parameters, atom.args, strict=True)))
 
 
 def _parameters(relation: Function) -> tuple[Expr, ...]:

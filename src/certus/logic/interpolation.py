@@ -6,8 +6,8 @@ and the end of the callee's own path. If the path is infeasible the system has a
 each relation is an interpolant: implied by what leads to the position, refuted by what
 follows (Craig), over the variables of the relation only, so nested ones at calls come out alike.
 
-Equations between variables are tried first, then Spacer; where it has no answer (products, divisions),
-weakest preconditions may serve.
+Spacer finds it, at first with the help of equations between variables; where it has no answer
+(products, divisions), weakest preconditions may serve.
 Nothing is taken on trust: every sequence is checked, clause by clause, before it is handed on.
 """
 
@@ -23,7 +23,7 @@ from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import rebuild, substitute, variables
-from certus.logic.equations import equations
+from certus.logic.equations import with_equations
 from certus.logic.solver import Answer
 from certus.logic.spacer import horn_model
 from certus.logic.weakest import preconditions
@@ -36,12 +36,19 @@ def interpolants(
     system: HornSystem, *, budget: Budget, statistics: Statistics
 ) -> Mapping[Function, tuple[tuple[Expr, ...], Expr]] | None:
     """For each relation its parameters and an interpolant over them; None if none were found."""
-    for method in (equations, _by_spacer, preconditions):
+    for method in (_by_equations, _by_spacer, preconditions):
         model = method(system, budget=budget, statistics=statistics)
         if model is not None and are_interpolants(system, model, budget=budget, statistics=statistics):
             return model.relations
         budget.check()
     return None
+
+
+def _by_equations(system: HornSystem, *, budget: Budget, statistics: Statistics) -> Model | None:
+    def find(relying: HornSystem) -> Model | None:
+        return _by_spacer(relying, budget=budget, statistics=statistics)
+
+    return with_equations(system, find, budget=budget, statistics=statistics)
 
 
 def _by_spacer(system: HornSystem, *, budget: Budget, statistics: Statistics) -> Model | None:

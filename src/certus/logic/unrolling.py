@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
 
@@ -28,7 +29,7 @@ from certus.core.budget import Budget
 from certus.core.evidence import Trace
 from certus.core.loops import Loop
 from certus.core.program import Call, Choice, Edge, Havoc, Location, Procedure, Program, Seq
-from certus.core.sorts import BOOL, INT, ArraySort
+from certus.core.sorts import BOOL, INT, ArraySort, MachineSort, machine
 from certus.core.terms import Expr, Value
 from certus.core.walk import Substitution
 from certus.logic.blocks import BlockFormula, Instance, block_formula
@@ -365,26 +366,34 @@ class UnrolledProgram:
         """A symbol for the number of statements on the way to the error, defined in the solver.
 
         To be called under `push`: the definitions burden every later query."""
-        total = self._fresh(build.var("length", INT))
+        total = self._fresh(self._length_variable)
         length: dict[Visit, Expr] = {}
         for visit in sorted(self._visits.values()):
             if not visit.arrivals:
-                length[visit] = build.integer(0)
+                length[visit] = build.constant(0, self._length_variable.sort)
             elif len(visit.arrivals) == 1:
                 length[visit] = self._length(visit.arrivals[0], length)
             else:
-                length[visit] = self._fresh(build.var("length", INT))
+                length[visit] = self._fresh(self._length_variable)
                 for arrival in visit.arrivals:
                     self._same(arrival, length[visit], self._length(arrival, length))
         for error in self.errors:
             self._same(error, total, self._length(error, length))
         return total
 
+    @cached_property
+    def _length_variable(self) -> Expr:
+        """Lengths are machine integers where the program's numbers are: mixing theories is slow."""
+        procedures = self.program.procedures.values()
+        numbers = (x.sort for p in procedures for x in p.variables)
+        mixed = any(isinstance(sort, MachineSort) for sort in numbers)
+        return build.var("length", machine(32, signed=False) if mixed else INT)
+
     def _length(self, arrival: Arrival, length: Mapping[Visit, Expr]) -> Expr:
         before = length[arrival.source]
         if arrival.instance is None:
-            return build.add(before, build.integer(1))
-        own, definitions = arrival.instance.length(lambda: self._fresh(build.var("length", INT)))
+            return build.add(before, build.constant(1, before.sort))
+        own, definitions = arrival.instance.length(before.sort, lambda: self._fresh(self._length_variable))
         self.solver.add(*definitions)
         return build.add(before, own)
 

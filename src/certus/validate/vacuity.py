@@ -33,11 +33,11 @@ def vacuous(
     reached = frozenset(challenge(program, proof, seconds=0.02).reached)
     notes: list[Diagnostic] = []
     try:
-        for site, edges in _claims(program):
+        for site, edge in _claims(program):
             if site.location.name in reached or len(notes) >= SITES:
                 continue
-            if all(_unreachable(program, proof, e.source, budget, statistics) for e in edges):
-                notes.append(_note("unreachable-assertion", f"no execution reaches: {site.text}", edges[0]))
+            if _unreachable(program, proof, edge.source, budget, statistics):
+                notes.append(_note("unreachable-assertion", f"no execution reaches: {site.text}", edge))
         for edge in _assumptions(program):
             if len(notes) >= SITES:
                 break
@@ -50,18 +50,23 @@ def vacuous(
     return tuple(notes)
 
 
-def _claims(program: Program) -> Iterator[tuple[ErrorSite, list[Edge]]]:
+def _claims(program: Program) -> Iterator[tuple[ErrorSite, Edge]]:
+    """The assertions, each with the branch that decides it: the last one before the error."""
     for site in program.errors:
-        edges = program.procedures[site.location.procedure].predecessors.get(site.location, ())
-        if edges and all(isinstance(edge.op, Assume) for edge in edges):
-            yield site, list(edges)
+        procedure = program.procedures[site.location.procedure]
+        at = site.location
+        while site.kind == "assertion" and len(into := procedure.predecessors.get(at, ())) == 1:
+            at = into[0].source
+            if len(procedure.successors[at]) > 1:
+                yield site, into[0]
+                break
 
 
 def _assumptions(program: Program) -> Iterator[Edge]:
     """The edges of assumptions: the only way on from where they stand."""
     for procedure in program.procedures.values():
         for edges in procedure.successors.values():
-            if len(edges) == 1 and isinstance(edges[0].op, Assume) and edges[0].text.startswith("assume"):
+            if len(edges) == 1 and isinstance(edges[0].op, Assume) and "assume" in edges[0].text.partition("(")[0]:
                 yield edges[0]
 
 

@@ -31,7 +31,7 @@ Valuation = dict[Expr, bool]
 Group = tuple[Expr, ...]
 SECONDS = "predicate.abstraction"  # the time spent here
 _PURPOSE = "abstraction"
-_EFFORT = 400_000  # z3's unit of work, for one question: some tenths of a second
+_EFFORT = 1_000_000  # z3's unit of work, for one question: about half a second
 
 
 @dataclass(frozen=True, slots=True)
