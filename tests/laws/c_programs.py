@@ -396,7 +396,7 @@ class _Program:
         kind = self.type()
         self.say(f"{kind} d{n}[2][3] = {{ [1] = {{ {self.literal()}, [2] = {self.literal()} }} }};")
         places.append(_Place(f"d{n}[@2][@3]", kind))
-        self.say(f'char str{n}[8] = "a\\xfe{self.random.choice(("bc", "", "0123"))}";')
+        self.say(f'char str{n}[8] = "a\\376{self.random.choice(("bc", "", "0123"))}";')
         places.append(_Place(f"str{n}[@8]", "char"))
         self.say(f"struct s{n} s{n} = {{ .t = {{ .y = {self.literal()} }} }}, z{n}[2];")
         places += self.members(f"s{n}", self.record_places)

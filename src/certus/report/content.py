@@ -24,7 +24,7 @@ from certus.core.evidence import (
 )
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import Outcome, Replay, Step
-from certus.core.program import Edge, ErrorSite, Havoc, Location, Program
+from certus.core.program import Alloc, Edge, ErrorSite, Free, Havoc, Load, Location, Program
 from certus.core.terms import Expr, Value
 from certus.core.verdict import Safe, Unsafe
 from certus.core.walk import variables
@@ -134,7 +134,8 @@ class Names:
 
     def changes(self, edge: Edge, step: Step) -> tuple[tuple[str, Value], ...]:
         if isinstance(edge.op, Havoc):
-            return tuple((self._source.get(v, INPUT), value) for v, value in step.changes)
+            input_ = f"{edge.op.function}()" if edge.op.function else INPUT
+            return tuple((self._source.get(v, input_), value) for v, value in step.changes)
         return self.values(step.changes)
 
     def formula(self, formula: Expr) -> str:
@@ -237,7 +238,15 @@ def path(outcome: Outcome) -> Path | None:
 
 def _moves(steps: Iterable[Step], program: Program, names: Names) -> tuple[Move, ...]:
     edges = program.edge
-    return tuple(Move(edges[step.edge], step.depth, names.changes(edges[step.edge], step)) for step in steps)
+    moves = (Move(edges[step.edge], step.depth, names.changes(edges[step.edge], step)) for step in steps)
+    return tuple(move for move in moves if move.changes or not _is_bookkeeping(move.edge))
+
+
+def _is_bookkeeping(edge: Edge) -> bool:
+    """Whether a step only reads memory into a variable of ours, or begins or ends the life of an object."""
+    if isinstance(edge.op, Alloc | Free):
+        return edge.op.storage != "heap"
+    return isinstance(edge.op, Load)
 
 
 def derivation(outcome: Outcome) -> tuple[tuple[int, tuple[tuple[str, Value], ...], tuple[int, ...]], ...]:

@@ -16,11 +16,12 @@ from certus.core.sorts import BOOL, INT, REAL, array, machine
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function
 from certus.core.walk import variables
+from certus.logic.equations import with_equations
 from certus.logic.interpolation import are_interpolants, canonical, interpolants, path_system, predicates
+from certus.logic.weakest import preconditions
 
 X, Y, Z = (build.var(name, INT) for name in "xyz")
 ONE, TWO = build.integer(1), build.integer(2)
-U8, I8 = machine(8, signed=False), machine(8, signed=True)
 FIRST, SECOND = (Function(name, (INT, INT), BOOL) for name in ("first", "second"))
 
 
@@ -105,25 +106,20 @@ def test_the_check_refuses_symbols_out_of_scope() -> None:
     assert not holds(system, Model({FIRST: ((X, Y), right), SECOND: ((X, Y), leaking)}))
 
 
-@pytest.mark.parametrize("sort", [U8, I8])
-def test_machine_integers_are_read_back(sort: object) -> None:
-    assert sort in (U8, I8)
-    mine = U8 if sort is U8 else I8
-    a, one = build.var("a", mine), build.constant(1, mine)
-    relation = Function("state", (mine,), BOOL)
+@pytest.mark.parametrize("signed", [False, True])
+def test_machine_integers_are_read_back(signed: bool) -> None:
+    sort = machine(8, signed=signed)
+    a, b = build.var("a", sort), build.var("b", sort)
+    relation = Function("state", (sort, sort), BOOL)
     system = path_system(
         (
-            clause([], build.le(a, build.constant(5, mine)), build.apply(relation, (a,))),
-            clause([build.apply(relation, (a,))], build.lt(build.constant(9, mine), build.add(a, one)), None),
+            clause([], build.lt(a, b), build.apply(relation, (a, b))),
+            clause([build.apply(relation, (a, b))], build.lt(b, a), None),
         )
     )
-    if mine is U8:
-        model = solve(system)
-        assert model is not None
-        assert holds(system, model)
-    else:  # -128 + ... stays below: the same claim for signed numbers
-        model = solve(system)
-        assert model is None or holds(system, model)
+    model = solve(system)
+    assert model is not None
+    assert holds(system, model)
 
 
 def test_reals_are_read_back() -> None:
@@ -215,3 +211,72 @@ FORMULAS = st.recursive(
 def test_canonical_formulas_mean_the_same(formula: Expr, x: int, y: int) -> None:
     values = {X: x, Y: y}
     assert evaluate(canonical(formula), values) == evaluate(formula, values)
+
+
+# -------------------------------------------------------------------- weakest preconditions, equations
+
+
+def test_products_are_left_to_weakest_preconditions() -> None:
+    state = Function("state", (INT,), BOOL)
+    three, square = build.integer(3), build.mul(X, X)
+    system = path_system(
+        (
+            clause([], build.TRUE, build.apply(state, (three,))),
+            clause([build.apply(state, (X,))], build.ne(square, build.integer(9)), None),
+        )
+    )
+    model = preconditions(system, budget=Budget(30), statistics=Statistics())
+    assert model is not None
+    assert holds(system, model)
+    assert model.relations[state] == ((X,), build.eq(square, build.integer(9)))
+
+
+def test_preconditions_forget_what_comes_before_an_input() -> None:
+    before, after = Function("before", (), BOOL), Function("after", (INT,), BOOL)
+    system = path_system(
+        (
+            clause([], build.TRUE, build.apply(before, ())),
+            clause([build.apply(before, ())], build.le(X, ONE), build.apply(after, (X,))),
+            clause([build.apply(after, (X,))], build.lt(ONE, X), None),
+        )
+    )
+    model = preconditions(system, budget=Budget(30), statistics=Statistics())
+    assert model is not None
+    assert holds(system, model)
+    assert model.relations[before] == ((), build.TRUE)
+
+
+def test_preconditions_are_for_paths_without_calls_that_are_infeasible() -> None:
+    feasible = chain(claim=build.eq(X, Y))
+    assert preconditions(feasible, budget=Budget(30), statistics=Statistics()) is None
+    state = Function("state", (INT,), BOOL)
+    atom = build.apply(state, (X,))
+    two = path_system(
+        (clause([], build.TRUE, atom), clause([atom, build.apply(state, (Y,))], build.TRUE, None))
+    )
+    assert preconditions(two, budget=Budget(30), statistics=Statistics()) is None
+
+
+def test_equations_leave_only_bounds_to_be_found() -> None:
+    """x = y = z = 0; x, y = x + 1, y + 1; x <= 1 and y >= 2: needs x == y, and nothing of z."""
+    state, later = (Function(name, (INT, INT, INT), BOOL) for name in ("state", "later"))
+    zero = build.integer(0)
+    system = path_system(
+        (
+            clause([], build.TRUE, build.apply(state, (zero, zero, zero))),
+            clause(
+                [build.apply(state, (X, Y, Z))],
+                build.TRUE,
+                build.apply(later, (build.add(X, ONE), build.add(Y, ONE), Z)),
+            ),
+            clause([build.apply(later, (X, Y, Z))], build.and_(build.le(X, ONE), build.le(TWO, Y)), None),
+        )
+    )
+
+    def nothing(relying: HornSystem) -> Model:
+        return Model(dict.fromkeys(relying.relations, ((X, Y, Z), build.TRUE)))
+
+    model = with_equations(system, nothing, budget=Budget(30), statistics=Statistics())
+    assert model is not None
+    assert holds(system, model)
+    assert {formula for _, formula in model.relations.values()} == {build.eq(X, Y)}
