@@ -27,6 +27,7 @@ from certus.frontend.c.types import DATA_MODELS
 from certus.system.clang import TARGETS, find_clang
 from certus.validate.compile import compile_program
 from certus.validate.harness import Code
+from certus.validate.indeterminate import Fault
 from certus.validate.interpreter import Ending, run
 from certus.validate.observe import Observations
 
@@ -37,8 +38,7 @@ _FLAGS = (
     *("-fno-delete-null-pointer-checks", "-fno-pic", "-fno-pie"),
 )
 _CHECKS = (
-    "-fsanitize=shift-exponent,integer-divide-by-zero,signed-integer-overflow,bounds,null,unreachable,bool",
-    "-fno-sanitize=shift-base",
+    "-fsanitize=shift-exponent,integer-divide-by-zero,bounds,null,unreachable,bool",
     "-fsanitize-trap=all",
 )
 _ENDINGS = {
@@ -167,9 +167,13 @@ def _interpreted_runs(
                 budget=Budget(),
                 observer=observer,
             )
-            observed = tuple(int(values[0]) for _, values in observer.values)
             where = f"{done.edge.span}: {done.edge.text}" if done.edge else ""
-            yield Behaviour(done.ending, observed, f"{done.cause} {where}")
+            try:
+                observed = tuple(int(values[0]) for _, values in observer.values)
+            except Fault as fault:
+                yield Behaviour(Ending.UNDEFINED, (), f"observed: {fault}")
+            else:
+                yield Behaviour(done.ending, observed, f"{done.cause} {where}")
 
 
 # ------------------------------------------------------------------------------------- compiled

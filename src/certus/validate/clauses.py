@@ -90,7 +90,7 @@ class _Clauses:
         formula = Formula()
         start = formula.assume(Flow(build.TRUE, {}), self._initially())
         if start is not None:
-            clause = formula.clause(f"{main.name} starts as its entry demands", [start], entry)
+            clause = formula.clause(f"{main.name} starts as its entry demands", start, entry)
             yield from () if clause is None else (clause,)
 
     def _root(self, name: str) -> _Root:
@@ -160,9 +160,10 @@ class _Clauses:
                 continue
             flow = walk.formula.merge(flows)
             if walk.arrives_at_cut(node):
+                here = substitute(root.cuts[place], flow.values)
                 if walk.obliged(node):
-                    yield from walk.claim(f"{place_name(place)} has its formula", [flow], root.cuts[place])
-                held = walk.formula.assume(flow, substitute(root.cuts[place], flow.values))
+                    yield from walk.claim(f"{place_name(place)} has its formula", flow, here)
+                held = walk.formula.assume(flow, here)
                 if held is None or not walk.goes_on(node):
                     continue
                 flow = held
@@ -172,13 +173,14 @@ class _Clauses:
                 if after is not None:
                     arrived.setdefault((target, walk.passed(node)), []).append(after)
         if failing:
-            yield from walk.claim("no error is reached", failing, build.FALSE)
+            yield from walk.claim("no error is reached", walk.formula.merge(failing, only=()), build.FALSE)
 
     def _contracts(self, walk: _Walk, place: Place, flow: Flow) -> Iterator[Clause]:
         """What must hold where summaries are used or end."""
         root = walk.root.expansion.root
         if root in self.summaries and place == Place(self.program.procedures[root].exit, ()):
-            yield from walk.claim(f"{root} has its summary", [flow], self.summaries[root])
+            summary = substitute(self.summaries[root], flow.values)
+            yield from walk.claim(f"{root} has its summary", flow, summary)
         for move, _ in walk.root.expansion.moves[place]:
             if isinstance(move, Contract):
                 call = move.edge.op
@@ -187,8 +189,9 @@ class _Clauses:
                 entry = self.invariants.get(Point(callee.entry))
                 if entry is not None:
                     bound = self._bound(call, place, flow)
-                    entry = substitute(entry, {**bound, **{old(x): value for x, value in bound.items()}})
-                    yield from walk.claim(f"{callee.name} is called as its entry demands", [flow], entry)
+                    now = {x: walk.formula.fresh(x) for x in callee.variables} | bound
+                    entry = substitute(entry, {**now, **{old(x): value for x, value in bound.items()}})
+                    yield from walk.claim(f"{callee.name} is called as its entry demands", flow, entry)
 
     def _bound(self, call: Call, place: Place, flow: Flow) -> dict[Expr, Expr]:
         """The globals and parameters of the callee at a call."""
@@ -314,8 +317,9 @@ class _Walk:
         order.reverse()
         return order
 
-    def claim(self, what: str, flows: list[Flow], conclusion: Expr) -> Iterator[Clause]:
-        clause = self.formula.clause(f"from {place_name(self.start)}: {what}", flows, conclusion)
+    def claim(self, what: str, flow: Flow, conclusion: Expr) -> Iterator[Clause]:
+        """The clause that `conclusion`, over the values of the flow, holds there; none if it is trivial."""
+        clause = self.formula.clause(f"from {place_name(self.start)}: {what}", flow, conclusion)
         if clause is not None:
             yield clause
 

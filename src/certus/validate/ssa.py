@@ -16,7 +16,7 @@ from itertools import count
 from certus.core import build
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr
-from certus.core.walk import substitute, variables
+from certus.core.walk import variables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,13 +79,12 @@ class Formula:
         """The flow with arbitrary values for the given variables."""
         return Flow(flow.literal, {**flow.values, **{x: self.fresh(x) for x in names}})
 
-    def clause(self, title: str, flows: Sequence[Flow], conclusion: Expr = build.FALSE) -> Clause | None:
-        """The claim that `conclusion` holds whenever control comes by one of the flows."""
-        end = self.merge(flows, only=variables(conclusion))
-        refuted = build.not_(substitute(conclusion, end.values))
-        if refuted is build.FALSE or end.literal is build.FALSE:
+    def clause(self, title: str, flow: Flow, conclusion: Expr = build.FALSE) -> Clause | None:
+        """The claim that `conclusion`, already over the values of the flow, holds if control comes by it."""
+        refuted = build.not_(conclusion)
+        if refuted is build.FALSE or flow.literal is build.FALSE:
             return None
-        return Clause(title, (*self.definitions(end.literal), end.literal, refuted))
+        return Clause(title, (*self.definitions(flow.literal), flow.literal, refuted))
 
     def definitions(self, *literals: Expr) -> list[Expr]:
         """All that the literals imply, as implications."""

@@ -66,7 +66,7 @@ class _Unrolled:
         claims += [("what was not unrolled is impossible", self.pruned)]
         for title, flows in claims:
             if flows:
-                clause = self.formula.clause(title, flows)
+                clause = self.formula.clause(title, self.formula.merge(flows, only=()))
                 assert clause is not None, "the conclusion is false"
                 yield clause
 

@@ -66,8 +66,13 @@ def _assumptions(program: Program) -> Iterator[Edge]:
     """The edges of assumptions: the only way on from where they stand."""
     for procedure in program.procedures.values():
         for edges in procedure.successors.values():
-            if len(edges) == 1 and isinstance(edges[0].op, Assume) and "assume" in edges[0].text.partition("(")[0]:
+            if len(edges) == 1 and isinstance(edges[0].op, Assume) and "assume" in _called(edges[0].text):
                 yield edges[0]
+
+
+def _called(text: str) -> str:
+    """What stands before the first parenthesis."""
+    return text.partition("(")[0]
 
 
 def _unreachable(

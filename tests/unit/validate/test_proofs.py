@@ -189,6 +189,34 @@ class TestSummaries:
         bad = Inductive({Point(subject.procedures["down"].entry): ge(k, integer(1))}, {"down": TRUE})
         assert refusal(subject, bad) == "proof-refuted"
 
+    def test_an_entry_is_entered_with_the_values_at_the_call(self) -> None:
+        """`depth` is raised once before each call, not twice."""
+        subject = program("""
+        int depth;
+        void dive(int k) { depth = depth + 1; if (k > 0) { dive(k - 1); } depth = depth - 1; }
+        void main() { depth = 0; dive(2); assert(depth <= 3); }
+        """)
+        k, depth = v("dive.k"), v("depth")
+        entry = Point(subject.procedures["dive"].entry)
+
+        def proof(total: int) -> Inductive:
+            return Inductive({entry: eq(add(depth, k), integer(total))}, {"dive": eq(depth, old(depth))})
+
+        assert passes(subject, proof(2))
+        assert refusal(subject, proof(1)) == "proof-refuted"
+        assert refusal(subject, proof(3)) == "proof-refuted"
+
+    def test_locals_are_arbitrary_where_a_procedure_is_entered(self) -> None:
+        subject = program("""
+        void down(int k) { int x; x = 0; if (k > 0) { down(k - 1); } assert(k == k); }
+        void main() { down(5); }
+        """)
+        entry = Point(subject.procedures["down"].entry)
+        assert (
+            refusal(subject, Inductive({entry: eq(v("down.x"), integer(0))}, {"down": TRUE}))
+            == "proof-refuted"
+        )
+
     def test_globals_a_procedure_cannot_write_keep_their_values(self) -> None:
         subject = program("""
         int g; int h;

@@ -129,7 +129,7 @@ def fill(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
     whole = _element(body, node, (0,), count)
     if whole is not None:
         type_ = ArrayType(*whole)
-        parts = places.leaves(body.world, type_, places.UNROLLED)
+        parts = places.all_bytes(body.world, type_, places.UNROLLED)
         if parts is not None:
             for offset, sort in parts:
                 filled = _repeated(byte, sort)
@@ -162,8 +162,9 @@ def copy(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
     whole = _element(body, node, numbers, count)
     if whole is not None:
         type_ = ArrayType(*whole)
-        if places.leaves(body.world, type_, places.UNROLLED) is not None:
-            places.copy_object(body, to, source, type_, node.span, text)
+        parts = places.all_bytes(body.world, type_, places.UNROLLED)
+        if parts is not None:
+            places.copy_parts(body, to, source, parts, node.span, text)
             return result
         width, number = places.element(body.world, type_)
         count = build.integer(number)

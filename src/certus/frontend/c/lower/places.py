@@ -273,6 +273,16 @@ def leaves(world: World, type_: CType, limit: int) -> list[tuple[int, MachineSor
     return found if len(found) <= limit else None
 
 
+def all_bytes(world: World, type_: CType, limit: int) -> list[tuple[int, MachineSort]] | None:
+    """The same, with the padding, byte by byte."""
+    found = leaves(world, type_, limit)
+    if found is None:
+        return None
+    covered = {at + i for at, sort in found for i in range(sort.width // 8)}
+    gaps = [(at, U8) for at in range(world.layout.size(type_)) if at not in covered]
+    return found + gaps if len(found) + len(gaps) <= limit else None
+
+
 def _words(size: int) -> Iterator[tuple[int, MachineSort]]:
     at = 0
     while at < size:
@@ -285,21 +295,28 @@ def _members(world: World, type_: RecordType, offset: int) -> Iterator[tuple[int
     record, layout = world.unit.types.records[type_.identity], world.layout
     if record.union:
         if record.fields:
-            largest = max(record.fields, key=lambda f: layout.size(f.type))
-            yield offset, largest.type
-            for at in range(layout.size(largest.type), layout.size(type_)):
-                yield offset + at, IntegerType("unsigned char", 8, False, 1)
+            largest = max(record.fields, key=lambda f: layout.size(f.type)).type
+            yield offset, largest
+            inner = leaves(world, largest, UNROLLED)
+            if inner is None:
+                return  # too many already
+            covered = {at + i for at, sort in inner for i in range(sort.width // 8)}
+            for at in range(layout.size(type_)):
+                if at not in covered:  # its padding may belong to another member
+                    yield offset + at, IntegerType("unsigned char", 8, False, 1)
         return
-    units: set[int] = set()
+    units: set[tuple[int, int]] = set()  # units of several fields may overlap
     for member in record.fields:
         if member.bits == 0 or (member.bits is not None and not member.name):
             continue
         found = layout.field_offset(record.identity, member.identity)
         if found.bits is None:
             yield offset + found.offset, member.type
-        elif found.offset not in units:
-            units.add(found.offset)
-            assert found.storage is not None
+            continue
+        assert found.storage is not None
+        unit = (found.offset, found.storage.width)
+        if unit not in units:
+            units.add(unit)
             yield offset + found.offset, found.storage
 
 
@@ -310,7 +327,14 @@ def copy_object(body: Body, to: Expr, source: Expr, type_: CType, span: Span, te
     parts = leaves(body.world, type_, UNROLLED)
     if parts is None:
         copy_bytes(body, to, source, build.integer(body.world.layout.size(type_)), 1, span, text)
-        return
+    else:
+        copy_parts(body, to, source, parts, span, text)
+
+
+def copy_parts(
+    body: Body, to: Expr, source: Expr, parts: list[tuple[int, MachineSort]], span: Span, text: str
+) -> None:
+    """Copy parts of an object, given by offsets and sorts."""
     loaded = []
     for offset, sort in parts:
         value = body.fresh(sort)
