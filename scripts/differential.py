@@ -35,11 +35,15 @@ def work(job: tuple[int, int, str, int, Path]) -> tuple[int, str, list[Compariso
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--programs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0, help="of the first file; the others follow")
     parser.add_argument("--inputs", type=int, default=3, help="runs of each program")
-    parser.add_argument("--models", default="LP64,ILP32", help="data models; each gets a share of the programs")
+    parser.add_argument(
+        "--models", default="LP64,ILP32", help="data models; each gets a share of the programs"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, default=Path("differing"))
     options = parser.parse_args()
@@ -60,6 +64,8 @@ def main() -> int:
                 continue
             for one in found:
                 counts[f"{model} {one.result.value}"] += 1
+                if one.result is Result.AGREED and one.ours.ending is not None:
+                    counts[f"{model} agreed: {one.ours.ending.value}"] += 1
                 if one.result is Result.DIFFERING:
                     failed = True
                     print(f"{model} seed {seed}: {explained(one)}", flush=True)

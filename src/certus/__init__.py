@@ -1,9 +1,9 @@
 """Certus: a software model checker that gives evidence for every answer.
 
-    >>> import certus
-    >>> outcome = certus.verify("examples/parity.lp")
-    >>> outcome.answer
-    'HOLDS'
+>>> import certus
+>>> outcome = certus.verify("examples/parity.lp")
+>>> outcome.answer
+'HOLDS'
 """
 
 from __future__ import annotations

@@ -76,7 +76,9 @@ class Comparison:
     theirs: Behaviour
 
 
-def compare(seed: int, programs: int, *, tables: int, model: str, keep: Path | None = None) -> list[Comparison]:
+def compare(
+    seed: int, programs: int, *, tables: int, model: str, keep: Path | None = None
+) -> list[Comparison]:
     """Generate and compare so many programs, each with so many tables of inputs. The file goes to `keep`."""
     text = batch(seed, programs, wide=model == "LP64")
     if keep is not None:

@@ -103,6 +103,7 @@ class _Program:
         self.lines: list[str] = []
         self.depth = 0
         self.names = 0
+        self.chosen = ""  # what a pointer handed to functions points to
         self.record_places: list[_Place] = []  # members, with `$` for the record
         self.union_places: list[_Place] = []
 
@@ -369,7 +370,10 @@ class _Program:
         self.record_places += [_Place("$.t.x", "int"), _Place("$.t.y", "int")]
         members = [t for t in self.random.sample(tuple(NARROW), 3) if t != "_Bool"]
         self.say(f"union u{n} {{ unsigned char bytes[16]; unsigned long long all[2];")
-        self.union_places = [_Place("$.bytes[@8]", "unsigned char"), _Place("$.all[@2]", "unsigned long long")]
+        self.union_places = [
+            _Place("$.bytes[@8]", "unsigned char"),
+            _Place("$.all[@2]", "unsigned long long"),
+        ]
         for i, kind in enumerate(members):
             self.say(f"    {kind} m{i};")
             self.union_places.append(_Place(f"$.m{i}", kind))
@@ -413,15 +417,15 @@ class _Program:
         self.say(f"{result} {name}({passed})")
         self.say("{")
         self.depth = 1
-        scope = _Scope(
-            [*shared, *(_Place(f"p{i}", k) for i, k in enumerate(kinds))], [], list(functions), []
-        )
+        scope = _Scope([*shared, *(_Place(f"p{i}", k) for i, k in enumerate(kinds))], [], list(functions), [])
         if self.chance(0.4):
             kind = self.type()
             self.say(f"static {kind} kept = {self.literal()};")
             scope.places.append(_Place("kept", kind))
         if self.chance(0.4):
-            self.say(f"static int depth; if (depth < 2) {{ depth++; p0 += {name}({self.given(scope, count)}); }}")
+            self.say(
+                f"static int depth; if (depth < 2) {{ depth++; p0 += {name}({self.given(scope, count)}); }}"
+            )
         if self.chance(0.4):
             self.say(f"struct s{n} own = s{n};")
             scope.places += self.members("own", self.record_places)
@@ -461,6 +465,10 @@ class _Program:
         scope.places += self.members("(*there)", self.record_places)
         scope.places += self.members("there", [_Place("$->t.x", "int")])
         self.pointers(scope)
+        self.say(f"{self.chosen} target = {self.frozen(scope, 1)};")
+        scope.places.append(_Place("target", self.chosen))
+        self.say(f"union u{n} copied = w{n};")
+        scope.places += self.members("copied", self.union_places)
         for _ in range(self.random.randint(4, 9)):
             self.statement(scope, 2)
             if self.chance(0.25):
@@ -470,7 +478,11 @@ class _Program:
                 self.say(f"observe({place.text});")
                 if place.type in WIDE:
                     self.say(f"observe({place.text} >> 64);")
-        for array, size in ((f"a{n}", f"sizeof a{n} / sizeof *a{n}"), (f"str{n}", "8"), (f"w{n}.bytes", "16")):
+        for array, size in (
+            (f"a{n}", f"sizeof a{n} / sizeof *a{n}"),
+            (f"str{n}", "8"),
+            (f"w{n}.bytes", "16"),
+        ):
             self.say(f"for (unsigned i = 0; i < {size}; i++) observe({array}[i]);")
         self.say(f"for (int i = 0; i < 6; i++) observe(d{n}[i / 3][i % 3]);")
         self.depth = 0
@@ -488,6 +500,19 @@ class _Program:
         self.say("return r;")
         self.depth = 0
         self.say("}")
+        self.say(f"struct s{n} (*call{n})(struct s{n}, {kind}) = by{n};")
+        results = [self.type() for _ in range(2)]
+        for i in range(2):
+            self.say(f"{results[0]} o{n}_{i}({kind} p, {results[1]} *q)")
+            self.say("{")
+            self.depth = 1
+            scope = _Scope([_Place("p", kind), _Place("(*q)", results[1])], [], [])
+            self.statement(scope, 1)
+            self.say(f"return {self.effect(scope, 2)};")
+            self.depth = 0
+            self.say("}")
+        self.say(f"{results[0]} (*table{n}[2])({kind}, {results[1]} *) = {{ o{n}_0, o{n}_1 }};")
+        self.chosen = results[1]
 
     def pointer(self, scope: _Scope, name: str, kind: str) -> None:
         pointer = self.name("q")
@@ -529,12 +554,18 @@ class _Program:
     def copy(self, scope: _Scope) -> None:
         """Records as wholes."""
         n, dice = self.number, self.random.random()
+        if self.chance(0.2):
+            self.say(self.random.choice((f"copied = w{n};", f"w{n} = copied;")))
+        if self.chance(0.4):
+            chosen = f"table{n}[{self.frozen(scope, 1)} & 1]"
+            self.say(f"observe({chosen}({self.pure(scope, 2)}, &target));")
         records = ["own", "(*there)", f"s{n}", f"z{n}[1]", f"z{n}[{self.frozen(scope, 1)} & 1]"]
         left, right = self.random.choice(records), self.random.choice(records)
         if dice < 0.3:
             self.say(f"{left} = {right};")
         elif dice < 0.6:
-            self.say(f"{left} = by{n}({right}, {self.pure(scope, 2)});")
+            function = self.random.choice((f"by{n}", f"call{n}", f"(*call{n})"))
+            self.say(f"{left} = {function}({right}, {self.pure(scope, 2)});")
         elif dice < 0.7:
             self.say(f"{left} = (struct s{n}){{ .t.x = {self.frozen(scope, 1)} }};")
         elif dice < 0.8:

@@ -27,6 +27,7 @@ from certus.transform.slice import Slice
 
 RESERVE_SHARE, RESERVE_SECONDS = 0.1, 2.0  # of the time limit, kept for validation
 EXECUTION_SHARE = 0.2  # of the time limit, for running a program that seems to have no inputs
+STAGES = (("bmc", 0.15), ("predicate", 0.5), ("bmc", 1.0))  # of `auto`, with shares of the time left
 VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say
 
 
@@ -41,8 +42,7 @@ def solve(task: Task, settings: Settings, on_progress: Callable[[str], None] | N
     whole = Budget(settings.timeout)
     found = _by_execution(task, settings, whole, statistics)
     if found is None:
-        engine = ENGINES["bmc" if settings.engine == AUTO else settings.engine]
-        found = _by_engine(engine, task, settings, _before_validation(whole), statistics)
+        found = _by_engines(task, settings, _before_validation(whole), statistics)
     verdict, check = confirm(task.subject, found.verdict, budget=whole, statistics=statistics)
     if isinstance(verdict, Unsafe) and isinstance(check, Replay) and settings.execute:
         verdict, check = _by_the_compiled(task.subject, verdict, check, settings, whole, statistics)
@@ -81,6 +81,19 @@ def _by_the_compiled(
 
     with statistics.timed("validate.compiled"):
         return replay_compiled(program, verdict, check, settings, budget=budget)
+
+
+def _by_engines(task: Task, settings: Settings, budget: Budget, statistics: Statistics) -> Outcome:
+    """The engine asked for; `auto` looks for short counterexamples and small proofs first, then for
+    invariants, then for longer counterexamples."""
+    if settings.engine != AUTO:
+        return _by_engine(ENGINES[settings.engine], task, settings, budget, statistics)
+    stages = STAGES[:1] if settings.bound is not None else STAGES
+    for name, share in stages:
+        found = _by_engine(ENGINES[name], task, settings, budget.part(share), statistics)
+        if not isinstance(found.verdict, Unknown) or budget.remaining() == 0.0:
+            break
+    return found
 
 
 def _by_engine(

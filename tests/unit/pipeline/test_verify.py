@@ -53,7 +53,7 @@ def test_a_bound_that_is_reached_is_said(program: Path) -> None:
 def test_the_time_limit_holds(program: Path) -> None:
     program.write_text(ENDLESS)
     start = time.monotonic()
-    outcome = verify(program, Settings(timeout=3.0))
+    outcome = verify(program, Settings(engine="bmc", timeout=3.0))
     assert time.monotonic() - start < 12
     assert isinstance(outcome.verdict, Unknown)
     assert outcome.verdict.reason.code == "time-limit"

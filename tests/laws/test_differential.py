@@ -1,0 +1,46 @@
+"""Generated C programs do the same in our interpreter and compiled: how they end, and all they observe."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.laws.c_differential import Result, compare, compare_text
+from tests.laws.c_programs import PREAMBLE, batch
+
+BATCH = 25  # programs in a file
+
+
+@pytest.mark.parametrize("model", ["LP64", "ILP32"])
+@pytest.mark.parametrize("seed", range(4))
+def test_interpreted_and_compiled_programs_agree(model: str, seed: int) -> None:
+    found = compare(seed, BATCH, tables=2, model=model)
+    different = [f"program_{c.program}: {c.ours} {c.theirs}" for c in found if c.result is Result.DIFFERING]
+    assert not different, f"python scripts/differential.py --programs {BATCH} --models {model} --seed {seed}"
+    counts = Counter(c.result for c in found)
+    assert counts[Result.AGREED] > 0.8 * len(found)
+
+
+def test_a_difference_is_seen() -> None:
+    """The interpreter is not shown what the compiled program is: only that may differ."""
+    text = PREAMBLE + (
+        "unsigned int __VERIFIER_nondet_uint(void);\n"
+        "int main(void) { __VERIFIER_nondet_uint();\n"
+        "#ifdef COMPILED\nobserve(1);\n#else\nobserve(2);\n#endif\n}\n"
+    )
+    (one,) = compare_text(text, 1, seed=0, tables=1, model="LP64")
+    assert one.result is Result.DIFFERING
+    assert (one.ours.observed, one.theirs.observed) == ((2,), (1,))
+
+
+def test_undefined_runs_are_discarded() -> None:
+    text = PREAMBLE + (
+        "unsigned int __VERIFIER_nondet_uint(void);\n"
+        "int main(void) { unsigned int zero = __VERIFIER_nondet_uint(); observe(1u << (zero + 32)); }\n"
+    )
+    (one,) = compare_text(text, 1, seed=0, tables=1, model="LP64")
+    assert one.result is Result.UNDEFINED
+
+
+def test_programs_are_the_same_for_the_same_seed() -> None:
+    assert batch(3, 4, wide=True) == batch(3, 4, wide=True) != batch(4, 4, wide=True)
