@@ -1,4 +1,4 @@
-"""Verdicts against brute force: a program is judged as trying all its inputs does, with blocks of any size."""
+"""Verdicts against brute force: trying all inputs of a random program says the same, with any blocks."""
 
 from __future__ import annotations
 
