@@ -57,23 +57,32 @@ def main() -> int:
     counts: Counter[str] = Counter()
     failed = False
     with Pool(options.jobs) as pool:
-        for seed, model, found in pool.imap_unordered(work, jobs):
-            if isinstance(found, str):
-                print(f"{model} seed {seed}: {found}", flush=True)
-                failed = True
-                continue
-            for one in found:
-                counts[f"{model} {one.result.value}"] += 1
-                if one.result is Result.AGREED and one.ours.ending is not None:
-                    counts[f"{model} agreed: {one.ours.ending.value}"] += 1
-                if one.result is Result.DIFFERING:
-                    failed = True
-                    print(f"{model} seed {seed}: {explained(one)}", flush=True)
+        try:
+            for seed, model, found in pool.imap_unordered(work, jobs):
+                failed |= counted(seed, model, found, counts)
+        except KeyboardInterrupt:
+            print("interrupted; so far:")
+            failed = True
     for name, count in sorted(counts.items()):
         print(f"{name}: {count}")
-    if not failed:
+    if not any(options.keep.iterdir()):
         options.keep.rmdir()
     return 1 if failed else 0
+
+
+def counted(seed: int, model: str, found: list[Comparison] | str, counts: Counter[str]) -> bool:
+    """Count the runs of one file; whether it has a difference, which is printed."""
+    if isinstance(found, str):
+        print(f"{model} seed {seed}: {found}", flush=True)
+        return True
+    counts["programs"] += len({one.program for one in found})
+    for one in found:
+        counts[f"{model} {one.result.value}"] += 1
+        if one.result is Result.AGREED and one.ours.ending is not None:
+            counts[f"{model} agreed: {one.ours.ending.value}"] += 1
+        if one.result is Result.DIFFERING:
+            print(f"{model} seed {seed}: {explained(one)}", flush=True)
+    return any(one.result is Result.DIFFERING for one in found)
 
 
 def explained(one: Comparison) -> str:
