@@ -15,7 +15,7 @@ from tests.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Certus
 
 def test_a_time_limit_is_kept(certus: Certus, endless: Path) -> None:
     start = time.monotonic()
-    done = certus("verify", endless, "--timeout", "1500ms")
+    done = certus("verify", endless, "--engine", "bmc", "--timeout", "1500ms")
     assert done.returncode == 3
     assert done.stdout.startswith("UNKNOWN  ")
     assert time.monotonic() - start < 10
@@ -24,7 +24,7 @@ def test_a_time_limit_is_kept(certus: Certus, endless: Path) -> None:
 def test_ctrl_c_ends_soon_and_says_what_was_known(endless: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [*COMMAND, "verify", str(endless), "--json"],
+        [*COMMAND, "verify", str(endless), "--engine", "bmc", "--json"],
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=theirs,
@@ -47,7 +47,7 @@ def test_ctrl_c_ends_soon_and_says_what_was_known(endless: Path) -> None:
 def test_a_terminal_sees_progress(endless: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [*COMMAND, "verify", str(endless), "--timeout", "3s"],
+        [*COMMAND, "verify", str(endless), "--engine", "bmc", "--timeout", "3s"],
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=theirs,
@@ -71,7 +71,7 @@ def _read(terminal: int) -> bytes:
 
 
 def test_a_pipe_sees_none(certus: Certus, endless: Path) -> None:
-    assert certus("verify", endless, "--timeout", "2s").stderr == ""
+    assert certus("verify", endless, "--engine", "bmc", "--timeout", "2s").stderr == ""
 
 
 def test_a_reader_who_leaves_is_no_error() -> None:
