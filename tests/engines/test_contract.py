@@ -11,6 +11,8 @@ import pytest
 from tests.expectations import Expected, all_expected
 
 from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Trace
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
@@ -49,7 +51,10 @@ def answer(engine_name: str, expected: Expected, mode: Mode) -> tuple[Program, V
     assert engine.unsupported(task) is None
     prepared, back = LargeBlocks(mode).apply(task)
     options = engine.options(**OPTIONS.get(engine_name, {}))
-    return program, back.verdict(engine.run(prepared, options, Budget(60), Statistics()))
+    try:
+        return program, back.verdict(engine.run(prepared, options, Budget(60), Statistics()))
+    except BudgetExceeded as limit:
+        return program, Unknown(Diagnostic("time-limit", str(limit)))
 
 
 @pytest.mark.parametrize("mode", MODES)

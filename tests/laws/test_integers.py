@@ -19,9 +19,7 @@ from certus.logic.integers import Style, eliminate_machine
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
 
-LAW = settings(
-    derandomize=True, deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow]
-)
+LAW = settings(derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 styles: st.SearchStrategy[Style] = st.sampled_from(("mod", "ite"))
 
 
@@ -130,7 +128,7 @@ def test_bounds_leave_out_wraps_only_where_they_change_nothing(
     agree(solver, (one, other), style)
 
 
-@settings(LAW, max_examples=200)
+@settings(LAW, max_examples=70)
 @given(st.data(), styles)
 def test_values_are_what_the_evaluator_says(solver: Z3Solver, data: st.DataObject, style: Style) -> None:
     """Variables have values, given apart; the formula has bounds around them, a definition, and a

@@ -21,7 +21,7 @@ from certus.validate.compile import compile_program
 from certus.validate.inputs import NoInputs, Nondeterministic, TraceInputs
 from certus.validate.interpreter import Ending, Machine
 
-LAW = settings(derandomize=True, deadline=None, max_examples=400)
+LAW = settings(derandomize=True, deadline=None, max_examples=200)
 SORTS = tuple(machine(w, signed=s) for w in (8, 16, 32, 64) for s in (True, False))
 U64 = machine(64, signed=False)
 LIMIT = 150

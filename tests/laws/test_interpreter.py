@@ -212,7 +212,7 @@ def _write(shared: dict[Expr, Datum], frame: dict[Expr, Datum], targets: Any, va
         (shared if target in shared else frame)[target] = value
 
 
-@settings(LAW, max_examples=250)
+@settings(LAW, max_examples=120)
 @given(st.integers(0, 1 << 32))
 def test_programs_run_as_they_are_defined(seed: int) -> None:
     chance = Chance(seed)

@@ -17,7 +17,7 @@ from certus.frontend.lp.parser import parse_tree_of_expression
 from certus.frontend.lp.printer import expression_text
 from certus.frontend.source import Source
 
-LAW = settings(derandomize=True, deadline=None, max_examples=150)
+LAW = settings(derandomize=True, deadline=None, max_examples=90)
 
 
 @LAW

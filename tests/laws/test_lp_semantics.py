@@ -21,7 +21,7 @@ from certus.frontend.source import Source
 from certus.validate.compile import compile_program
 from certus.validate.interpreter import Ending, run
 
-LAW = settings(derandomize=True, deadline=None, max_examples=150)
+LAW = settings(derandomize=True, deadline=None, max_examples=80)
 INPUTS = st.lists(st.tuples(st.sampled_from(DOMAIN), st.booleans()), min_size=1, max_size=6)
 
 

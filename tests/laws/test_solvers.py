@@ -22,9 +22,7 @@ from certus.logic.cvc5solver import Cvc5Solver
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
 
-LAW = settings(
-    derandomize=True, deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow]
-)
+LAW = settings(derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 SECONDS = 10
 
 

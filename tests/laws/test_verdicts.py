@@ -78,7 +78,7 @@ def fails(program: Program) -> bool:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(tree=programs())
 def test_bmc_agrees_with_brute_force(mode: Mode, tree: ast.ProgramText) -> None:
     program = load_lp(print_lp(tree), "random.lp").program
