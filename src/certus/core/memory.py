@@ -55,7 +55,7 @@ class Region:
     `layout`: with `fixed` the encoding may choose the addresses, because nothing the program computes
     depends on them; with `free` they are arbitrary. `storage`: one array per field; or a variable per cell
     of the region's only object, local to the procedure that allocates it or global. `wild`: integers
-    that are no addresses may be turned into pointers to here."""
+    that are no addresses may be turned into pointers to here; the stride is then 1."""
 
     stride: int
     fields: tuple[Field, ...] | None

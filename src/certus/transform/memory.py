@@ -99,6 +99,7 @@ def find_partition(program: Program) -> Partition:
         wild = roots[0]
         for other in roots:
             flow.places.unify((wild, 0), (other, 0))
+        flow.places.narrow(wild, 1)  # an integer may point anywhere in an object
 
 
 def _make_bytes(flow: PointerFlow) -> None:

@@ -12,7 +12,8 @@ regions claim of themselves must follow from what the operations do:
 - Cells may be *variables* if a region has one object: over the whole execution; or per activation, if the
   only variable that ever holds its address is the one the allocation wrote, so nobody else can use it.
 - If integers that are no addresses may be used as pointers into a region (it is `wild`), they may come only
-  from addresses of that very region. Constants that are the address of no object are no such integers.
+  from addresses of that very region, and may point to any byte of it: its stride is 1. Constants that are the
+  address of no object are no such integers.
   Pointers that were never given a value are no addresses of objects either.
 """
 
@@ -100,6 +101,8 @@ class _Scan:
     def _check_shape(self, region: Region) -> None:
         if region.wild and region.layout != "free":
             raise Mistyped("integers become pointers only where addresses are arbitrary")
+        if region.wild and region.stride != 1:
+            raise Mistyped("integers become pointers only where every byte can be pointed to")
         if region.fields is None:
             if region.storage != "arrays":
                 raise Mistyped("bytes are kept in an array")

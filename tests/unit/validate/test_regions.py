@@ -90,6 +90,7 @@ SPLIT = Partition(
         (with_region(storage="locals"), "not just one object"),
         (with_region(storage="globals"), "not just one object"),
         (with_region(wild=True), "only where addresses are arbitrary"),
+        (with_region(wild=True, layout="free"), "every byte can be pointed to"),
         (with_region(fields=None), "no address|become pointers|numbers depend"),
         (with_region(fields=None, holds=Pointer(0, 0)), "made of bytes"),
         (with_region(fields=None, holds=Pointer(0, 0), storage="globals"), "kept in an array"),
@@ -224,7 +225,7 @@ def test_addresses_and_numbers_do_not_mix_in_results() -> None:
     b.edge("main", "entry", "a", b.alloc(base, 4))
     b.edge("main", "a", "exit", b.call("f", into=(p,)))
     b.edge("f", "entry", "exit", b.returns(build.integer(0)))
-    region = Region(0, (), layout="free", wild=True)
+    region = Region(1, (), layout="free", wild=True)
     for carriers in ({base, p}, {base, result}):
         partition = Partition(64, (region,), dict.fromkeys(carriers, Pointer(0, 0)))
         found = check_partition(b.build(), partition)

@@ -13,6 +13,7 @@ from certus.frontend.c import ast
 from certus.frontend.c.library import GENUINE_INPUTS, STANDARD, SYSTEM_HEADERS, known
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.body import Body, Joint
+from certus.frontend.c.lower.pointers import from_integer
 from certus.frontend.c.lower.routines import havoc_routine
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import is_boolean, is_record, sort_of, to_sort
@@ -57,10 +58,7 @@ def fitted(body: Body, term: Expr, sort: Sort, span: Span) -> Expr:
         return term
     if isinstance(sort, MachineSort):
         return to_sort(term, sort)
-    found = body.pointer(term)
-    if found is None:
-        found = body.refuse(span, "unsupported-pointer-cast", "passing an integer as a pointer")
-    return found
+    return from_integer(body, term, span)
 
 
 def called_function(node: ast.Expression) -> str | None:

@@ -16,6 +16,7 @@ from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.checks import arithmetic, negated
 from certus.frontend.c.lower.initialisers import initialise
 from certus.frontend.c.lower.places import Place, moved, read, write
+from certus.frontend.c.lower.pointers import from_integer
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import (
     NULL,
@@ -142,11 +143,7 @@ def _cast_value(body: Body, node: ast.Cast) -> Steps[Expr | None]:
     if conversion is Conversion.POINTER_TO_INTEGER:
         return build.wrap(term, integer_sort(node.type))
     assert conversion is Conversion.INTEGER_TO_POINTER, conversion
-    found = body.pointer(term)
-    if found is None:
-        what = "An integer that is not a constant and not a pointer just converted becomes a pointer here."
-        found = body.refuse(node.span, "unsupported-pointer-cast", what)
-    return found
+    return from_integer(body, term, node.span)
 
 
 def compound_literal_place(body: Body, node: ast.CompoundLiteral) -> Steps[Place]:
