@@ -39,6 +39,7 @@ class Variable:
     function: str | None  # the function it is local to
     defined: bool = True
     thread_local: bool = False
+    align: int | None = None  # if attributes ask for one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -326,13 +327,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declaration:
-    """Local variables with their initialisers, in order; static locals are in `Unit.initialisers`.
-
-    `size` is set for a variable-length array: the number of elements."""
+    """Local variables with their initialisers, in order; static locals are in `Unit.initialisers`."""
 
     variable: Variable
     initialiser: Expression | None
-    size: Expression | None
     span: Span
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import (
     ArrayType,
     CType,
@@ -22,6 +23,7 @@ from certus.frontend.c.types import (
     Record,
     RecordType,
     Types,
+    VariableArrayType,
     VoidType,
 )
 
@@ -29,7 +31,11 @@ LARGEST_ALIGN: Final = 16  # of `__attribute__((aligned))`
 
 
 class NoSize(ValueError):
-    """The type is incomplete, or Certus does not know its size."""
+    """The type is incomplete, or Certus does not know its size; `code` is that of a refusal."""
+
+    def __init__(self, what: str, code: str = "unsupported-type") -> None:
+        super().__init__(what)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,8 @@ class Layout:
         return self._size_align(type_)[0]
 
     def align(self, type_: CType) -> int:
+        while isinstance(type_, VariableArrayType | Qualified):
+            type_ = type_.type if isinstance(type_, Qualified) else type_.element
         return self._size_align(type_)[1]
 
     def preferred_align(self, type_: CType) -> int:
@@ -111,7 +119,8 @@ class Layout:
             return layout.size, layout.align
         if isinstance(type_, VoidType | FunctionType):
             return 1, 1
-        raise NoSize(f"a type that is not modelled: {type_}")
+        code, what = refusal(type_)
+        raise NoSize(what, code)
 
     # ------------------------------------------------------------------------------ records
 

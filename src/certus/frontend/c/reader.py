@@ -34,6 +34,7 @@ from certus.frontend.c.reader_declarations import (
     declare_typedef,
     declare_va_list,
     local_variable,
+    variable_alignment,
 )
 from certus.frontend.c.reader_names import Node, ScopedNames
 from certus.frontend.c.reader_static import (
@@ -153,6 +154,8 @@ class _Unit:
             elif kind == "VarDecl":
                 draft = declare_global(reading, node)
                 draft.refused = draft.refused or refused_attribute(node)
+                align = variable_alignment(reading, node, draft.type)
+                draft.align = max(draft.align or 0, align or 0) or None
             elif kind == "TypedefDecl":
                 declare_typedef(reading, node)
             elif kind == "RecordDecl":
@@ -214,9 +217,9 @@ class _Unit:
         reading.function = draft.name
         reading.span = span
         self.names.open_scope()
-        parameters = tuple(
-            self._parameter(child) for child in node.get("inner", ()) if child.get("kind") == "ParmVarDecl"
-        )
+        given = [child for child in node.get("inner", ()) if child.get("kind") == "ParmVarDecl"]
+        parameters = tuple(self._parameter(child) for child in given)
+        lengths = [one for child in given for one in reading.declared_lengths.pop(child["id"], ())]
         body: ast.Statement | None = None
         if draft.definition is not None:
             _name_labels(reading, node)
@@ -224,7 +227,7 @@ class _Unit:
                 if child.get("kind") == "CompoundStmt":
                     made = reading.read(child)
                     assert isinstance(made, ast.Block)
-                    body = made
+                    body = ast.Block((*lengths, *made.statements), made.span) if lengths else made
         self.names.close_scope()
         if draft.refused is not None:
             body = ast.UnmodelledStatement("unsupported-attribute", draft.refused, span)

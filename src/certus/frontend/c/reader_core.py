@@ -44,6 +44,7 @@ class VariableDraft:
     defined: bool = False
     thread_local: bool = False
     refused: str | None = None
+    align: int | None = None
 
 
 class Reading:
@@ -63,6 +64,8 @@ class Reading:
         self.variables: dict[str, ast.Variable] = {}  # by Clang's id
         self.statics: dict[str, ast.Variable] = {}  # globals by name
         self.labels: dict[str, str] = {}  # names by Clang's id
+        self.lengths: dict[str, ast.Variable] = {}  # of variable-length arrays, by identity
+        self.declared_lengths: dict[str, list[ast.Statement]] = {}  # by Clang's id of the declaration
         self.initialisers: list[tuple[ast.Variable, ast.Expression]] = []
         self.local_statics: list[ast.Variable] = []
         self.wanted: dict[str, None] = {}

@@ -7,6 +7,7 @@ from typing import Final
 
 from certus.frontend.c import ast
 from certus.frontend.c.ast import Storage, Variable
+from certus.frontend.c.layout import NoSize
 from certus.frontend.c.reader_attributes import (
     alignment,
     has_attribute,
@@ -14,9 +15,9 @@ from certus.frontend.c.reader_attributes import (
 )
 from certus.frontend.c.reader_constants import evaluate
 from certus.frontend.c.reader_core import Handler, Part, Reading, is_expression, nothing
+from certus.frontend.c.reader_lengths import declarations, fixed
 from certus.frontend.c.reader_names import Node
 from certus.frontend.c.reader_static import declare_function, declare_global, want_global
-from certus.frontend.c.reader_text import variable_size
 from certus.frontend.c.types import (
     ArrayType,
     CType,
@@ -26,7 +27,6 @@ from certus.frontend.c.types import (
     PointerType,
     Record,
     RecordType,
-    VariableArrayType,
     VoidType,
     unqualified,
 )
@@ -35,11 +35,12 @@ from certus.frontend.c.typetext import INT, LONG_LONG, UNSIGNED, UNSIGNED_LONG_L
 # ------------------------------------------------------------------------------------- typedefs
 
 
-def declare_typedef(reading: Reading, node: Node) -> None:
+def declare_typedef(reading: Reading, node: Node) -> tuple[ast.Statement, ...]:
+    """A typedef of a variable-length array fixes its length: the statements that do so."""
     tag, kind = _tag_of(reading, node)
     if tag is not None:
         reading.names.bind_alias(kind, node["name"], tag)
-    type_ = reading.type(node)
+    type_, lengths = fixed(reading, reading.type(node), reading.span)
     owned = _owner(node)
     if owned is not None and tag is not None and owned.get("kind") in ("RecordType", "EnumType"):
         type_ = tag
@@ -53,6 +54,7 @@ def declare_typedef(reading: Reading, node: Node) -> None:
         inherited = _type_alignment(reading, node)
         if inherited is not None:
             reading.names.aligned[node["name"]] = inherited
+    return tuple(declarations(lengths, reading.span))
 
 
 def _owner(node: Node) -> Node | None:
@@ -85,6 +87,18 @@ def _type_alignment(reading: Reading, node: Node) -> int | None:
         return None
     word = text.split("[", maxsplit=1)[0].split()
     return reading.names.aligned.get(word[-1]) if word else None
+
+
+def variable_alignment(reading: Reading, node: Node, type_: CType) -> int | None:
+    """The alignment of an object if attributes, of its own or of its typedef, say anything about it."""
+    own, inherited = alignment(node), _type_alignment(reading, node)
+    if own is None and inherited is None:
+        return None
+    try:
+        least = reading.layout.align(type_) if inherited is None else inherited
+    except NoSize:
+        least = 1
+    return max(own or 1, least)
 
 
 # -------------------------------------------------------------------------------------- records
@@ -243,9 +257,8 @@ def _local_children(reading: Reading, node: Node) -> Sequence[Node]:
         declare_global(reading, node)
         variable = want_global(reading, node["name"], node)
     else:
-        variable = local_variable(
-            reading, node, Storage.STATIC if storage == "static" or "tls" in node else Storage.AUTOMATIC
-        )
+        static = storage == "static" or "tls" in node
+        variable = local_variable(reading, node, Storage.STATIC if static else Storage.AUTOMATIC)
     reading.variables[node["id"]] = variable
     reading.names.bind_variable(variable)
     if "init" not in node:
@@ -254,9 +267,13 @@ def _local_children(reading: Reading, node: Node) -> Sequence[Node]:
 
 
 def local_variable(reading: Reading, node: Node, storage: Storage) -> Variable:
+    """The variable; the lengths of its type are noted in `declared_lengths`."""
     name = node.get("name", "")
     function = reading.function
-    type_ = reading.type(node)
+    span = reading.positions.span(node, reading.span)
+    type_, lengths = fixed(reading, reading.type(node), span)
+    if lengths:
+        reading.declared_lengths[node["id"]] = declarations(lengths, span)
     if (
         storage is Storage.STATIC
         and isinstance(type_, ArrayType)
@@ -269,10 +286,11 @@ def local_variable(reading: Reading, node: Node, storage: Storage) -> Variable:
         name,
         type_,
         storage,
-        reading.positions.span(node, reading.span),
+        span,
         function,
         True,
         "tls" in node,
+        variable_alignment(reading, node, type_),
     )
     if storage is Storage.STATIC:
         reading.local_statics.append(variable)
@@ -284,18 +302,14 @@ def _local(reading: Reading, node: Node, parts: list[Part]) -> Part:
     span = reading.at(node)
     initialiser = parts[0] if parts and is_expression(parts[0]) else None
     refused = refused_attribute(node)
-    made: list[ast.Statement] = []
+    made = reading.declared_lengths.pop(node["id"], [])
     if refused is not None:
         made.append(ast.UnmodelledStatement("unsupported-attribute", refused, span))
     if variable.storage is Storage.STATIC:
         if initialiser is not None:
             reading.initialisers.append((variable, initialiser))
         return tuple(made)
-    type_ = unqualified(variable.type)
-    size: ast.Expression | None = None
-    if isinstance(type_, VariableArrayType):
-        size = variable_size(reading, node, span)
-    made.append(ast.Declaration(variable, initialiser, size, span))
+    made.append(ast.Declaration(variable, initialiser, span))
     return tuple(made)
 
 
@@ -316,7 +330,7 @@ def _ignore(reading: Reading, node: Node) -> None:
 
 HANDLERS: Final[dict[str, Handler]] = {
     "VarDecl": Handler(_local, _local_children),
-    "TypedefDecl": _declaring(declare_typedef),
+    "TypedefDecl": Handler(lambda reading, node, _: declare_typedef(reading, node), nothing),
     "RecordDecl": _declaring(declare_record),
     "EnumDecl": _declaring(declare_enumeration),
     "FunctionDecl": _declaring(declare_function),

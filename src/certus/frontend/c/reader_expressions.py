@@ -17,9 +17,11 @@ from certus.frontend.c.reader_core import (
     expressions,
     nothing,
 )
+from certus.frontend.c.reader_lengths import after, fixed, is_variable, size_value
 from certus.frontend.c.reader_literals import literal_bytes
 from certus.frontend.c.reader_names import Node
 from certus.frontend.c.reader_static import NO_PROTOTYPE, want_function, want_variable
+from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import (
     ArrayType,
     CType,
@@ -29,6 +31,7 @@ from certus.frontend.c.types import (
     OtherType,
     PointerType,
     Qualified,
+    RecordType,
     VariableArrayType,
     unqualified,
 )
@@ -67,18 +70,8 @@ def modelled(reading: Reading, node: Node, built: ast.Expression, parts: Sequenc
 
 
 def refuse_type(reading: Reading, node: Node, type_: OtherType, parts: Sequence[Part]) -> ast.Unmodelled:
-    text = type_.text
-    for mark, code, what in (
-        ("_Atomic", "atomic", "an atomic object"),
-        ("vector_size", "vector", "vector arithmetic"),
-        ("ext_vector", "vector", "vector arithmetic"),
-        ("_Complex", "float", "complex arithmetic"),
-        ("(^", "block", "a block"),
-        ("_BitInt", "bit-int", "a _BitInt"),
-    ):
-        if mark in text:
-            return reading.refuse(node, code, what, parts)
-    return reading.refuse(node, "type", f"the type `{text}`", parts)
+    code, what = refusal(type_)
+    return reading.refuse(node, code.removeprefix("unsupported-"), what, parts)
 
 
 # ----------------------------------------------------------------------------------- literals
@@ -182,8 +175,6 @@ def _subscript(reading: Reading, node: Node, parts: list[Part]) -> Part:
     if not isinstance(unqualified(first.type), PointerType):
         first, second = second, first
     target = _target(first.type)
-    if isinstance(target, VariableArrayType):
-        return reading.refuse(node, "vla", "an array of variable-length arrays", parts)
     type_ = reading.type(node) if isinstance(target, OtherType) else target
     return ast.Subscript(type_, reading.at(node), first, second)
 
@@ -213,6 +204,9 @@ def _cast(reading: Reading, node: Node, parts: list[Part]) -> Part:
     if conversion is Conversion.POINTER and not isinstance(unqualified(type_), PointerType):
         return reading.refuse(node, "cast", "a conversion of representations", parts)
     explicit = node["kind"] == "CStyleCastExpr"
+    if explicit and is_variable(type_):
+        type_, lengths = fixed(reading, type_, reading.at(node))
+        return after(lengths, ast.Cast(type_, reading.at(node), conversion, operand, explicit))
     built = ast.Cast(type_, reading.at(node), conversion, operand, explicit)
     if conversion is Conversion.POINTER_TO_INTEGER and _starts_with_address(operand):
         value = evaluate(built, reading.layout)
@@ -273,6 +267,8 @@ def _binary(reading: Reading, node: Node, parts: list[Part]) -> Part:
     elif operator in ("&&", "||"):
         built = ast.Logical(type_, span, operator, left, right)
     elif operator in ARITHMETIC:
+        if is_variable(type_):  # a pointer moved: its own type knows the lengths
+            type_ = unqualified(left.type if is_variable(left.type) else right.type)
         built = ast.Binary(type_, span, operator, left, right)
     else:
         return reading.refuse(node, "operator", f"the operator `{operator}`", parts)
@@ -346,19 +342,47 @@ def _size(reading: Reading, node: Node, parts: list[Part]) -> Part:
         type_ = unqualified(expression(parts[0]).type)
         if isinstance(type_, OtherType) or _incomplete(type_):
             type_ = reading.type(node["inner"][0])
+    if isinstance(type_, VariableArrayType) and name == "sizeof":
+        return _variable_size(reading, node, type_, parts)
     try:
         if name == "sizeof":
             value = reading.layout.size(type_)
-        elif name in ("alignof", "_Alignof") and argument is not None:
-            value = reading.layout.align(type_)
-        elif name in ("__alignof", "__alignof__") and argument is not None:
-            value = reading.layout.preferred_align(type_)
         else:
-            return reading.refuse(node, "alignof", f"`{name}` of an expression")
-    except NoSize:
-        vla = isinstance(type_, VariableArrayType)
-        return reading.refuse(node, "vla" if vla else "sizeof", f"`{name}` of this type")
+            preferred = name in ("__alignof", "__alignof__")
+            value = reading.layout.preferred_align(type_) if preferred else reading.layout.align(type_)
+            if argument is None:
+                value = _object_alignment(reading, expression(parts[0]), value)
+    except NoSize as reason:
+        return reading.refuse(node, reason.code.removeprefix("unsupported-"), f"`{name}` of {reason}")
     return ast.IntegerConstant(reading.type(node), reading.at(node), value)
+
+
+def _object_alignment(reading: Reading, operand: ast.Expression, align: int) -> int:
+    """The alignment of what an expression denotes: objects and members may have one of their own."""
+    if isinstance(operand, ast.VariableReference):
+        return operand.variable.align or reading.layout.preferred_align(operand.type)
+    if not isinstance(operand, ast.Member):
+        return align
+    record = unqualified(operand.base.type)
+    assert isinstance(record, RecordType)
+    layout, field = reading.layout.record(record.identity), operand.field
+    packed = field.packed or reading.types.records[record.identity].packed
+    wanted = 1 if packed else field.type_align or reading.layout.preferred_align(field.type)
+    offset = layout.places[field.identity].offset
+    return min(max(wanted, field.align or 1), layout.align, offset & -offset or layout.align)
+
+
+def _variable_size(reading: Reading, node: Node, type_: CType, parts: list[Part]) -> Part:
+    """`sizeof` of a variable-length array: the lengths of a type are computed, an operand is evaluated."""
+    span = reading.at(node)
+    fixed_type, lengths = fixed(reading, type_, span)
+    size = size_value(reading, fixed_type, span)
+    if size is None:
+        return reading.refuse(node, "vla", "`sizeof` of this variable-length array", parts)
+    operand = expression(parts[0]) if parts and "argType" not in node else None
+    if operand is not None and not isinstance(operand, ast.VariableReference):
+        return ast.Comma(size.type, span, operand, size)
+    return after(lengths, size)
 
 
 def _incomplete(type_: CType) -> bool:

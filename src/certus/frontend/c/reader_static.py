@@ -85,6 +85,7 @@ def want_global(reading: Reading, name: str, declaration: Node) -> Variable:
             None,
             draft.defined,
             draft.thread_local,
+            draft.align,
         )
         reading.statics[name] = variable
         reading.needed.setdefault(name)

@@ -1,7 +1,7 @@
 """Expressions that Clang gives only as text: the lengths of variable-length arrays, and `typeof`.
 
-A small parser for the expressions that occur there: names, numbers, casts, members, the arithmetic
-operators. What it does not understand has no type, and is refused where it matters.
+A small parser for the expressions that occur there: names, numbers, casts, members, calls, the arithmetic
+operators, comparisons and choices. What it does not understand has no type, and is refused where it matters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from certus.frontend.c import ast
 from certus.frontend.c.ast import Conversion
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.reader_core import Reading
-from certus.frontend.c.reader_names import Node
+from certus.frontend.c.reader_static import want_function, want_global
 from certus.frontend.c.types import (
     ArrayType,
     CType,
@@ -27,29 +27,20 @@ from certus.frontend.c.types import (
     VariableArrayType,
     unqualified,
 )
-from certus.frontend.c.typetext import INT, integer_type, parse_type, size_type, variable_length
+from certus.frontend.c.typetext import INT, integer_type, parse_type, size_type
 
-_TOKEN: Final = re.compile(r"\s*(->|<<|>>|[A-Za-z_$][\w$]*|\d\w*|[-+*/%&|^~!().\[\]])")
-_LEVELS: Final = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
+_TOKEN: Final = re.compile(
+    r"\s*(->|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[A-Za-z_$][\w$]*|\d\w*|[-+*/%&|^~!?:,<>().\[\]])"
+)
+_LEVELS: Final = (
+    *(("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">=")),
+    *(("<<", ">>"), ("+", "-"), ("*", "/", "%")),
+)
+_COMPARISONS: Final = ("==", "!=", "<", ">", "<=", ">=")
 
 
 class _NotUnderstood(Exception):
     """The text is beyond the small parser."""
-
-
-def variable_size(reading: Reading, node: Node, span: Span) -> ast.Expression:
-    """The number of elements of a variable-length array; `node` is its declaration."""
-    described = node["type"]
-    text = described.get("desugaredQualType", described["qualType"])
-    split = variable_length(text)
-    if split is not None and not isinstance(parse_type(split[0], reading.names), OtherType):
-        element = unqualified(parse_type(split[0], reading.names))
-        size = None if isinstance(element, VariableArrayType) else parse_expression(reading, split[1], span)
-        if size is not None and isinstance(unqualified(size.type), IntegerType):
-            return size
-    return ast.Unmodelled(
-        size_type(reading.names.model), span, "unsupported-vla", "the length of this variable-length array"
-    )
 
 
 def type_of_text(reading: Reading, text: str) -> CType | None:
@@ -78,7 +69,7 @@ def parse_expression(
     """The expression, None if it is not understood; its value unless `lvalue`."""
     parser = _Parser(reading, text, span)
     try:
-        found = parser.binary(0)
+        found = parser.choice()
         if parser.at != len(parser.tokens):
             return None
         return found if lvalue else parser.value(found)
@@ -117,6 +108,22 @@ class _Parser:
         if not self.accept(token):
             raise _NotUnderstood
 
+    def choice(self) -> ast.Expression:
+        condition = self.binary(0)
+        if not self.accept("?"):
+            return condition
+        then = self.promoted(self.choice())
+        self.expect(":")
+        otherwise = self.promoted(self.choice())
+        common = _common(_integer(then.type), _integer(otherwise.type))
+        return ast.Conditional(
+            common,
+            self.span,
+            self.value(condition),
+            self.converted(then, common),
+            self.converted(otherwise, common),
+        )
+
     def binary(self, level: int) -> ast.Expression:
         if level == len(_LEVELS):
             return self.unary()
@@ -128,13 +135,16 @@ class _Parser:
         return left
 
     def combine(self, operator: str, left: ast.Expression, right: ast.Expression) -> ast.Expression:
+        if operator in ("&&", "||"):
+            return ast.Logical(INT, self.span, operator, self.value(left), self.value(right))
         left, right = self.promoted(left), self.promoted(right)
         first, second = _integer(left.type), _integer(right.type)
         if operator in ("<<", ">>"):
             return ast.Binary(first, self.span, operator, left, right)
         common = _common(first, second)
+        type_ = INT if operator in _COMPARISONS else common
         return ast.Binary(
-            common, self.span, operator, self.converted(left, common), self.converted(right, common)
+            type_, self.span, operator, self.converted(left, common), self.converted(right, common)
         )
 
     def unary(self) -> ast.Expression:
@@ -143,6 +153,8 @@ class _Parser:
             self.at += 1
             operand = self.promoted(self.unary())
             return ast.Unary(operand.type, self.span, token, operand)
+        if self.accept("!"):
+            return ast.Unary(INT, self.span, "!", self.value(self.unary()))
         if self.accept("*"):
             pointer = self.value(self.unary())
             target = unqualified(pointer.type)
@@ -189,7 +201,7 @@ class _Parser:
             if type_ is not None:
                 return self.cast(type_, self.unary())
             self.at += 1
-            found = self.binary(0)
+            found = self.choice()
             self.expect(")")
             return found
         self.at += 1
@@ -205,11 +217,31 @@ class _Parser:
         if meaning is not None:
             return ast.IntegerConstant(meaning[1], self.span, meaning[0])
         if token in self.reading.globals:
-            from certus.frontend.c.reader_static import want_global
-
             variable = want_global(self.reading, token, self.reading.globals[token].node)
             return ast.VariableReference(variable.type, self.span, variable)
+        if token in self.reading.functions and self.accept("("):
+            return self.call(token)
         raise _NotUnderstood
+
+    def call(self, name: str) -> ast.Expression:
+        """A call of a function with a prototype; the parenthesis is open."""
+        type_ = want_function(self.reading, self.reading.functions[name].node)
+        arguments: list[ast.Expression] = []
+        while not self.accept(")"):
+            if arguments:
+                self.expect(",")
+            arguments.append(self.value(self.choice()))
+        if type_.parameters is None or len(type_.parameters) != len(arguments):
+            if arguments:
+                raise _NotUnderstood
+        else:
+            pairs = zip(arguments, type_.parameters, strict=True)
+            arguments = [self.passed(argument, wanted) for argument, wanted in pairs]
+        function = ast.FunctionReference(type_, self.span, name)
+        return ast.Call(unqualified(type_.result), self.span, function, tuple(arguments))
+
+    def passed(self, argument: ast.Expression, type_: CType) -> ast.Expression:
+        return argument if unqualified(argument.type) == unqualified(type_) else self.cast(type_, argument)
 
     def postfix(self, base: ast.Expression) -> ast.Expression:
         while True:
@@ -222,7 +254,7 @@ class _Parser:
                     raise _NotUnderstood
                 base = self.member(ast.Dereference(pointed.target, self.span, base))
             elif self.accept("["):
-                index = self.value(self.binary(0))
+                index = self.value(self.choice())
                 self.expect("]")
                 base = self.value(base)
                 pointed = unqualified(base.type)

@@ -31,7 +31,7 @@ class IntegerType:
 
 @dataclass(frozen=True, slots=True)
 class FloatType:
-    """`float`, `double`, `long double`: not modelled, but they have a size."""
+    """`float`, `double`, `long double` and complex numbers: not modelled, but they have a size."""
 
     name: str
     size: int
@@ -53,9 +53,14 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class VariableArrayType:
-    """A variable-length array."""
+    """An array whose length, or that of its elements, is not constant; `text` is the length as written.
+
+    `length` is the identity of the variable that has held the number of elements since control passed the
+    declaration of the type; None where a type is only spelled, and its size asked by nobody."""
 
     element: CType
+    text: str
+    length: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

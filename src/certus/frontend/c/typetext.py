@@ -62,6 +62,7 @@ _HARMLESS: Final = ("noreturn", "nonnull", "may_alias", "noderef", "cdecl", "std
 _BUILTIN: Final = frozenset(
     ("_Bool", "bool", "__int128", "_Complex", "__complex__", "_Float16", "__bf16", "__fp16", "half")
 )
+_COMPLEX: Final = ("_Complex", "__complex__")
 _OTHER_FLOATS: Final = {
     "__float128": ("__float128", 16, 16),
     "_Float128": ("__float128", 16, 16),
@@ -127,6 +128,15 @@ def float_type(name: str, model: DataModel) -> FloatType:
     return FloatType("long double", *model.long_double)
 
 
+def complex_type(part: CType) -> FloatType:
+    """Two numbers of the type `part`."""
+    if isinstance(part, FloatType):
+        return FloatType(f"_Complex {part.name}", 2 * part.size, part.align)
+    if not isinstance(part, IntegerType):
+        raise _NotModelled
+    return FloatType(f"_Complex {part.name}", part.width // 4, part.width // 8)
+
+
 def qualify(type_: CType, *, const: bool = False, volatile: bool = False) -> CType:
     """`type_` with qualifiers, which go to the elements of an array and are lost on functions."""
     if not const and not volatile:
@@ -134,7 +144,8 @@ def qualify(type_: CType, *, const: bool = False, volatile: bool = False) -> CTy
     if isinstance(type_, ArrayType):
         return ArrayType(qualify(type_.element, const=const, volatile=volatile), type_.length)
     if isinstance(type_, VariableArrayType):
-        return VariableArrayType(qualify(type_.element, const=const, volatile=volatile))
+        element = qualify(type_.element, const=const, volatile=volatile)
+        return VariableArrayType(element, type_.text, type_.length)
     if isinstance(type_, FunctionType | OtherType):
         return type_
     if isinstance(type_, Qualified):
@@ -232,8 +243,11 @@ class _Parser:
         if words and words[-1] in _OTHER_FLOATS:
             name, size, align = _OTHER_FLOATS[words[-1]]
             return FloatType(name, size, align)
-        if not words or "_Complex" in words or "__complex__" in words:
+        if not words:
             raise _NotModelled
+        parts = tuple(word for word in words if word not in _COMPLEX)
+        if len(parts) < len(words):
+            return complex_type(self.builtin(parts))
         if "float" in words or "double" in words:
             return float_type(" ".join(words), self.names.model)
         found = integer_type(words, self.names.model)
@@ -305,7 +319,7 @@ class _Parser:
             if isinstance(suffix, tuple):
                 base = FunctionType(unqualified(base), *suffix)
             elif isinstance(suffix, str) or isinstance(base, VariableArrayType):
-                base = VariableArrayType(base)
+                base = VariableArrayType(base, "" if suffix is None else str(suffix))
             else:
                 base = ArrayType(base, suffix)
         return base
@@ -350,21 +364,6 @@ class _Parser:
             self.at += 1
             return PointerType(result)
         return result
-
-
-def variable_length(text: str) -> tuple[str, str] | None:
-    """The element type and the length of a variable-length array string such as `int[n]`.
-
-    None without brackets."""
-    begin = text.find("[")
-    if begin < 0:
-        return None
-    depth = 0
-    for at in range(begin, len(text)):
-        depth += (text[at] == "[") - (text[at] == "]")
-        if depth == 0:
-            return text[:begin] + text[at + 1 :], text[begin + 1 : at]
-    return None
 
 
 def _tokens(text: str) -> list[re.Match[str]]:

@@ -23,38 +23,38 @@ def value(text: str, model: str = "LP64") -> ast.Expression:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("int x = 1; x = x + 2;", "(Declaration x 1 -) (Assignment x (+ (load x) 2))"),
-        ("int x, *p = &x; *p = 3;", "(Declaration x - -) (Declaration p (AddressOf x) -) "
+        ("int x = 1; x = x + 2;", "(Declaration x 1) (Assignment x (+ (load x) 2))"),
+        ("int x, *p = &x; *p = 3;", "(Declaration x -) (Declaration p (AddressOf x)) "
          "(Assignment (Dereference (load p)) 3)"),
-        ("int a[3]; a[1] = 2[a];", "(Declaration a - -) (Assignment (Subscript (decay a) 1) "
+        ("int a[3]; a[1] = 2[a];", "(Declaration a -) (Assignment (Subscript (decay a) 1) "
          "(load (Subscript (decay a) 2)))"),
-        ("int x = 0; x++; --x;", "(Declaration x 0 -) (Increment x 1 True) (Increment x -1 False)"),
-        ("unsigned char c = 1; c += 300;", "(Declaration c (integer 1) -) (CompoundAssignment + c 300)"),
-        ("int x = 0; x = x && !x || ~x;", "(Declaration x 0 -) (Assignment x (|| (&& (load x) "
+        ("int x = 0; x++; --x;", "(Declaration x 0) (Increment x 1 True) (Increment x -1 False)"),
+        ("unsigned char c = 1; c += 300;", "(Declaration c (integer 1)) (CompoundAssignment + c 300)"),
+        ("int x = 0; x = x && !x || ~x;", "(Declaration x 0) (Assignment x (|| (&& (load x) "
          "(! (load x))) (~ (load x))))"),
-        ("int x = 0; x = x ? 1 : (x, 2);", "(Declaration x 0 -) (Assignment x (Conditional (load x) 1 "
+        ("int x = 0; x = x ? 1 : (x, 2);", "(Declaration x 0) (Assignment x (Conditional (load x) 1 "
          "(Comma (load x) 2)))"),
-        ("int x = 0; long y = x ?: 5L;", "(Declaration x 0 -) "
-         "(Declaration y (Conditional (integer (load x)) - 5) -)"),
-        ("int x = 0; x = x ?: 5;", "(Declaration x 0 -) (Assignment x (Conditional (load x) - 5))"),
-        ("_Bool b = 5; if (b) ;", "(Declaration b (to-bool 5) -) (If (load b) (Empty ) -)"),
-        ("int *p = 0; if (!p) p = (int *)16;", "(Declaration p (null 0) -) (If (! (load p)) "
+        ("int x = 0; long y = x ?: 5L;", "(Declaration x 0) "
+         "(Declaration y (Conditional (integer (load x)) - 5))"),
+        ("int x = 0; x = x ?: 5;", "(Declaration x 0) (Assignment x (Conditional (load x) - 5))"),
+        ("_Bool b = 5; if (b) ;", "(Declaration b (to-bool 5)) (If (load b) (Empty ) -)"),
+        ("int *p = 0; if (!p) p = (int *)16;", "(Declaration p (null 0)) (If (! (load p)) "
          "(Assignment p (integer-to-pointer 16)) -)"),
-        ("long n = (long)main; (void)n;", "(Declaration n (pointer-to-integer (function-decay main)) -) "
+        ("long n = (long)main; (void)n;", "(Declaration n (pointer-to-integer (function-decay main))) "
          "(to-void (load n))"),
-        ('const char *s = "a\\n";', "(Declaration s (none (decay b'a\\n\\x00')) -)"),
-        ("const char *s = __func__;", "(Declaration s (decay b'main\\x00') -)"),
-        ("int x = ({ int y = 2; y; });", "(Declaration x (StatementExpression (Block [(Declaration y 2 -) "
-         "(load y)])) -)"),
-        ("int x = __builtin_choose_expr(sizeof(int) == 4, 1, 2);", "(Declaration x 1 -)"),
-        ("int x = _Generic(1L, int: 1, long: 2);", "(Declaration x 2 -)"),
+        ('const char *s = "a\\n";', "(Declaration s (none (decay b'a\\n\\x00')))"),
+        ("const char *s = __func__;", "(Declaration s (decay b'main\\x00'))"),
+        ("int x = ({ int y = 2; y; });", "(Declaration x (StatementExpression (Block [(Declaration y 2) "
+         "(load y)])))"),
+        ("int x = __builtin_choose_expr(sizeof(int) == 4, 1, 2);", "(Declaration x 1)"),
+        ("int x = _Generic(1L, int: 1, long: 2);", "(Declaration x 2)"),
         ("int x = __builtin_types_compatible_p(int, const int) + __builtin_types_compatible_p(int, long);",
-         "(Declaration x (+ 1 0) -)"),
+         "(Declaration x (+ 1 0))"),
         ("__builtin_va_list l; int x = __builtin_va_arg(l, int);",
-         "(Declaration l - -) (Declaration x (VaArg (decay l)) -)"),
-        ("int x = 'a' + '\\xff' + '\\0';", "(Declaration x (+ (+ 97 -1) 0) -)"),
-        ("int x = __extension__ (3);", "(Declaration x 3 -)"),
-        ("int x = __builtin_constant_p(3) - __builtin_constant_p(main);", "(Declaration x (- 1 0) -)"),
+         "(Declaration l -) (Declaration x (VaArg (decay l)))"),
+        ("int x = 'a' + '\\xff' + '\\0';", "(Declaration x (+ (+ 97 -1) 0))"),
+        ("int x = __extension__ (3);", "(Declaration x 3)"),
+        ("int x = __builtin_constant_p(3) - __builtin_constant_p(main);", "(Declaration x (- 1 0))"),
     ],
 )  # fmt: skip
 def test_expressions(text: str, expected: str) -> None:

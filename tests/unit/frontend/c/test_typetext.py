@@ -29,7 +29,6 @@ from certus.frontend.c.typetext import (
     difference_type,
     parse_type,
     size_type,
-    variable_length,
 )
 
 NODE = RecordType("struct node", "struct node")
@@ -73,8 +72,11 @@ class Table:
         ("int[]", ArrayType(INT, None)),
         ("const int[4]", ArrayType(Qualified(INT, const=True), 4)),
         ("const vec", ArrayType(Qualified(INT, const=True), 3)),
-        ("int[n]", VariableArrayType(INT)),
-        ("int[n + 1][4]", VariableArrayType(ArrayType(INT, 4))),
+        ("int[n]", VariableArrayType(INT, "n")),
+        ("int[n + 1][4]", VariableArrayType(ArrayType(INT, 4), "n + 1")),
+        ("int (*)[2][n]", PointerType(VariableArrayType(VariableArrayType(INT, "n"), "2"))),
+        ("_Complex double", FloatType("_Complex double", 16, 8)),
+        ("_Complex int", FloatType("_Complex int", 8, 4)),
         ("int (*)[4]", PointerType(ArrayType(INT, 4))),
         ("int *[4]", ArrayType(PointerType(INT), 4)),
         ("int ()", FunctionType(INT, None)),
@@ -113,7 +115,6 @@ def test_types(text: str, expected: CType) -> None:
     [
         "_Atomic(int)",
         "__attribute__((__vector_size__(4 * sizeof(int)))) int",
-        "_Complex double",
         "void (^)(void)",
         "unknown_name",
         "struct stranger",
@@ -135,8 +136,3 @@ def test_the_data_model_decides() -> None:
     assert parse_type("long double", small) == FloatType("long double", 12, 4)
     assert (size_type(ILP32), size_type(LP64).name) == (UNSIGNED, "unsigned long")
     assert (difference_type(ILP32), difference_type(LP64).name) == (INT, "long")
-
-
-def test_the_length_of_a_variable_length_array() -> None:
-    assert variable_length("int[n + a[2]][3]") == ("int[3]", "n + a[2]")
-    assert variable_length("int") is None

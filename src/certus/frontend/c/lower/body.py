@@ -31,7 +31,15 @@ from certus.frontend.c.lower.scopes import Passage, Passages, Scope, StackObject
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import as_pointer, sort_of
 from certus.frontend.c.lower.world import Home, World
-from certus.frontend.c.types import CType, FloatType, FunctionType, OtherType, unqualified
+from certus.frontend.c.typenames import refusal
+from certus.frontend.c.types import (
+    CType,
+    FloatType,
+    FunctionType,
+    OtherType,
+    VariableArrayType,
+    unqualified,
+)
 
 Handler = Callable[..., Any]
 
@@ -180,8 +188,24 @@ class Body:
         try:
             return self.world.layout.size(type_)
         except NoSize as reason:
-            self.refuse(span, "unsupported-type", f"the size of {reason}")
+            self.refuse(span, reason.code, str(reason))
             return 1
+
+    def extent(self, type_: CType, span: Span) -> Expr:
+        """The size of a type in bytes as a term: lengths of variable-length arrays are variables."""
+        lengths: list[Expr] = []
+        plain = unqualified(type_)
+        while isinstance(plain, VariableArrayType):
+            home = None if plain.length is None else self.homes.get(plain.length)
+            if home is None:
+                self.refuse(span, *refusal(plain))
+                return build.integer(1)
+            lengths.append(build.to_int(home.variable))
+            plain = unqualified(plain.element)
+        found: Expr = build.integer(self.size_of(plain, span))
+        for length in lengths:
+            found = build.mul(length, found)
+        return found
 
     def temporary_object(self, type_: CType, span: Span) -> Expr:
         """An unnamed object of the present scope; its address."""
@@ -319,12 +343,7 @@ class Body:
         return self.havoc(sort or INT, span, self.text(span))
 
     def refuse_type(self, node: ast.Expression) -> Expr:
-        plain = unqualified(node.type)
-        if isinstance(plain, FloatType):
-            refused: Expr = self.refuse(node.span, "unsupported-float", f"the type `{plain.name}`")
-        else:
-            name = plain.text if isinstance(plain, OtherType) else type(plain).__name__
-            refused = self.refuse(node.span, "unsupported-type", f"the type `{name}`")
+        refused: Expr = self.refuse(node.span, *refusal(unqualified(node.type)))
         return refused
 
     def sort(self, node: ast.Expression) -> Sort:

@@ -188,13 +188,13 @@ def combine(
     if all(pointers):
         size = _target_size(body, left_type, node.span)
         distance = build.sub(left, right)
-        if size > 1:
-            distance = build.div(distance, build.integer(size))
+        if size is not build.integer(1):
+            distance = build.div(distance, size)
         return build.wrap(distance, integer_sort(node.type))
     if pointers[1]:
         (left, left_type), (right, _) = b, a
     size = _target_size(body, left_type, node.span)
-    return moved(left, right, size if operator == "+" else -size)
+    return moved(left, right, size if operator == "+" else build.neg(size))
 
 
 _COMPARISONS = ("<", ">", "<=", ">=", "==", "!=")
@@ -218,14 +218,14 @@ def _is_function_pointer(type_: CType) -> bool:
     return isinstance(plain, PointerType) and isinstance(unqualified(plain.target), FunctionType)
 
 
-def _target_size(body: Body, pointer: CType, span: Span) -> int:
+def _target_size(body: Body, pointer: CType, span: Span) -> Expr:
     """The size of what a pointer points to; that of `void` and of functions is 1, as compilers have it."""
     plain = unqualified(pointer)
     assert isinstance(plain, PointerType), plain
     target = unqualified(plain.target)
     if isinstance(target, VoidType | FunctionType):
-        return 1
-    return body.size_of(target, span)
+        return build.integer(1)
+    return body.extent(target, span)
 
 
 def comma(body: Body, node: ast.Comma) -> Steps[Expr]:
@@ -280,7 +280,7 @@ def _increment(body: Body, node: ast.Increment, *, wanted: bool) -> Steps[Expr]:
     else:
         result = old if node.postfix else None
     if old.sort is INT:
-        new = build.add(old, build.integer(node.delta * _target_size(body, type_, node.span)))
+        new = build.add(old, build.scale(node.delta, _target_size(body, type_, node.span)))
     else:
         new = _stepped(body, old, node)
     written = write(body, place, new, node.span, text)

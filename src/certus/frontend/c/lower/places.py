@@ -18,6 +18,7 @@ from certus.frontend.c.lower.routines import copy_routine, fill_routine
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import NULL, U8, address_bits, convert, integer_sort, sort_of, to_sort
 from certus.frontend.c.lower.world import Home, World
+from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import (
     ArrayType,
     CType,
@@ -69,14 +70,15 @@ def home_of(body: Body, variable: ast.Variable) -> Home:
 def declare_home(body: Body, variable: ast.Variable, *, zero: bool = False) -> Home:
     """A home for a local variable: of the present scope, if it is in memory."""
     if body.world.in_memory(variable):
-        size, align = body.size_of(variable.type, variable.span), body.world.align(variable.type)
+        size, align = body.size_of(variable.type, variable.span), body.world.align_of(variable)
         base = body.stack_object(variable.name, size, align, variable.span, zero=zero)
         home = Home(base, in_memory=True)
     else:
         sort = sort_of(variable.type)
         assert sort is not None
         home = Home(body.name_local(variable.name, sort), in_memory=False)
-        body.world.source_names[home.variable] = variable.name
+        if variable.name and not variable.name.startswith("$"):
+            body.world.source_names[home.variable] = variable.name
     body.homes[variable.identity] = home
     return home
 
@@ -94,7 +96,7 @@ def field_place(body: Body, record: CType, field: str, place: Place, span: Span)
     try:
         found = body.world.layout.field_offset(plain.identity, field)
     except NoSize as reason:
-        body.refuse(span, "unsupported-type", f"{reason}")
+        body.refuse(span, reason.code, str(reason))
         return place
     moved = build.add(address, build.integer(found.offset))
     return Place(type_, None, moved, found if found.bits is not None else None)
@@ -111,12 +113,12 @@ def subscript_place(body: Body, node: ast.Subscript) -> Steps[Place]:
     if pointer.sort is not INT or not isinstance(index.sort, MachineSort):
         pointer = body.refuse(node.span, "unsupported-type", "an element of a vector")
         index = build.constant(0, U8)
-    return at_address(node.type, moved(pointer, index, body.size_of(node.type, node.span)))
+    return at_address(node.type, moved(pointer, index, body.extent(node.type, node.span)))
 
 
-def moved(pointer: Expr, index: Expr, size: int) -> Expr:
+def moved(pointer: Expr, index: Expr, size: Expr) -> Expr:
     """`pointer + index` for elements of `size` bytes."""
-    return build.add(pointer, build.scale(size, build.to_int(index)))
+    return build.add(pointer, build.mul(build.to_int(index), size))
 
 
 def dereference_place(body: Body, node: ast.Dereference) -> Steps[Place]:
@@ -169,9 +171,7 @@ def read(body: Body, place: Place, span: Span) -> Expr:
     if sort is None:
         if sort_of(plain) is INT:
             return place.address
-        what = plain.name if isinstance(plain, FloatType) else "this type"
-        code = "unsupported-float" if isinstance(plain, FloatType) else "unsupported-type"
-        refused: Expr = body.refuse(span, code, f"a value of type `{what}`")
+        refused: Expr = body.refuse(span, *refusal(plain))
         return refused
     loaded = body.fresh(sort)
     body.emit(Load(loaded, place.address), span, body.text(span))
@@ -190,8 +190,7 @@ def write(body: Body, place: Place, term: Expr, span: Span, text: str) -> Expr:
         copy_object(body, place.address, term, plain, span, text)
         return place.address
     if memory_sort(body.world, plain) is None:
-        code = "unsupported-float" if isinstance(plain, FloatType) else "unsupported-type"
-        refused: Expr = body.refuse(span, code, "assigning a value of this type")
+        refused: Expr = body.refuse(span, *refusal(plain))
         return refused
     if isinstance(plain, PointerType):
         body.emit(Store(place.address, address_bits(term, body.world.pointer_width)), span, text)

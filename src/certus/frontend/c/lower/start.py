@@ -87,7 +87,8 @@ class Start:
         at = start
         for number, made in enumerate(self.world.objects):
             after = draft.node()
-            size, align = self._size(made), self.world.align(made.type)
+            size, variable = self._size(made), made.variable
+            align = self.world.align(made.type) if variable is None else self.world.align_of(variable)
             op = Alloc(made.base, build.integer(size), align, "static", made.name, made.zero)
             draft.edge(at, op, after, made.span, f"static {made.name}", order=(self._order, number))
             at = after

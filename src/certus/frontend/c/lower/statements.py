@@ -89,8 +89,8 @@ def declaration(body: Body, node: ast.Declaration) -> Steps[None]:
     variable = node.variable
     if variable.storage is ast.Storage.STATIC:
         return
-    if isinstance(unqualified(variable.type), VariableArrayType) or node.size is not None:
-        yield from _variable_length(body, node)
+    if isinstance(unqualified(variable.type), VariableArrayType):
+        _variable_length(body, node)
         return
     text = body.text(node.span)
     in_memory = body.world.in_memory(variable)
@@ -113,17 +113,14 @@ def _is_array(variable: ast.Variable) -> bool:
     return isinstance(unqualified(variable.type), ArrayType)
 
 
-def _variable_length(body: Body, node: ast.Declaration) -> Steps[None]:
-    variable, plain = node.variable, unqualified(node.variable.type)
-    if node.size is None or not isinstance(plain, VariableArrayType):
-        body.refuse(node.span, "unsupported-vla", "this variable-length array")
-        return
-    count: Expr = yield body.value(node.size)
-    size = body.size_of(plain.element, node.span)
+def _variable_length(body: Body, node: ast.Declaration) -> None:
+    """The lengths of its type are known: they were computed before."""
+    variable, text = node.variable, body.text(node.span)
+    size, align = body.extent(variable.type, node.span), body.world.align_of(variable)
     base = body.name_local(f"$&{variable.name}", INT)
     body.homes[variable.identity] = Home(base, in_memory=True)
-    total, align = build.scale(size, build.to_int(count)), body.world.align(plain.element)
-    body.emit(Alloc(base, total, align, "stack", variable.name), node.span, body.text(node.span))
+    zero = node.initialiser is not None  # an initialiser can only be empty
+    body.emit(Alloc(base, size, align, "stack", variable.name, zero), node.span, text)
     body.scope.dynamic.append(base)
 
 

@@ -64,7 +64,7 @@ _PARTS: Final[dict[type, Callable[[Any], Iterable[Tree]]]] = {
     ast.VaArg: lambda n: (n.operand,),
     ast.Unmodelled: lambda n: n.operands,
     ast.Block: lambda n: n.statements,
-    ast.Declaration: lambda n: (n.initialiser, n.size),
+    ast.Declaration: lambda n: (n.initialiser,),
     ast.ExpressionStatement: lambda n: (n.expression,),
     ast.If: lambda n: (n.condition, n.then, n.otherwise),
     ast.While: lambda n: (n.condition, n.body),

@@ -98,6 +98,9 @@ class World:
         except NoSize:
             return 1
 
+    def align_of(self, variable: ast.Variable) -> int:
+        return variable.align or self.align(variable.type)
+
     def in_memory(self, variable: ast.Variable) -> bool:
         return variable.identity in self.addressed or not is_scalar(variable.type)
 

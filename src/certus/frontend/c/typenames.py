@@ -1,0 +1,94 @@
+"""C types as people write them, and why some of them are refused."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from certus.frontend.c.types import (
+    ArrayType,
+    CType,
+    FloatType,
+    FunctionType,
+    IntegerType,
+    OtherType,
+    PointerType,
+    Qualified,
+    RecordType,
+    VariableArrayType,
+    VoidType,
+)
+
+# What Clang's name for a type shows: the code of the refusal, and what is refused.
+_MARKS: Final = (
+    ("_Atomic", "atomic", "an atomic object"),
+    ("_Complex", "float", "complex arithmetic"),
+    ("(^", "block", "a block"),
+    ("_BitInt", "bit-int", "a `_BitInt`"),
+)
+_VECTORS: Final = ("vector_size", "ext_vector", "__vector")
+_FLOATS: Final = ("float", "double", "_Float16", "__bf16")
+
+
+def type_name(type_: CType) -> str:
+    """The type in C's syntax; declarators are put around each other from the inside out."""
+    before, after = "", ""
+    while True:
+        if isinstance(type_, PointerType):
+            before, type_ = "*" + before, type_.target
+        elif isinstance(type_, ArrayType | VariableArrayType):
+            if before.startswith("*"):
+                before, after = "(" + before, after + ")"
+            length = type_.text if isinstance(type_, VariableArrayType) else type_.length
+            after, type_ = f"{after}[{'' if length is None else length}]", type_.element
+        elif isinstance(type_, FunctionType):
+            if before.startswith("*"):
+                before, after = "(" + before, after + ")"
+            after, type_ = f"{after}({_parameters(type_)})", type_.result
+        elif isinstance(type_, Qualified):
+            words = ["const"] * type_.const + ["volatile"] * type_.volatile
+            if isinstance(type_.type, PointerType):
+                before = " ".join([*words, before]) if before else " ".join(words)
+                before, type_ = "*" + before, type_.type.target
+            else:
+                return _joined(" ".join([*words, _base(type_.type)]), before + after)
+        else:
+            return _joined(_base(type_), before + after)
+
+
+def _joined(base: str, declarator: str) -> str:
+    return f"{base} {declarator}" if declarator[:1] in ("*", "(") and declarator else base + declarator
+
+
+def _parameters(type_: FunctionType) -> str:
+    if type_.parameters is None:
+        return ""
+    names = [type_name(parameter) for parameter in type_.parameters] + ["..."] * type_.variadic
+    return ", ".join(names) or "void"
+
+
+def _base(type_: CType) -> str:
+    if isinstance(type_, IntegerType):
+        return type_.name if type_.enumeration is None else f"enum {type_.enumeration}"
+    if isinstance(type_, VoidType):
+        return "void"
+    if isinstance(type_, OtherType):
+        return type_.text
+    assert isinstance(type_, FloatType | RecordType)
+    return type_.name
+
+
+def refusal(type_: CType) -> tuple[str, str]:
+    """The code, and what is not modelled, of a type that has no values we model."""
+    text = type_name(type_)
+    if isinstance(type_, FloatType):
+        what = "complex arithmetic" if "_Complex" in type_.name else "floating-point arithmetic"
+        return "unsupported-float", what
+    if isinstance(type_, VariableArrayType):
+        return "unsupported-vla", f"the variable-length array type `{text}`"
+    if any(mark in text for mark in _VECTORS):
+        code = "float" if any(word in text for word in _FLOATS) else "vector"
+        return f"unsupported-{code}", "arithmetic on vectors"
+    for mark, code, what in _MARKS:
+        if mark in text:
+            return f"unsupported-{code}", what
+    return "unsupported-type", f"the type `{text}`"
