@@ -36,3 +36,14 @@ def test_svg(blocks: str, certus: Certus, tmp_path: Path) -> None:
     done = certus("cfa", "examples/gcd.lp", "--blocks", blocks, "--format", "svg", "-o", target)
     assert (done.returncode, done.stdout) == (0, "")
     assert ElementTree.fromstring(target.read_text()).tag.endswith("svg")
+
+
+def test_memory_operations_have_words(certus: Certus, tmp_path: Path) -> None:
+    (tmp_path / "memory.c").write_text(
+        "#include <stdlib.h>\nint a[4];\n"
+        "int main(void) { int *p = malloc(8); *p = 2; a[1] = *p; free(p); return a[1]; }\n"
+    )
+    done = certus("cfa", "memory.c", "--blocks", "single", cwd=tmp_path)
+    assert done.returncode == 0
+    for words in ("new static `a` of 16 bytes", "*(p) = 2", "= *(p)", "free(p)"):
+        assert words in done.stdout

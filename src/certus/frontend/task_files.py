@@ -66,7 +66,10 @@ class TaskFile:
                 return each
         known = ", ".join(_title(each.property) for each in self.properties)
         message = f"{self.path} does not ask for the property {_title(asked)}."
-        raise InputError([Diagnostic("contradictory-task", message, hint=f"It asks for: {known}.")])
+        span = self.properties[0].span
+        raise InputError(
+            [Diagnostic("contradictory-task", message, span=span, hint=f"It asks for: {known}.")]
+        )
 
 
 def read_question(path: Path, *, property: str | None = None, data_model: str | None = None) -> Question:
@@ -112,6 +115,8 @@ def _input_file(reader: _Reader, node: Any) -> Path:
     path = reader.path.parent / reader.text(nodes[0], "input_files")
     if not path.is_file():
         reader.refuse(nodes[0], f"There is no input file {path}.", code="cannot-read")
+    if path.suffix.lower() in SUFFIXES:
+        reader.refuse(nodes[0], f"The input {path} is a task definition, not a program.")
     return path
 
 

@@ -7,7 +7,7 @@ our own layout (`certus.report.layout`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,18 +17,23 @@ from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Unsupported
 from certus.core.loops import loop_forest
 from certus.core.program import (
+    Alloc,
     Assign,
     Assume,
     Block,
     Call,
     Choice,
     Edge,
+    Free,
     Havoc,
+    Load,
     Location,
+    Op,
     Procedure,
     Program,
     Return,
     Seq,
+    Store,
     leaves,
 )
 from certus.core.terms import Expr
@@ -206,8 +211,20 @@ def statement(edge: Edge, names: Mapping[Expr, str]) -> str:
     if isinstance(op, Call):
         results = f"{text(op.targets)} = " if op.targets else ""
         return f"{results}{op.procedure}({text(op.arguments)})"
-    assert isinstance(op, Return), f"{edge.index} is no original edge"
-    return f"return {text(op.values)}".rstrip()
+    if isinstance(op, Return):
+        return f"return {text(op.values)}".rstrip()
+    return _memory_statement(op, text)
+
+
+def _memory_statement(op: Op, text: Callable[[tuple[Expr, ...]], str]) -> str:
+    if isinstance(op, Load):
+        return f"{text((op.target,))} = *({text((op.address,))})"
+    if isinstance(op, Store):
+        return f"*({text((op.address,))}) = {text((op.value,))}"
+    if isinstance(op, Alloc):
+        return f"{text((op.target,))} = new {op.storage} `{op.name}` of {text((op.size,))} bytes"
+    assert isinstance(op, Free), f"{op} is no original operation"
+    return f"free({text((op.address,))})"
 
 
 # ---------------------------------------------------------------------------------------- DOT

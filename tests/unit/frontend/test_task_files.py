@@ -262,13 +262,20 @@ class TestBadTaskFiles:
         task.write_text(TASK.replace("prog.c", "prog.lp"))
         assert refusal(task).code == "contradictory-task"
 
+    def test_a_task_about_a_task(self, task: Path) -> None:
+        task.write_text(TASK.replace("prog.c", task.name).replace("  language: C\n", ""))
+        found = refusal(task)
+        assert found.span is not None
+        assert (found.code, found.span.line) == ("bad-task-file", 2)
+
     def test_the_user_contradicts_the_task(self, task: Path) -> None:
         found = refusal(task, data_model="LP64")
         assert found.span is not None
         assert (found.code, found.span.line) == ("contradictory-task", 13)
         assert read_question(task, data_model="ILP32").data_model == "ILP32"
         found = refusal(task, property="no-overflow")
-        assert found.code == "contradictory-task"
+        assert found.span is not None
+        assert (found.code, found.span.line) == ("contradictory-task", 4)
         assert found.hint == "It asks for: termination, unreach-call (reach_error), valid-memsafety."
 
     def test_bytes_that_are_no_text(self, task: Path) -> None:
