@@ -87,12 +87,81 @@ int main(void) { switch (__VERIFIER_nondet_uint()) {
     case 4: five(); break; } }
 """
 
+OBJECTS = """
+struct padded { char a; int b; short c; };
+union mixed { int i; short s[2]; struct padded p; unsigned bits : 5; };
+struct padded *global = &(struct padded){1, 2, 3};
+static int *array[2] = {(int[]){1, 2, 3}, &(int){4}};
+int aligned __attribute__((aligned(64))), *far = &(int){9};
+struct tight { char c; long long l; } __attribute__((packed));
+static int get(const int *p) { return *p; }
+static int member(union mixed u) { return u.i; }
+static struct padded made(int n) { return (struct padded){.b = n, .a = 3}; }
+void one(void) {
+    int n = __VERIFIER_nondet_int();
+    observe(global->b + global->c), observe(array[0][2] + *array[1]), observe(*far);
+    int *p = &(int){n};
+    struct padded *q = &(struct padded){.c = n};
+    (*p)++;
+    observe(*p), observe(q->a + q->b), observe(q->c), observe(get(&(int){n})), observe(get((int[]){1, n} + 1));
+    for (int i = 0; i < 3; i++) {
+        int *r = &(int){i};
+        observe(*r), *r = n;
+    }
+    observe((struct padded){n, n, n}.c), observe((unsigned char){n}), observe(made(n).b + made(2).a);
+    (int){5}++;
+}
+void two(void) {
+    int n = __VERIFIER_nondet_int();
+    union mixed u = (union mixed)n;
+    observe(u.s[1]), observe(member((union mixed)n)), observe(((union mixed)(unsigned)n).bits);
+    observe(((union mixed)made(n)).p.b);
+}
+void three(void) {
+    struct padded x, y, z[2];
+    unsigned char *bytes = (unsigned char *)&y;
+    memset(&x, 7, sizeof x), memset(&y, 9, sizeof y);
+    x.a = 1, x.b = __VERIFIER_nondet_int(), x.c = 3;
+    y = x;
+    for (unsigned i = 0; i < sizeof y; i++) observe(bytes[i]);
+    z[1] = y, bytes = (unsigned char *)&z[1];
+    for (unsigned i = 0; i < sizeof y; i++) observe(bytes[i]);
+}
+void four(void) {
+    struct tight t;
+    struct padded x[3];
+    long long l;
+    observe(__alignof__(aligned)), observe(_Alignof(x[1])), observe(__alignof__(l)), observe(_Alignof(l));
+    observe(__alignof__(t.l)), observe(__alignof__ x[0].c), observe(_Alignof(x)), observe(_Alignof(x->b));
+    observe(__alignof__(t)), observe(__alignof__(*global)), observe(_Alignof(long long)), observe(sizeof t);
+    observe(((struct { int unused; } *)0) == 0);
+}
+int main(void) { switch (__VERIFIER_nondet_uint()) {
+    case 0: one(); break; case 1: two(); break; case 2: three(); break; case 3: four(); break; } }
+"""
+POINTERS = """
+static int twice(int n) { return 2 * n; }
+void one(void) {
+    int (*input)(void) = __VERIFIER_nondet_int, (*f)(int) = twice;
+    void *(*copy)(void *, const void *, __SIZE_TYPE__) = memcpy;
+    int n = input(), m = 0;
+    observe(n), copy(&m, &n, sizeof n), observe(m), observe((*f)(n)), observe((&twice)(n) == (**f)(n));
+}
+void two(void) {
+    void (*end)(void) = __VERIFIER_nondet_int() > 3 ? reach_error : abort;
+    observe(1), end(), observe(2);
+}
+int main(void) { switch (__VERIFIER_nondet_uint()) { case 0: one(); break; case 1: two(); break; } }
+"""
+
 
 @pytest.mark.parametrize("model", ["LP64", "ILP32"])
 @pytest.mark.parametrize(
     ("text", "programs"),
     [
         pytest.param(VARIABLE_LENGTHS, 5, id="variable-length arrays"),
+        pytest.param(OBJECTS, 4, id="objects without names, padding, alignment"),
+        pytest.param(POINTERS, 2, id="pointers to functions without bodies"),
     ],
 )
 def test_constructs_do_the_same_compiled(text: str, programs: int, model: str) -> None:

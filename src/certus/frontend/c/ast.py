@@ -56,7 +56,9 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A translation unit. `initialisers` of static objects, in order, static locals included."""
+    """A translation unit. `initialisers` of static objects, in order, static locals included.
+
+    `constructors` and `destructors`: the functions that run before `main`, and after it, in that order."""
 
     types: Types
     functions: dict[str, Function]
@@ -64,6 +66,8 @@ class Unit:
     initialisers: tuple[tuple[Variable, Expression], ...]
     file: str
     source: str
+    constructors: tuple[str, ...] = ()
+    destructors: tuple[str, ...] = ()
 
 
 # -------------------------------------------------------------------------------- expressions

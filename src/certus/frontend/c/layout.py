@@ -130,7 +130,7 @@ class Layout:
         while pending:
             record = self.types.records.get(pending[-1])
             if record is None:
-                raise NoSize("a record that is only declared")
+                raise NoSize("a record whose members are not known")
             inner = [name for field in record.fields for name in _records_in(field.type)]
             missing = [name for name in inner if name not in self._records]
             if missing:

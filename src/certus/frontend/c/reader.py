@@ -26,7 +26,7 @@ from certus.frontend.c import (
 )
 from certus.frontend.c.ast import Storage, Variable
 from certus.frontend.c.positions import Positions, fill_files
-from certus.frontend.c.reader_attributes import has_attribute, refused_attribute
+from certus.frontend.c.reader_attributes import attributes, has_attribute, refused_attribute
 from certus.frontend.c.reader_core import FunctionDraft, Reading
 from certus.frontend.c.reader_declarations import (
     declare_enumeration,
@@ -52,6 +52,9 @@ from certus.system.tools import ToolFailed
 _MESSAGE: Final = re.compile(
     r"^(?:(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): )?(?:fatal )?error: (?P<text>.*)$"
 )
+
+_PRIORITY: Final = re.compile(r"(?:__)?(?:con|de)structor(?:__)?\s*(?:\(\s*(\d+)\s*\)|[^\s(]|\(\s*\))")
+_LAST: Final = 65535  # the priority of constructors without one
 
 
 def read_unit(
@@ -130,6 +133,8 @@ class _Unit:
         self.names.expression_type = lambda text: type_of_text(self.reading, text)
         self.functions: dict[str, ast.Function] = {}
         self.refusals: list[ast.UnmodelledStatement] = []  # what happens before `main`
+        self.constructors: dict[str, int] = {}  # with their priorities, the least is first
+        self.destructors: dict[str, int] = {}
 
     def read(self, file: str, source: str) -> ast.Unit:
         self._collect()
@@ -140,7 +145,14 @@ class _Unit:
         positions = {variable.identity: number for number, variable in enumerate(variables)}
         initialisers = sorted(self.reading.initialisers, key=lambda pair: positions[pair[0].identity])
         return ast.Unit(
-            self.reading.types, self.functions, tuple(variables), tuple(initialisers), file, source
+            self.reading.types,
+            self.functions,
+            tuple(variables),
+            tuple(initialisers),
+            file,
+            source,
+            tuple(sorted(self.constructors, key=lambda name: self.constructors[name])),
+            tuple(sorted(reversed(self.destructors), key=lambda name: -self.destructors[name])),
         )
 
     # -------------------------------------------------------------------- collecting declarations
@@ -172,17 +184,30 @@ class _Unit:
     def _function(self, draft: FunctionDraft, node: Node) -> None:
         draft.noreturn |= has_attribute(node, "NoReturnAttr", "C11NoReturnAttr")
         draft.refused = draft.refused or refused_attribute(node)
-        if has_attribute(node, "ConstructorAttr"):
+        for attribute in attributes(node):
+            if attribute["kind"] in ("ConstructorAttr", "DestructorAttr"):
+                first = attribute["kind"] == "ConstructorAttr"
+                runs = self.constructors if first else self.destructors
+                runs[node["name"]] = self._priority(node, attribute)
+
+    def _priority(self, node: Node, attribute: Node) -> int:
+        """The N of `constructor(N)`, which the tree does not tell."""
+        text = self.reading.positions.source_of(attribute)
+        match = None if text is None else _PRIORITY.match(text)
+        if match is None:
+            what = f"the order in which `{node['name']}` runs"
             span = self.reading.positions.span(node)
-            what = f"the constructor `{node['name']}`, which runs before `main`"
             self.refusals.append(ast.UnmodelledStatement("unsupported-attribute", what, span))
+            return 0
+        return int(match.group(1) or _LAST)
 
     # ------------------------------------------------------------------------ reading what is used
 
     def _follow(self) -> None:
         reading = self.reading
         if "main" in reading.functions:
-            want_function(reading, reading.functions["main"].node)
+            for name in ("main", *self.constructors, *self.destructors):
+                want_function(reading, reading.functions[name].node)
         else:
             for name, draft in reading.functions.items():
                 if draft.definition is not None:

@@ -8,11 +8,12 @@ from typing import Final
 from certus.frontend.c.layout import LARGEST_ALIGN
 from certus.frontend.c.reader_names import Node
 
-# Attributes that say nothing about what a program computes, or are read elsewhere (layout, `noreturn`).
+# Attributes that say nothing about what a program computes, or are read elsewhere (layout, `noreturn`,
+# constructors).
 _HARMLESS: Final = (
     "Aligned AllocAlign AllocSize AllocToken AlwaysInline AnalyzerNoReturn Annotate Artificial AsmLabel "
-    "AssumeAligned Availability Builtin BuiltinAlias C11NoReturn CDecl Cold Common Const CountedBy "
-    "Deprecated DiagnoseAsBuiltin DiagnoseIf DisableTailCalls EnableIf EnumExtensibility Error "
+    "AssumeAligned Availability Builtin BuiltinAlias C11NoReturn CDecl Cold Common Const Constructor "
+    "CountedBy Deprecated Destructor DiagnoseAsBuiltin DiagnoseIf DisableTailCalls EnableIf EnumExtensibility Error "
     "FallThrough FastCall FlagEnum Flatten Format FormatArg FormatMatches GNUInline Hot Leaf Likely "
     "MaxFieldAlignment MayAlias MinSize Mode NoAlias NoBuiltin NoDebug NoDuplicate NoEscape NoInline "
     "NoInstrumentFunction NoMerge NoProfileFunction NoReturn NoSanitize NoSpeculativeLoadHardening "

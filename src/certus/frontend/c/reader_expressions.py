@@ -196,6 +196,8 @@ def _cast(reading: Reading, node: Node, parts: list[Part]) -> Part:
     operand = expression(parts[0])
     kind = node["castKind"]
     conversion = CASTS.get(kind)
+    if kind == "ToUnion":
+        return _to_union(reading, node, operand)
     if conversion is None:
         code = "float" if "Float" in kind else "atomic" if "Atomic" in kind else "cast"
         what = "a floating-point conversion" if code == "float" else f"a conversion ({kind})"
@@ -213,6 +215,29 @@ def _cast(reading: Reading, node: Node, parts: list[Part]) -> Part:
         if value is not None:
             return ast.IntegerConstant(type_, built.span, value)
     return modelled(reading, node, built, parts)
+
+
+def _to_union(reading: Reading, node: Node, operand: ast.Expression) -> ast.Expression:
+    """`(union u)value` is `({ union u new; new.member = value; new; })`, for the first member of its type."""
+    type_, span = reading.type(node), reading.at(node)
+    plain = unqualified(type_)
+    record = reading.types.records.get(plain.identity) if isinstance(plain, RecordType) else None
+    for field in record.fields if record is not None else ():
+        if field.name and unqualified(field.type) == unqualified(operand.type):
+            break
+    else:
+        return reading.refuse(node, "cast", "this conversion to a union", [operand])
+    name = reading.unique(f"{reading.function}.$union")
+    variable = ast.Variable(name, "", plain, ast.Storage.AUTOMATIC, span, reading.function)
+    new = ast.VariableReference(plain, span, variable)
+    member = ast.Member(field.type, span, new, field)
+    assigned = ast.Assignment(unqualified(field.type), span, member, operand)
+    statements = (
+        ast.Declaration(variable, None, span),
+        ast.ExpressionStatement(assigned, span),
+        ast.ExpressionStatement(ast.Cast(plain, span, Conversion.LOAD, new), span),
+    )
+    return ast.StatementExpression(plain, span, ast.Block(statements, span))
 
 
 def _converted(reading: Reading, node: Node, conversion: Conversion, operand: CType) -> CType:

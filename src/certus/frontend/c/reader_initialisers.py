@@ -60,6 +60,7 @@ def _compound_literal(reading: Reading, node: Node, parts: list[Part]) -> Part:
     variable = Variable(name, "", type_, storage, span, function)
     if function is None:
         reading.local_statics.append(variable)
+        reading.initialisers.append((variable, initialiser))
     return ast.CompoundLiteral(type_, span, variable, initialiser)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from certus.frontend.c.ast import Variable
 from certus.frontend.c.layout import Layout
-from certus.frontend.c.types import CType, DataModel, OtherType, Types
+from certus.frontend.c.types import CType, DataModel, OtherType, RecordType, Types
 from certus.frontend.c.typetext import difference_type, parse_type, size_type
 
 Node = dict[str, Any]
@@ -103,6 +103,9 @@ class ScopedNames:
     def tag(self, kind: str, name: str) -> CType | None:
         place = _PLACE.search(name)
         found: CType | None = self._bound.get(("place", place.group(1)) if place else (kind, name))
+        if found is None and place is not None and kind in ("struct", "union"):
+            shown = f"{kind} {name}"  # defined inside an expression, where the tree does not show it
+            return RecordType(shown, shown)
         return found
 
     def typeof(self, text: str) -> CType | None:

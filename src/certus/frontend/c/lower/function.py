@@ -89,7 +89,8 @@ RULES: Final = Rules(
 def lower_function(world: World, function: ast.Function) -> Body:
     """The body of a function that has one."""
     body = Body(world, RULES, function.name, function.span)
-    body.has_labels = world.surveys[function.name].labels
+    surveyed = world.surveys.get(function.name)  # not of a stand-in
+    body.has_labels = surveyed is not None and surveyed.labels
     first, start = body.draft.node(), body.draft.node()
     body.draft.skip(Draft.ENTRY, first)
     body.passages.add(first, start, None, body.scope, function.span, "{")

@@ -273,17 +273,26 @@ def leaves(world: World, type_: CType, limit: int) -> list[tuple[int, MachineSor
 
 
 def all_bytes(world: World, type_: CType, limit: int) -> list[tuple[int, MachineSort]] | None:
-    """The same, with the padding, byte by byte."""
+    """The same, with the padding; at most `limit` scalars, and as many stretches of padding."""
     found = leaves(world, type_, limit)
     if found is None:
         return None
-    covered = {at + i for at, sort in found for i in range(sort.width // 8)}
-    gaps = [(at, U8) for at in range(world.layout.size(type_)) if at not in covered]
-    return found + gaps if len(found) + len(gaps) <= limit else None
+    size = world.layout.size(type_)
+    covered = bytearray(size)
+    for at, sort in found:
+        covered[at : at + sort.width // 8] = b"\1" * (sort.width // 8)
+    gaps: list[tuple[int, MachineSort]] = []
+    begin = covered.find(0)
+    while begin >= 0 and len(gaps) <= limit:
+        end = covered.find(1, begin)
+        end = size if end < 0 else end
+        gaps.extend(_words(end, begin))
+        begin = covered.find(0, end)
+    return found + gaps if len(gaps) <= limit else None
 
 
-def _words(size: int) -> Iterator[tuple[int, MachineSort]]:
-    at = 0
+def _words(size: int, at: int = 0) -> Iterator[tuple[int, MachineSort]]:
+    """The stretch from `at` to `size` as aligned words."""
     while at < size:
         width = next(w for w in (8, 4, 2, 1) if at % w == 0 and at + w <= size)
         yield at, machine(8 * width, signed=False)
@@ -320,10 +329,11 @@ def _members(world: World, type_: RecordType, offset: int) -> Iterator[tuple[int
 
 
 def copy_object(body: Body, to: Expr, source: Expr, type_: CType, span: Span, text: str) -> None:
-    """Copy a whole object: all scalars are read, then all are written (the objects may be one)."""
+    """Copy a whole object, its padding too, as compilers do: all is read, then all is written (the objects
+    may be one)."""
     if to is source:
         return
-    parts = leaves(body.world, type_, UNROLLED)
+    parts = all_bytes(body.world, type_, UNROLLED)
     if parts is None:
         copy_bytes(body, to, source, build.integer(body.world.layout.size(type_)), 1, span, text)
     else:

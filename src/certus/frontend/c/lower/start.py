@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from certus.core import build
@@ -77,7 +78,8 @@ class Start:
     def finish(self) -> None:
         """Allocate the objects, call `main`. Nothing is needed if `main` can be the start itself."""
         body, draft = self.body, self.body.draft
-        if not draft.edges and not self.world.objects and not self.main.parameters:
+        around = self.world.unit.constructors or self.world.unit.destructors
+        if not draft.edges and not self.world.objects and not self.main.parameters and not around:
             return
         self._call_main()
         first, at = draft.node(), Draft.ENTRY
@@ -112,6 +114,7 @@ class Start:
 
     def _call_main(self) -> None:
         body, main = self.body, self.main
+        self._call_all(self.world.unit.constructors)
         passed: list[Expr] = []
         for number, parameter in enumerate(main.parameters):
             sort = sort_of(parameter.type) or INT
@@ -127,7 +130,20 @@ class Start:
         sort_result = sort_of(main.type.result)
         targets = (body.fresh(sort_result),) if sort_result is not None else ()
         body.emit(Call(main.name, tuple(passed), targets), main.span, "main()")
+        self._call_all(self.world.unit.destructors)
         body.draft.skip(body.at, Draft.EXIT)
+
+    def _call_all(self, names: Sequence[str]) -> None:
+        """Call constructors or destructors."""
+        body = self.body
+        for name in names:
+            function = self.world.unit.functions[name]
+            if function.parameters:
+                body.refuse(function.span, "unsupported-attribute", f"the parameters of `{name}`")
+            sort = sort_of(function.type.result)
+            targets = () if sort is None else (body.fresh(sort),)
+            given = tuple(body.fresh(sort_of(p.type) or INT) for p in function.parameters)
+            body.emit(Call(name, given, targets), function.span, f"{name}()")
 
 
 def flexible_size(world: World, made: StaticObject) -> int:

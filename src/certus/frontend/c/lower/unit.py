@@ -14,17 +14,18 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
 from certus.core.program import Call, ErrorSite, Havoc, Procedure, Program
-from certus.core.sorts import array, machine
+from certus.core.sorts import INT, array, machine
 from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.layout import Layout
-from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.body import Body, IndirectCall
 from certus.frontend.c.lower.calls import expand, fits
 from certus.frontend.c.lower.function import lower_function
 from certus.frontend.c.lower.graph import Draft, Numbering, Settled
 from certus.frontend.c.lower.liveness import Liveness, reads, writes
 from certus.frontend.c.lower.routines import Routine
 from certus.frontend.c.lower.sourcetext import SourceText
+from certus.frontend.c.lower.standins import callee
 from certus.frontend.c.lower.start import START, Start
 from certus.frontend.c.lower.survey import Survey, survey
 from certus.frontend.c.lower.world import ErrorRules, World
@@ -67,7 +68,8 @@ def _surveys(
     surveys: dict[str, Survey] = {}
     addressed: dict[str, None] = {}
     seen: set[str] = set()
-    stack: list[tuple[str, object]] = [(MAIN, unit.functions[MAIN].body)]
+    roots = (MAIN, *unit.constructors, *unit.destructors)
+    stack: list[tuple[str, object]] = [(name, unit.functions[name].body) for name in roots]
     while stack:
         name, tree = stack.pop()
         if name in seen or tree is None:
@@ -85,27 +87,40 @@ def _surveys(
 def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[str, Body]:
     """The bodies of all functions that can be called, and the start of the program."""
     start = Start(world, main)
+    if world.unit.destructors and any("exit" in found.functions for found in world.surveys.values()):
+        start.body.refuse(main.span, "unsupported-attribute", "`exit` in a program with destructors")
     bodies: dict[str, Body] = {START: start.body}
-    world.wanted[MAIN] = None
+    for name in (*world.unit.constructors, MAIN, *world.unit.destructors):
+        world.wanted[name] = None
     while True:
         missing = [name for name in world.wanted if name not in bodies]
         if missing:
             for name in missing:
                 budget.check()
-                bodies[name] = lower_function(world, world.unit.functions[name])
+                bodies[name] = lower_function(world, callee(world, name))
         elif not start.initialise_new():
             for call in world.indirect:
                 for name in world.addresses:
-                    function = world.unit.functions[name]
-                    if function.body is not None and fits(call, function.type):
+                    if fits(call, world.unit.functions[name].type):
                         world.wanted[name] = None
             if all(name in bodies for name in world.wanted):
                 break
     for call in world.indirect:
-        functions = [world.unit.functions[name] for name in world.addresses]
+        functions = [callee(world, name) for name in world.addresses]
+        _refuse_unknown_arguments(call, [f for f in functions if fits(call, f.type)])
         expand(call, [f for f in functions if fits(call, f.type)])
     start.finish()
     return bodies
+
+
+def _refuse_unknown_arguments(call: IndirectCall, functions: list[ast.Function]) -> None:
+    """A function without prototype and definition might write through the pointers it gets."""
+    for function in functions:
+        defined = call.body.world.unit.functions[function.name].body is not None
+        if function.type.parameters is None and not defined and any(a.sort is INT for a in call.arguments):
+            what = f"`{function.name}` is not declared with its parameters and may be called here."
+            diagnostic = Diagnostic("unsupported-external-function", what, span=call.span)
+            call.body.draft.refusals.append((call.source, diagnostic))
 
 
 class _Assembly:
