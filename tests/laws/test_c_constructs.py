@@ -103,7 +103,8 @@ void one(void) {
     int *p = &(int){n};
     struct padded *q = &(struct padded){.c = n};
     (*p)++;
-    observe(*p), observe(q->a + q->b), observe(q->c), observe(get(&(int){n})), observe(get((int[]){1, n} + 1));
+    observe(*p), observe(q->a + q->b), observe(q->c), observe(get(&(int){n}));
+    observe(get((int[]){1, n} + 1));
     for (int i = 0; i < 3; i++) {
         int *r = &(int){i};
         observe(*r), *r = n;

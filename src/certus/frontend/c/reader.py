@@ -22,6 +22,7 @@ from certus.frontend.c import (
     reader_declarations,
     reader_expressions,
     reader_initialisers,
+    reader_sizes,
     reader_statements,
 )
 from certus.frontend.c.ast import Storage, Variable
@@ -126,6 +127,7 @@ class _Unit:
         self.reading.handlers = {
             **reader_expressions.HANDLERS,
             **reader_initialisers.HANDLERS,
+            **reader_sizes.HANDLERS,
             **reader_statements.HANDLERS,
             **reader_declarations.HANDLERS,
         }
@@ -152,7 +154,7 @@ class _Unit:
             file,
             source,
             tuple(sorted(self.constructors, key=lambda name: self.constructors[name])),
-            tuple(sorted(reversed(self.destructors), key=lambda name: -self.destructors[name])),
+            tuple(sorted(self.destructors, key=lambda name: self.destructors[name]))[::-1],
         )
 
     # -------------------------------------------------------------------- collecting declarations

@@ -13,8 +13,9 @@ from certus.frontend.c.reader_names import Node
 _HARMLESS: Final = (
     "Aligned AllocAlign AllocSize AllocToken AlwaysInline AnalyzerNoReturn Annotate Artificial AsmLabel "
     "AssumeAligned Availability Builtin BuiltinAlias C11NoReturn CDecl Cold Common Const Constructor "
-    "CountedBy Deprecated Destructor DiagnoseAsBuiltin DiagnoseIf DisableTailCalls EnableIf EnumExtensibility Error "
-    "FallThrough FastCall FlagEnum Flatten Format FormatArg FormatMatches GNUInline Hot Leaf Likely "
+    "CountedBy Deprecated Destructor DiagnoseAsBuiltin DiagnoseIf DisableTailCalls EnableIf "
+    "EnumExtensibility Error FallThrough FastCall FlagEnum Flatten Format FormatArg FormatMatches "
+    "GNUInline Hot Leaf Likely "
     "MaxFieldAlignment MayAlias MinSize Mode NoAlias NoBuiltin NoDebug NoDuplicate NoEscape NoInline "
     "NoInstrumentFunction NoMerge NoProfileFunction NoReturn NoSanitize NoSpeculativeLoadHardening "
     "NoSplitStack NoStackProtector NoThrow NonNull NonString NotTailCalled OptimizeNone Overloadable "

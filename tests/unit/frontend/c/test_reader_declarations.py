@@ -143,7 +143,7 @@ def test_a_tag_and_a_typedef_of_one_name_are_told_apart_or_refused() -> None:
     [
         "void c(int *p); int main(void) { int x __attribute__((cleanup(c))); return 0; }",
         'int f(void) { return 1; } int g(void) __attribute__((alias("f"))); int main(void) { return g(); }',
-        "#define PRIORITY 101\n__attribute__((constructor(PRIORITY))) void c(void) {} int main(void) { return 0; }",
+        "#define N 101\n__attribute__((constructor(N))) void c(void) {} int main(void) { return 0; }",
     ],
 )
 def test_attributes_that_change_the_meaning_are_marked(text: str) -> None:
