@@ -1,7 +1,7 @@
 """Evidence in a directory, for others to keep and to check again.
 
 manifest.json     format, verdict, property, the source's name and SHA-256, the clauses
-source.*          the program as it was verified
+source.*          the program as it was verified; with headers of the user's, the directory `source`
 evidence.json     the proof or the trace
 clauses/*.smt2    each clause of the proof, stand-alone: to be unsatisfiable
 """
@@ -27,6 +27,7 @@ from certus.core.statistics import Statistics
 from certus.core.verdict import Safe, Verdict
 from certus.frontend.properties import Property
 from certus.frontend.task_files import Question
+from certus.pipeline.sources import flags_in, is_inside, save_sources
 from certus.validate.proofs import clauses_of
 
 FORMAT = 1
@@ -39,8 +40,7 @@ def save(directory: Path, outcome: Outcome, question: Question, arguments: Seque
     directory.mkdir(parents=True, exist_ok=True)
     clauses = directory / "clauses"
     shutil.rmtree(clauses, ignore_errors=True)
-    source = f"source{Path(program.file).suffix}"
-    (directory / source).write_text(program.source, encoding="utf-8")
+    sources = save_sources(directory, program, data_model=question.data_model, arguments=arguments)
     titles: dict[str, str] = {}
     for number, (title, text) in enumerate(clause_texts(program, outcome.verdict), 1):
         clauses.mkdir(exist_ok=True)
@@ -53,9 +53,10 @@ def save(directory: Path, outcome: Outcome, question: Question, arguments: Seque
         "property": outcome.property_name,
         "error_function": question.property.function,
         "data_model": question.data_model,
-        "clang_arguments": list(arguments),
+        "clang_arguments": list(sources.arguments),
         "engine": outcome.engine,
-        "source": source,
+        "source": sources.source,
+        "headers": sources.headers,
         "original": Path(program.file).name,
         "sha256": digest(program.source),
         "clauses": titles,
@@ -89,8 +90,10 @@ def read_manifest(directory: Path) -> dict[str, Any]:
             raise unusable(directory, f"its manifest has no proper field {field!r}")
     if found["format"] != FORMAT:
         raise unusable(directory, f"its format is {found['format']}, and this version reads format {FORMAT}")
-    names = (found["source"], *found["clauses"])
-    if any(Path(n).is_absolute() or ".." in Path(n).parts for n in names):
+    headers = found.setdefault("headers", {})
+    if not (isinstance(headers, dict) and all(isinstance(each, str) for each in headers.values())):
+        raise unusable(directory, "its manifest has no proper field 'headers'")
+    if not all(map(is_inside, (found["source"], *headers, *found["clauses"]))):
         raise unusable(directory, "its manifest names a file outside the directory")
     return found
 
@@ -106,8 +109,11 @@ def read_manifest_question(directory: Path, manifest: Mapping[str, Any]) -> tupl
         and all(isinstance(each, str) for each in arguments)
     ):
         raise unusable(directory, "its manifest does not say what was asked")
+    flags = flags_in(directory, arguments)
+    if flags is None:
+        raise unusable(directory, "its manifest has flags for Clang other than -D, -U, -std and -I within it")
     asked = Property(manifest["property"], function)
-    return Question(directory / manifest["source"], asked, model), arguments
+    return Question(directory / manifest["source"], asked, model), flags
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.frontend import load_question
 from certus.pipeline.confirm import confirm
 from certus.pipeline.evidence import clause_texts, digest, read_manifest, read_manifest_question, read_verdict
+from certus.pipeline.sources import changed_headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ def recheck(directory: Path, *, timeout: float | None = None) -> RecheckResult:
     problems: list[Diagnostic] = []
     if digest(program.source) != manifest["sha256"]:
         problems.append(_problem("the source is not the one that was verified: its SHA-256 differs"))
+    for header in changed_headers(directory, manifest["headers"]):
+        problems.append(_problem(f"{header} is not the header that was read: its SHA-256 differs"))
     claimed = read_verdict(directory, program)
     if _WORDS[type(claimed)] != manifest["verdict"]:
         problems.append(
