@@ -459,11 +459,13 @@ def _array(a: Expr) -> ArraySort:
 def select(a: Expr, index: Expr) -> Expr:
     sort = _array(a)
     assert index.sort is sort.index, f"{index!r}: {index.sort} as index of {a!r}: {sort}"
-    while a.kind is Kind.STORE:
+    stores, constants = Kind.STORE, Kind.CONST  # chains are long, and members of enumerations slow to find
+    fixed = index.kind is constants
+    while a.kind is stores:
         base, written, value = a.args
         if written is index:
             return value
-        if not (written.kind is Kind.CONST and index.kind is Kind.CONST):
+        if not (fixed and written.kind is constants):
             break
         a = base
     if a.kind is Kind.CONST_ARRAY:

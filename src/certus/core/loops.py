@@ -33,6 +33,16 @@ class Loop:
         return f"Loop({', '.join(at.name for at in self.entries)}; {len(self.body)} locations)"
 
 
+@dataclass(frozen=True, slots=True)
+class LoopBound:
+    """The most entries of a loop head since control came from outside. If `exact`, every execution that
+    does not fail inside the loop enters it so often; `fails` tells whether any can."""
+
+    entries: int
+    exact: bool
+    fails: bool = False
+
+
 class LoopForest:
     """The loops of one procedure: outer ones first, at equal depth ordered by the index of the head.
 

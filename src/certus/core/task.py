@@ -10,6 +10,7 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Point, Proof, Refutation
 from certus.core.horn import HornSystem
+from certus.core.loops import LoopBound
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
@@ -18,11 +19,13 @@ from certus.core.verdict import Safe, Unsafe, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Does `subject` have the property? `facts` are checked invariants an engine may rely on."""
+    """Does `subject` have the property? `facts` are checked invariants an engine may rely on.
+    `bounds`, of loops by the names of their heads, are hints: nobody has checked them."""
 
     subject: Program | HornSystem
     property_name: str = "unreach-call"
     facts: Mapping[Point, Expr] = field(default_factory=dict)
+    bounds: Mapping[str, LoopBound] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ The program is unrolled block by block, with growing bounds on how often a loop 
 deep a recursive procedure is active. For each bound a solver is asked for an execution that
 reaches an error. The first found is made the shortest: with the least bound, and among those with
 the fewest statements. If no execution goes beyond the bound, the program is safe, and the bounds are
-the proof.
+the proof. Loops that are known to count go to their end at once (`logic.pace`).
 
 Invariant: no execution within `clear` reaches an error. Sound because the unrolled formula holds
 exactly the executions within the bound; both answers are checked again by `validate`.
@@ -13,18 +13,21 @@ Says Unknown at the bound asked for, at a limit, or where the solver gives up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.evidence import Trace, Unrolling
+from certus.core.loops import LoopBound
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.logic.pace import Pace
 from certus.logic.solver import Answer
 from certus.logic.unrolling import UnrolledProgram, Visit
 
@@ -54,15 +57,18 @@ class BoundedModelChecking:
         from certus.logic.patient import PatientSolver
 
         assert isinstance(task.subject, Program)
-        search = _Search(UnrolledProgram(task.subject, PatientSolver(statistics)), budget)
+        unrolled = UnrolledProgram(task.subject, PatientSolver(statistics), task.bounds)
+        search, pace = _Search(unrolled, budget), Pace(task.subject, task.bounds, options.bound)
         clear, bound = 0, 1
         statistics.progress("unrolling to bound 1")
         while True:
-            search.unrolled.expand(bound, budget)
+            unrolled.expand(pace.limits(bound), budget)
             statistics.counters["bmc.bound"] = bound
             answer = search.errors()
             if answer is Answer.SAT:
-                return Unsafe(search.shortest(clear, bound) if options.shortest else search.trace())
+                return Unsafe(
+                    search.shortest(clear, pace.reach(bound)) if options.shortest else search.trace()
+                )
             if answer is Answer.UNKNOWN:
                 budget.check()
                 return _gave_up(clear, bound)
@@ -71,13 +77,10 @@ class BoundedModelChecking:
             if not beyond:
                 return Safe(search.bounds())
             if clear == options.bound:
-                return _bound_reached(clear, beyond)
-            bound = clear + max(1, clear // 4)
-            bound = min(bound, options.bound or bound)
-            statistics.progress(
-                f"no error within bound {clear}; unrolling {_place(beyond[0])} to bound {bound}"
-            )
-            search.unrolled.admit(bound)
+                return _bound_reached(clear, beyond, task.bounds)
+            bound = pace.next(clear)
+            place = _place(beyond[0], task.bounds)
+            statistics.progress(f"no error within bound {clear}; unrolling {place} to bound {bound}")
 
 
 @dataclass(slots=True)
@@ -125,13 +128,14 @@ class _Search:
         The last query found one within `bound`. What a limit leaves unfinished is not minimal."""
         trace = self.trace()
         within: list[Expr] = []
-        for least in range(clear + 1, bound):
-            within = [build.not_(gate.literal) for gate in self.unrolled.gates() if gate.measure > least]
-            if self.errors(*within) is Answer.SAT:
-                trace = self.trace()
-                break
-        else:
-            within = []
+        least = clear + 1
+        while least < bound:
+            middle = (least + bound) // 2
+            closer = [build.not_(gate.literal) for gate in self.unrolled.gates() if gate.measure > middle]
+            if self.errors(*closer) is Answer.SAT:
+                trace, within, bound = self.trace(), closer, middle
+            else:
+                least = middle + 1
         return self._fewest(trace, within)
 
     def _fewest(self, trace: Trace, within: list[Expr]) -> Trace:
@@ -151,21 +155,30 @@ class _Search:
         return trace
 
 
-def _place(visit: Visit) -> str:
+def _place(visit: Visit, bounds: Mapping[str, LoopBound]) -> str:
     """What a visit enters again, for people."""
     if visit.location is visit.frame.procedure.entry:
         return f"the recursion of {visit.frame.procedure.name}"
     span = visit.location.loop or visit.location.span
-    return f"the loop at {visit.location.name}" if span is None else f"the loop at line {span.line}"
+    place = f"the loop at {visit.location.name}" if span is None else f"the loop at line {span.line}"
+    known = bounds.get(visit.location.name)
+    return place if known is None else f"{place} (entered {_times(known)})"
 
 
-def _bound_reached(bound: int, beyond: list[Visit]) -> Unknown:
+def _times(known: LoopBound) -> str:
+    return f"{known.entries} times" if known.exact else f"at most {known.entries} times"
+
+
+def _bound_reached(bound: int, beyond: list[Visit], bounds: Mapping[str, LoopBound]) -> Unknown:
     visit = beyond[0]
     recursive = visit.location is visit.frame.procedure.entry
     what = f"call {visit.frame.procedure.name} deeper" if recursive else "enter this loop more often"
-    message = f"no execution within bound {bound} fails, but some {what}"
+    message, hint = f"no execution within bound {bound} fails, but some {what}", "try a larger --bound"
+    known = bounds.get(visit.location.name)
+    if known is not None:
+        message, hint = f"{message}, {_times(known)}", f"try --bound {known.entries}"
     span = visit.location.loop or visit.location.span
-    return Unknown(Diagnostic("bound-reached", message, Severity.NOTE, span, "try a larger --bound"))
+    return Unknown(Diagnostic("bound-reached", message, Severity.NOTE, span, hint))
 
 
 def _gave_up(clear: int, bound: int) -> Unknown:

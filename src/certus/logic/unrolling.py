@@ -14,6 +14,7 @@ Visits that enter a loop again or a recursive procedure are *gates*: they wait u
 them and, if much hangs on them, a solver finds them feasible. `measure` is what the bound limits: the
 number of entries of a loop head since control came to the loop from outside, or of simultaneous
 activations of a recursive procedure. (For a loop with several entries, each of them counts as its head.)
+Where it is known how often a loop is entered, `Limits` may let it go further than others at once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from itertools import count
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
-from certus.core.loops import Loop
+from certus.core.loops import Loop, LoopBound
 from certus.core.program import Call, Choice, Edge, Havoc, Location, Procedure, Program, Seq
 from certus.core.sorts import BOOL, INT, ArraySort, MachineSort, machine
 from certus.core.terms import Expr, Value
@@ -77,7 +78,7 @@ class Visit:
     open: Expr | None  # at an open join: implies an arrival that is not yet known
     gate: bool
     measure: int
-    simple: bool  # whether expanding it in vain would cost little
+    simple: bool  # whether expanding it costs little in vain, or is hardly in vain
     arrivals: list[Arrival] = field(default_factory=list)
     gathered: list[dict[Expr, Expr]] | None = None  # at a join not yet looked at: the values of each arrival
 
@@ -85,12 +86,25 @@ class Visit:
         return self.order < other.order
 
 
-class UnrolledProgram:
-    """Unrolls a program of blocks into `solver`, as far as `expand` is asked to."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far to unroll: to `bound` everywhere, and further for some loops, by the names of their heads."""
 
-    def __init__(self, program: Program, solver: Solver) -> None:
+    bound: int
+    further: Mapping[str, int] = field(default_factory=dict)
+
+    def admit(self, visit: Visit) -> bool:
+        return visit.measure <= max(self.bound, self.further.get(visit.location.name, 0))
+
+
+class UnrolledProgram:
+    """Unrolls a program of blocks into `solver`, as far as `expand` is asked to. `bounds` tells how often
+    some loops are entered; it saves questions, and if it is wrong the unrolling is only larger."""
+
+    def __init__(self, program: Program, solver: Solver, bounds: Mapping[str, LoopBound]) -> None:
         self.program = program
         self.solver = solver
+        self.bounds = bounds
         self.errors: list[Arrival] = []  # arrivals at error locations; edge.target is the location
         self.entered: dict[Loop, int] = {}  # most entries expanded, per loop
         self.activated: dict[str, int] = {}  # most simultaneous activations expanded
@@ -105,41 +119,38 @@ class UnrolledProgram:
 
     # ------------------------------------------------------------------------------- unrolling
 
-    def expand(self, bound: int, budget: Budget) -> None:
-        """Expand every visit that the bound admits and that is feasible."""
+    def expand(self, limits: Limits, budget: Budget) -> None:
+        """Expand every visit that the limits admit and that is feasible."""
+        for visit in self.waiting:
+            if limits.admit(visit):
+                heappush(self._ready, visit)
+        self.waiting = [v for v in self.waiting if not limits.admit(v)]
         while True:
             while self._ready:
                 budget.check()
                 visit = heappop(self._ready)
                 if visit.gathered is not None:
                     self._settle(visit)
-                if self._enters(visit, bound, budget):
+                if self._enters(visit, limits, budget):
                     self._expand(visit)
                 else:
                     self.waiting.append(visit)
-            admitted = [v for v in self.waiting if v.measure <= bound]
+            admitted = [v for v in self.waiting if limits.admit(v)]
             if not admitted or not self.feasible(
                 [self.some([v.literal for v in admitted])], budget, "unroll"
             ):
                 return
-            self.waiting = [v for v in self.waiting if v.measure > bound]
+            self.waiting = [v for v in self.waiting if not limits.admit(v)]
             for visit in admitted:
                 heappush(self._ready, visit)
 
-    def _enters(self, visit: Visit, bound: int, budget: Budget) -> bool:
+    def _enters(self, visit: Visit, limits: Limits, budget: Budget) -> bool:
         """Whether a visit is to be expanded now."""
         if not visit.gate:
             return True
-        if visit.measure > bound:
+        if not limits.admit(visit):
             return False
         return visit.simple or self.feasible([visit.literal], budget, "unroll")
-
-    def admit(self, bound: int) -> None:
-        """Let gates within the new bound be looked at again."""
-        for visit in self.waiting:
-            if visit.measure <= bound:
-                heappush(self._ready, visit)
-        self.waiting = [v for v in self.waiting if v.measure > bound]
 
     def feasible(self, literals: list[Expr], budget: Budget, purpose: str) -> bool:
         """Whether the executions unrolled so far satisfy the literals; "unknown" counts as yes."""
@@ -184,7 +195,10 @@ class UnrolledProgram:
         order = frame.order + frame.shape.order(location, counts)
         measure, gate, simple = 0, False, False
         if loops and location in loops[-1].entries:
-            measure, gate, simple = counts[-1], counts[-1] > 1, frame.shape.simple(loops[-1])
+            known = self.bounds.get(location.name)
+            certain = known is not None and known.exact and counts[-1] <= known.entries
+            measure, gate = counts[-1], counts[-1] > 1
+            simple = certain or frame.shape.simple(loops[-1])
         if location is frame.procedure.entry and frame.active.get(frame.procedure.name, 0) > 1:
             measure, gate, simple = max(measure, frame.active[frame.procedure.name]), True, False
         visit = Visit(location, frame, counts, order, literal, values, (), None, gate, measure, simple)

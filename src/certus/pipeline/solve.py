@@ -18,6 +18,7 @@ from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.registry import ENGINES
 from certus.pipeline.confirm import confirm
 from certus.pipeline.settings import AUTO, Settings, engine_options
+from certus.transform.bounds import Bounds
 from certus.transform.constants import Constants
 from certus.transform.inline import Inline
 from certus.transform.large_blocks import LargeBlocks
@@ -122,7 +123,7 @@ def _passes(task: Task, settings: Settings) -> list[Pass]:
     """Memory comes first: `validate` checks its partition on the program as given."""
     assert isinstance(task.subject, Program)
     memory: list[Pass] = [Memory()] if uses_memory(task.subject) else []
-    return [*memory, Constants(), Slice(), Inline(), LargeBlocks(settings.blocks)]
+    return [*memory, Constants(), Slice(), Inline(), Bounds(), LargeBlocks(settings.blocks)]
 
 
 def _limit_reached(engine: Engine, limit: BudgetExceeded, statistics: Statistics) -> Diagnostic:

@@ -4,51 +4,60 @@ A loop counts if control enters it at its head only, with a known constant c1 in
 from the head back to it passes the loop's only write to i, `i = i + c2`, exactly once; and one branch of the
 loop, passed on every way round before or after the write, leaves the loop as soon as a comparison of
 i with a constant is false. Then the number of entries follows by arithmetic, wrapping of machine
-integers included. There may be other ways out (`break`, an assertion): the number is *exact* only
-without them.
+integers included. There may be other ways out (`break`, `assume`): the number is *exact* only without
+them. An assertion is none, since the execution that fails it goes nowhere.
 
-This is information for engines, no change of the program.
+The pass adds these numbers to the task, for engines that unroll, and does not change the program. No evidence
+depends on them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from certus.core import build
 from certus.core.evaluate import evaluate
-from certus.core.loops import Loop, components, loop_forest
+from certus.core.loops import Loop, LoopBound, components, loop_forest
 from certus.core.program import Assign, Assume, Call, Edge, Location, Procedure, Program
 from certus.core.sorts import INT, MachineSort
+from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind
 from certus.core.walk import substitute, variables
 from certus.transform.constants import KnownConstants, propagate
 from certus.transform.control import may_stop
-from certus.transform.effects import written
+from certus.transform.effects import single_statements, written
 
 FURTHEST: Final = 1 << 200  # rounds after which a condition is taken to hold forever
 
 
 @dataclass(frozen=True, slots=True)
-class LoopBound:
-    """The most entries of a loop head since control came from outside, and whether it is always that many."""
+class Bounds:
+    """The pass."""
 
-    entries: int
-    exact: bool
+    @property
+    def name(self) -> str:
+        return "bounds"
+
+    def apply(self, task: Task) -> tuple[Task, BackMap]:
+        program = task.subject
+        if not isinstance(program, Program) or not single_statements(program):
+            return task, BackMap.identity()
+        return replace(task, bounds=loop_bounds(program)), BackMap.identity()
 
 
 def loop_bounds(program: Program) -> dict[str, LoopBound]:
     """The bounds of all counting loops, by the name of the head."""
-    known = propagate(program)
+    loops = [(p, loop) for p in program.procedures.values() for loop in loop_forest(p).loops]
+    known = propagate(program) if loops else None
     found: dict[str, LoopBound] = {}
     if known is None:
         return found
-    for procedure in program.procedures.values():
-        for loop in loop_forest(procedure).loops:
-            bound = _bound(procedure, loop, known)
-            if bound is not None:
-                found[loop.head.name] = bound
+    for procedure, loop in loops:
+        bound = _bound(procedure, loop, known)
+        if bound is not None:
+            found[loop.head.name] = bound
     return found
 
 
@@ -62,16 +71,35 @@ def _bound(procedure: Procedure, loop: Loop, known: KnownConstants) -> LoopBound
     for branch in dict.fromkeys(e.source for e in leaving if e.source in always):
         entries = _count(procedure, loop, branch, inside, always, known)
         if entries is not None and (best is None or entries < best.entries):
-            best = LoopBound(entries, _only_way_out(procedure, loop, branch, leaving, inside))
-    return best
+            best = LoopBound(entries, *_others_out(known.program, procedure, branch, leaving))
+    if best is None or not _may_end(procedure, loop, inside):
+        return best
+    return replace(best, exact=False)
 
 
-def _only_way_out(
-    procedure: Procedure, loop: Loop, branch: Location, leaving: list[Edge], inside: list[Edge]
-) -> bool:
-    stops = any(may_stop(procedure, at) for at in sorted(loop.body, key=lambda at: at.index))
-    calls = any(isinstance(e.op, Call) for e in inside)
-    return not stops and not calls and all(e.source is branch for e in leaving)
+def _others_out(
+    program: Program, procedure: Procedure, branch: Location, leaving: list[Edge]
+) -> tuple[bool, bool]:
+    """Whether all other ways out than by the branch fail, and whether some do."""
+    failing = [_fails(program, procedure, e.target) for e in leaving if e.source is not branch]
+    return all(failing), any(failing)
+
+
+def _fails(program: Program, procedure: Procedure, at: Location) -> bool:
+    """Whether control goes straight from a location to an error."""
+    for _ in procedure.locations:
+        edges = procedure.successors[at]
+        if len(edges) != 1:
+            break
+        at = edges[0].target
+    return at in program.error_locations
+
+
+def _may_end(procedure: Procedure, loop: Loop, inside: list[Edge]) -> bool:
+    """Whether an execution may end inside a loop or what it calls, other than by an error of the loop."""
+    if any(isinstance(e.op, Call) for e in inside):
+        return True
+    return any(may_stop(procedure, at) for at in sorted(loop.body, key=lambda at: at.index))
 
 
 def _on_every_round(procedure: Procedure, loop: Loop) -> dict[Location, int]:

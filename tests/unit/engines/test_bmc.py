@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from certus.core.budget import Budget
 from certus.core.evidence import Trace, Unrolling
+from certus.core.loops import LoopBound
 from certus.core.outcome import Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
@@ -13,7 +16,12 @@ from certus.core.task import Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp.load import load_lp
+from certus.transform.bounds import Bounds
+from certus.transform.constants import Constants
+from certus.transform.inline import Inline
 from certus.transform.large_blocks import MODES, LargeBlocks, Mode
+from certus.transform.passes import apply_passes
+from certus.transform.slice import Slice
 from certus.validate.replay import replay
 
 
@@ -157,3 +165,75 @@ def test_inputs_are_in_the_order_of_execution() -> None:
     """
     for mode in MODES:
         replayed(text, mode)
+
+
+# ------------------------------------------------------------------------------- loops that count
+
+
+def counted(
+    text: str, bound: int = 0, bounds: dict[str, LoopBound] | None = None
+) -> tuple[Verdict, Statistics]:
+    """The answer where the bounds of loops are known (or `bounds` are believed)."""
+    task = Task(load_lp(text, "test.lp").program)
+    passes = [Constants(), Slice(), Inline(), Bounds()]
+    task, _, _ = apply_passes(task, passes)
+    if bounds is not None:
+        task = replace(task, bounds=bounds)
+    task, _ = LargeBlocks().apply(task)
+    statistics = Statistics()
+    return BoundedModelChecking().run(task, Options(bound=bound), Budget(60), statistics), statistics
+
+
+COUNTING = """
+void main() {
+  int i = 0; int x = *; int s = 0;
+  while (i < 120) { if (x > i) { s = s + 1; } i = i + 1; }
+  assert(s <= 120);
+}
+"""
+
+
+def test_a_counting_loop_is_unrolled_to_its_end_at_once() -> None:
+    verdict, statistics = counted(COUNTING)
+    assert isinstance(verdict, Safe)
+    assert isinstance(verdict.proof, Unrolling)
+    assert list(verdict.proof.loops.values()) == [121]
+    assert statistics.counters["bmc.bound"] == 2
+    assert statistics.counters["solver.bmc.complete"] == 2
+
+
+def test_the_bound_asked_for_holds_for_counting_loops_too() -> None:
+    verdict, _ = counted(COUNTING, bound=40)
+    assert isinstance(verdict, Unknown)
+    assert "121 times" in verdict.reason.message
+    assert verdict.reason.hint == "try --bound 121"
+
+
+def test_the_least_bound_comes_first_in_a_counting_loop() -> None:
+    """The counterexample with the fewest statements goes twice round, that with the least bound once."""
+    text = """
+    void main() {
+      int i = 0; int s = 0; int c = *;
+      while (i < 40) {
+        if (c == 1) { s = s + 1; s = s - 1; s = s + 1; s = s - 1; s = s + 1; s = s - 1; s = s + 1; }
+        assert(!(c == 1 && i >= 1)); assert(!(c == 2 && i >= 2)); i = i + 1;
+      }
+    }
+    """
+    program = load_lp(text, "test.lp").program
+    verdict, statistics = counted(text)
+    assert isinstance(verdict, Unsafe)
+    assert isinstance(verdict.refutation, Trace)
+    assert "c == 1" in program.error_at(program.location[verdict.refutation.error]).text
+    assert statistics.counters["bmc.bound"] <= 2
+
+
+@pytest.mark.parametrize("entries", [2, 60])
+def test_wrong_bounds_cost_time_but_no_answer(entries: int) -> None:
+    program = load_lp(COUNTING.replace("120", "9"), "test.lp").program
+    heads = [at.name for at in program.procedures["main"].locations if at.loop is not None]
+    wrong = {name: LoopBound(entries, exact=True) for name in heads}
+    verdict, _ = counted(COUNTING.replace("120", "9"), bounds=wrong)
+    assert isinstance(verdict, Safe)
+    assert isinstance(verdict.proof, Unrolling)
+    assert all(times >= 10 for times in verdict.proof.loops.values())

@@ -8,12 +8,13 @@ from tests.builders import ProgramBuilder
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Unrolling
+from certus.core.loops import LoopBound
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
 from certus.core.sorts import machine
 from certus.core.statistics import Statistics
 from certus.frontend.lp.load import load_lp
-from certus.transform.bounds import LoopBound, loop_bounds
+from certus.transform.bounds import loop_bounds
 from certus.validate.proofs import check_proof
 
 
@@ -61,7 +62,12 @@ def test_nested_loops_count_for_each_stay() -> None:
     assert found == [LoopBound(4, exact=True), LoopBound(6, exact=True)]
 
 
-@pytest.mark.parametrize("extra", ["if (g > 3) { break; }", "assume(g > 3);", "assert(g > 3);", "f();"])
+def test_an_assertion_inside_is_no_way_out() -> None:
+    text = "int g; void main() { int i = 0; while (i < 4) { assert(g > 3); i = i + 1; } }"
+    assert list(loop_bounds(program(text)).values()) == [LoopBound(5, exact=True, fails=True)]
+
+
+@pytest.mark.parametrize("extra", ["if (g > 3) { break; }", "assume(g > 3);", "f();"])
 def test_other_ways_out_make_it_inexact(extra: str) -> None:
     text = f"int g; void f() {{ g = *; }} void main() {{ int i = 0; while (i < 4) {{ {extra} i = i + 1; }} }}"
     assert list(loop_bounds(program(text)).values()) == [LoopBound(5, exact=False)]
