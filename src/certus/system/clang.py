@@ -50,7 +50,7 @@ NO_TABLES: Final = "-D__NO_CTYPE"
 
 _CHUNK: Final = 1 << 20
 _INDENTATION: Final = re.compile(rb"\n +")
-_FILE: Final = re.compile(rb'^ *"file": ("(?:[^"\\]|\\.)*")', re.MULTILINE)
+_FILE: Final = re.compile(rb'"file": ("(?:[^"\\]|\\.)*")')  # quotes inside strings are escaped
 
 
 class ClangMissing(CertusError):
@@ -164,8 +164,9 @@ def absolute_paths(arguments: Sequence[str]) -> list[str]:
 
 def _without_indentation(text: IO[bytes]) -> Iterator[bytes]:
     """The text without the spaces at the start of lines (some may stay where a piece ends in them)."""
-    while chunk := text.read(_CHUNK):
-        yield _INDENTATION.sub(b"\n", chunk)
+    room = memoryview(bytearray(_CHUNK))
+    while size := os.readv(text.fileno(), [room]):
+        yield _INDENTATION.sub(b"\n", room[:size])
 
 
 def _run(command: list[str], directory: Path, seconds: float) -> tuple[int, str]:

@@ -70,7 +70,15 @@ class FileText:
             return line, offset - start + 1
         return line, len(self.data[start:offset].decode(errors="replace")) + 1
 
+    def end(self, offset: int, line: int) -> tuple[int, int]:
+        """The same for the end of a stretch that starts in `line`, where it mostly ends too."""
+        if self._ascii and (line == len(self._starts) or offset < self._starts[line]):
+            return line, offset - self._starts[line - 1] + 1
+        return self.position(offset)
+
     def presumed(self, line: int) -> tuple[str, int]:
+        if not self._marked:
+            return self.shown, line
         at = bisect_right(self._marked, line - 1) - 1
         if at < 0:
             return self.shown, line
@@ -96,7 +104,12 @@ class Positions:
             key = (begin.get("file", self.main), begin["offset"], end["offset"] + end["tokLen"])
         except KeyError:
             return self._expanded(node, otherwise)
-        return self._spans.get(key) or self._expanded(node, otherwise)
+        found = self._spans.get(key)
+        if found is None:
+            if key[2] < key[1] or "file" in end:
+                return self._expanded(node, otherwise)
+            found = self._spans[key] = self._make(*key)
+        return found
 
     def _expanded(self, node: dict[str, Any], otherwise: Span | None) -> Span:
         range_ = node.get("range")
@@ -125,7 +138,7 @@ class Positions:
         if text is None:
             return Span(file, 1, 1, 1, 1, file, 1)
         line, column = text.position(first)
-        end_line, end_column = text.position(last)
+        end_line, end_column = text.end(last, line)
         claimed_file, claimed_line = text.presumed(line)
         return Span(text.shown, line, column, end_line, end_column, claimed_file, claimed_line)
 

@@ -345,6 +345,8 @@ def _call(reading: Reading, node: Node, parts: list[Part]) -> Part:
         if function.name == "__builtin_constant_p" and len(arguments) == 1:
             known = evaluate(arguments[0], reading.layout) is not None
             return ast.IntegerConstant(reading.type(node), span, int(known))
+    if isinstance(function, ast.FunctionReference) and _about_floats(function.name, arguments):
+        return reading.refuse(node, "float", f"`{function.name}`", parts)
     called = unqualified(function.type)
     if isinstance(called, PointerType):
         called = unqualified(called.target)
@@ -352,6 +354,14 @@ def _call(reading: Reading, node: Node, parts: list[Part]) -> Part:
     type_ = called.result if isinstance(called, FunctionType) and known_result else reading.type(node)
     built = ast.Call(type_, span, function, tuple(arguments))
     return modelled(reading, node, built, (built,))
+
+
+def _about_floats(name: str, arguments: Sequence[ast.Expression]) -> bool:
+    """Whether a builtin asks or says something about floating-point numbers."""
+    if not name.startswith("__builtin_"):
+        return False
+    floats = any(isinstance(unqualified(argument.type), FloatType) for argument in arguments)
+    return floats or name in ("__builtin_flt_rounds", "__builtin_set_flt_rounds")
 
 
 # -------------------------------------------------------------------------------------- others

@@ -70,7 +70,10 @@ def test_expressions(text: str, expected: str) -> None:
         ("int x; __atomic_store_n(&x, 1, 0);", "unsupported-atomic"),
         ("typedef int v __attribute__((vector_size(8))); v a; a = a + a;", "unsupported-vector"),
         ("void *p = &&l; l: ;", "unsupported-computed-goto"),
-        ("union u { int i; } x; x = (union u)1;", "unsupported-cast"),
+        ("int x = __builtin_isless(1.0, 2.0);", "unsupported-float"),
+        ("int x = __builtin_flt_rounds();", "unsupported-float"),
+        ("_BitInt(5) b; b = b + b;", "unsupported-bit-int"),
+        ("typedef float v __attribute__((vector_size(8))); v a; a = a + a;", "unsupported-float"),
         ("_Complex double z; z = z * z;", "unsupported-float"),
     ],
 )

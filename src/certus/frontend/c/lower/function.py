@@ -18,6 +18,8 @@ from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.steps import run
 from certus.frontend.c.lower.values import address_bits, is_pointer, is_record, sort_of
 from certus.frontend.c.lower.world import Home, World
+from certus.frontend.c.typenames import refusal
+from certus.frontend.c.types import unqualified
 
 RULES: Final = Rules(
     values={
@@ -103,7 +105,7 @@ def lower_function(world: World, function: ast.Function) -> Body:
         run(body.statement(function.body))
     except NoSize as reason:
         what = f"{function.name} uses {reason}, which is not modelled."
-        raise Unsupported(Diagnostic("unsupported-type", what, span=function.span)) from reason
+        raise Unsupported(Diagnostic(reason.code, what, span=function.span)) from reason
     _fall_off_the_end(body, function)
     finish_jumps(body)
     return body
@@ -123,7 +125,8 @@ def _result(body: Body, function: ast.Function) -> None:
 def _parameter(body: Body, parameter: ast.Variable, number: int) -> None:
     sort = sort_of(parameter.type)
     if sort is None:
-        body.refuse(parameter.span, "unsupported-float", f"the type of the parameter `{parameter.name}`")
+        code, _ = refusal(unqualified(parameter.type))
+        body.refuse(parameter.span, code, f"the type of the parameter `{parameter.name}`")
         return
     name, text = parameter.name or f"${number}", body.text(parameter.span)
     if not body.world.in_memory(parameter):
