@@ -15,7 +15,8 @@ from importlib.resources import files
 from pathlib import Path
 from random import Random
 
-from tests.laws.c_programs import NARROW, batch
+from tests.laws.c_programs import batch
+from tests.laws.c_vocabulary import NARROW
 
 from certus.core.budget import Budget
 from certus.core.program import Havoc, Program
@@ -33,11 +34,11 @@ from certus.validate.observe import Observations
 
 STEPS = 200_000  # for one run of the interpreter
 INPUTS = 32  # values in the table of one run
-_FLAGS = (
+FLAGS = (
     *("-x", "c", "-std=gnu17", "-O0", "-w", "-fwrapv", "-fno-strict-aliasing", "-fno-stack-protector"),
     *("-fno-delete-null-pointer-checks", "-fno-pic", "-fno-pie"),
 )
-_CHECKS = (
+CHECKS = (
     "-fsanitize=shift-exponent,integer-divide-by-zero,bounds,null,unreachable,bool",
     "-fsanitize-trap=all",
 )
@@ -190,10 +191,10 @@ def _compiled_runs(
     driver.write_text(_driver(programs, tables))
     own = [_object(source, model, ("-ffreestanding", "-fno-builtin")) for source in (runtime, driver)]
     runs = []
-    for checks in ((), _CHECKS):
+    for checks in ((), CHECKS):
         made = _object(path, model, ("-DCOMPILED", "-Dmain=tested_main", *checks))
         executable = path.parent / "program"
-        _tool("ld.lld", "-static", "-o", str(executable), str(made), *map(str, own))
+        tool("ld.lld", "-static", "-o", str(executable), str(made), *map(str, own))
         done = subprocess.run([executable], capture_output=True, env={}, check=False, timeout=120)
         assert done.returncode == Code.RETURNED
         runs.append(list(_behaviours(done.stdout)))
@@ -204,11 +205,11 @@ def _compiled_runs(
 def _object(source: Path, model: str, flags: Sequence[str]) -> Path:
     made = source.with_suffix(".o")
     target = f"--target={TARGETS[model]}"
-    _tool("clang", target, *_FLAGS, *flags, "-c", str(source), "-o", str(made))
+    tool("clang", target, *FLAGS, *flags, "-c", str(source), "-o", str(made))
     return made
 
 
-def _tool(*command: str) -> None:
+def tool(*command: str) -> None:
     zig = find_clang().command[0]
     done = subprocess.run([zig, *command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 from tests.laws.c_differential import Result, compare, compare_text
-from tests.laws.c_programs import PREAMBLE, batch
+from tests.laws.c_programs import batch
+from tests.laws.c_vocabulary import PREAMBLE
 
 BATCH = 25  # programs in a file
 

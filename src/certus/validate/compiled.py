@@ -58,6 +58,8 @@ _FLAGS: Final = (
     ),
     "-ftrivial-auto-var-init=zero",  # one of the values an uninitialised variable may have
 )
+# Makes a definition of each plain `inline` function; without it a program may have none.
+OLD_INLINE: Final = "-fgnu89-inline"
 _OWN_FLAGS: Final = ("-ffreestanding", "-fno-builtin")
 # By the kind of error: flags that make it end the program, by a signal.
 _TRAPS: Final = {
@@ -222,6 +224,9 @@ class _Build:
         user = ("-iquote", str(folder), *absolute_paths(arguments), *self._clang.include_flags)
         error = error_function(program, trace.error)
         found = self._compiled("program", program.source, user)
+        if any(name in program.procedures for name in found.undefined):
+            user = (*user, OLD_INLINE)
+            found = self._compiled("program", program.source, user)
         hooked = hooks(error, found.functions)
         if hooked:
             self._compiled("program", program.source + hooked, ("-finstrument-functions", *user))

@@ -172,6 +172,15 @@ def test_headers_beside_the_program_are_found(tmp_path: Path) -> None:
 # --------------------------------------------------------------- what the compiled program cannot know
 
 
+def test_a_plain_inline_function_is_compiled_too(tmp_path: Path) -> None:
+    """In C99 it is no definition of its own: by itself such a program cannot be linked."""
+    text = (
+        "void reach_error(void) {}\ninline int twice(int x) { return 2 * x; }\n"
+        "int main(void) { int x = __VERIFIER_nondet_int(); if (twice(x) == 6) reach_error(); }\n"
+    )
+    assert replayed(program_of(tmp_path, DECLARED + text)).confirmed
+
+
 def test_uninitialised_variables_explain_a_difference(tmp_path: Path) -> None:
     text = DECLARED + "void reach_error(); int main() { int x; if (x == 12345) reach_error(); }"
     program = program_of(tmp_path, text)

@@ -30,12 +30,13 @@ def _list(reading: Reading, node: Node, parts: list[Part]) -> Part:
     field: Field | None = None
     if isinstance(record, RecordType) and record.identity in reading.types.records:
         definition = reading.types.records[record.identity]
+        members = [one for one in definition.fields if one.name or one.bits is None]
         if definition.union:
             chosen = node.get("field", {}).get("id")
             field = reading.fields[chosen][1] if chosen in reading.fields else None
             if field is None and items:
-                field = next((one for one in definition.fields if one.name or one.bits is None), None)
-        elif not all(_fits(item, one.type) for item, one in zip(items, definition.fields, strict=False)):
+                field = next(iter(members), None)
+        elif not all(_fits(item, one.type) for item, one in zip(items, members, strict=False)):
             return reading.refuse(node, "initialiser", "an initialiser of a record whose name is shadowed")
     return ast.InitialiserList(type_, span, tuple(items), filler, field)
 

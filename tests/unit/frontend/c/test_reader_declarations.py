@@ -89,6 +89,15 @@ def test_initialisers_have_one_entry_for_each_place() -> None:
     assert found["q"] == "(AddressOf (CompoundLiteral  (InitialiserList [5 6] - -)))"
 
 
+def test_unnamed_bit_fields_have_no_entry_among_records() -> None:
+    text = """
+    struct p { int x; };
+    struct b { int a : 2; int : 0; struct p p; union { short low; char half; }; } b = { .p = { 4 } };
+    int main(void) { return b.a; }"""
+    zero = "(ZeroInitialiser )"
+    assert initialised(text)["b"] == f"(InitialiserList [{zero} (InitialiserList [4] - -) {zero}] - -)"
+
+
 def test_enumerations() -> None:
     text = """
     enum few { A, B = 5, C }; enum neg { N = -2, O }; enum wide { W = 5000000000 };
