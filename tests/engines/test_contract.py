@@ -24,7 +24,11 @@ from certus.frontend.lp.load import load_lp
 from certus.pipeline.confirm import examine
 from certus.transform.large_blocks import MODES, LargeBlocks, Mode
 
-OPTIONS: Mapping[str, Mapping[str, int]] = {"bmc": {"bound": 40}, "predicate": {"refinements": 5}}
+OPTIONS: Mapping[str, Mapping[str, int]] = {
+    "bmc": {"bound": 40},
+    "predicate": {"refinements": 5},
+    "linear": {"steps": 300},
+}
 
 # Loops and recursions that `predicate` unrolls round by round, and products it finds no interpolants for.
 UNROLLED = ("break_and_continue", "deep_bug", "factorial", "fibonacci_bug", "gcd_by_subtraction", "goto_loop")
@@ -38,9 +42,15 @@ UNROLLED += (
 )
 UNROLLED += ("recursion_depth", "several_results", "sum")
 
+# Products and divisions of variables; and Euclid's algorithm, whose relation is no finite union.
+NOT_LINEAR = ("division_by_zero_ends", "division_checked", "division_in_condition", "division_unchecked")
+NOT_LINEAR += ("big_integers", "early_return", "factorial", "gcd_by_subtraction", "several_results")
+NOT_LINEAR += ("straight_line", "straight_line_bug", "sum", "sum_bug")
+
 DECIDES: Mapping[str, Callable[[Expected], bool]] = {
     "bmc": lambda program: program.bounded or program.answer == "VIOLATED",
     "predicate": lambda program: program.path.stem not in UNROLLED,
+    "linear": lambda program: program.path.stem not in NOT_LINEAR,
 }
 
 

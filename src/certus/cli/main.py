@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from certus.cli import cfa, check, engines, verify
+from certus.cli import cfa, check, engines, library, verify
 from certus.cli.exits import Exit
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import CertusError, InputError, Unsupported
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"certus {VERSION}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (verify, cfa, check, engines):
+    for command in (verify, cfa, check, engines, library):
         command.add(commands)
     return top
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from certus.core.task import Engine
 from certus.engines.bmc import BoundedModelChecking
+from certus.engines.linear import LinearReachability
 from certus.engines.predicate import PredicateAbstraction
 
-_ALL: tuple[Engine, ...] = (BoundedModelChecking(), PredicateAbstraction())
+_ALL: tuple[Engine, ...] = (BoundedModelChecking(), PredicateAbstraction(), LinearReachability())
 
 ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in _ALL}

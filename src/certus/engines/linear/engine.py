@@ -1,0 +1,204 @@
+"""The engine `linear`: reachability of Linear Programs by linear constraints (seed 000).
+
+Path edges and summary edges are relations between integer vectors, held exactly by isl. A worklist
+propagates them over the control flow graph (`Tabulation`); loops and linear recursion are taken by
+closures where these are exact (`Acceleration`). If no error vertex is reached, the path edges at loop heads
+and the summaries are an inductive proof. A reached error is a counterexample if every step on the way
+to it was exact; its execution is read off by enumeration (`Reading`).
+
+While the exact search goes on without end, a second one may over-approximate: inexact closures
+and widening, for a proof only. What is not linear (products, arrays, bit operations) is arbitrary
+within its type and makes the search inexact in the same way.
+Says Unknown if blocks have too many paths, if isl needs too many operations, and where only
+an inexact step leads to an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import Unsupported
+from certus.core.evidence import Execution, Inductive, Point, Trace, old
+from certus.core.loops import loop_forest
+from certus.core.program import Havoc, Location, Program, leaves
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.terms import Expr
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+
+if TYPE_CHECKING:
+    from certus.engines.linear.tabulation import Tabulation
+
+ENUMERATED = 200  # path edges: a longer search that met no input was one run
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`accelerate`: use closures of loops and recursion. `widen`: try over-approximation where the exact
+    search does not end by itself within `patience` steps. `steps`: the most path edges to follow exactly; 0
+    means without end."""
+
+    accelerate: bool = True
+    widen: bool = True
+    patience: int = 400
+    steps: int = 0
+
+
+class LinearReachability:
+    """The engine `linear`."""
+
+    name = "linear"
+    summary = "linear-constraint reachability: path and summary edges, closures, widening"
+    options = Options
+
+    def unsupported(self, task: Task) -> Diagnostic | None:
+        if isinstance(task.subject, Program):
+            return None
+        return Diagnostic("unsupported-subject", "linear treats programs, not Horn clauses", Severity.NOTE)
+
+    def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+        assert isinstance(task.subject, Program)
+        from certus.logic.presburger import TooHard
+
+        search = _Search(task.subject, options, budget, statistics)
+        try:
+            return search.verdict()
+        except Unsupported as refused:
+            return Unknown(refused.diagnostic)
+        except TooHard:
+            message = f"isl needs too many operations for the relations of this program{search.known()}"
+            return Unknown(Diagnostic("too-hard", message, Severity.NOTE, hint="try another engine"))
+
+
+class _Search:
+    """The strategies in turn: exact, over-approximating, exact without end."""
+
+    def __init__(self, program: Program, options: Options, budget: Budget, statistics: Statistics) -> None:
+        from certus.engines.linear.transitions import Transitions
+        from certus.logic.relations import Relations
+
+        self.program, self.options, self.budget, self.statistics = program, options, budget, statistics
+        self.transitions = Transitions(program, Relations(statistics, budget))
+
+    def verdict(self) -> Verdict:
+        exact = self._tabulation(exact=True)
+        if not exact.run(self.options.patience, self.budget):
+            proof = self._widened() if self.options.widen else None
+            if proof is not None:
+                return Safe(proof)
+            followed = self.options.patience
+            while not exact.run(self.options.patience, self.budget):
+                self._say(exact)
+                followed += self.options.patience
+                if 0 < self.options.steps <= followed:
+                    return Unknown(self._gave_up(exact))
+        if exact.errors:
+            return self._violation(exact)
+        return Safe(Execution(exact.length) if self._enumerated(exact) else self._proof(exact))
+
+    def _enumerated(self, found: Tabulation) -> bool:
+        """Whether the search was one long run, which is shorter evidence than all its states."""
+        return found.length > ENUMERATED and not has_inputs(self.program)
+
+    def _tabulation(self, *, exact: bool, widen: bool = False, accelerate: bool = True) -> Tabulation:
+        from certus.engines.linear.acceleration import Acceleration
+        from certus.engines.linear.tabulation import Tabulation
+        from certus.engines.linear.widening import Widening
+
+        acceleration = Acceleration(self.transitions, exact=exact)
+        if accelerate and self.options.accelerate:
+            with self.statistics.timed("linear.acceleration"):
+                acceleration.learn()
+        return Tabulation(self.transitions, acceleration, Widening(self.transitions) if widen else None)
+
+    def _widened(self) -> Inductive | None:
+        """A proof by over-approximation."""
+        from certus.logic.presburger import TooHard
+
+        try:
+            loose = self._tabulation(exact=False, widen=True)
+            finished = loose.run(4 * self.options.patience, self.budget)
+        except TooHard:
+            return None
+        return self._proof(loose) if finished and not loose.errors else None
+
+    def _violation(self, found: Tabulation) -> Verdict:
+        """The execution behind an error: from a search by enumeration, whose steps are single ones."""
+        from certus.engines.linear.traces import Reading
+
+        if not all(error.exact for error in found.errors):
+            return Unknown(self._inexact())
+        if not has_inputs(self.program):
+            return Unsafe(Trace(found.errors[0].vertex.name))
+        plain = found
+        if self.options.accelerate:
+            plain = self._tabulation(exact=True, accelerate=False)
+            while not plain.run(self.options.patience, self.budget):
+                self._say(plain)
+        trace = Reading(self.transitions, self.budget).trace(plain.errors[0]) if plain.errors else None
+        return Unknown(self._inexact()) if trace is None else Unsafe(trace)
+
+    def _gave_up(self, search: Tabulation) -> Diagnostic:
+        heads = {at: len(store.edges) for at, store in search.paths.items() if at.loop is not None}
+        where = ""
+        if heads:
+            worst = max(heads, key=lambda at: (heads[at], -at.index))
+            assert worst.loop is not None
+            where = f"; {heads[worst]} of them at the loop in line {worst.loop.line}"
+        message = f"no end after {search.length} path edges{where}"
+        return Diagnostic("steps-reached", message, Severity.NOTE, hint="try another engine")
+
+    def _inexact(self) -> Diagnostic:
+        message = "an error is reached only if something that is not linear has any value of its type"
+        return Diagnostic("not-linear", message, Severity.NOTE, hint="try --engine predicate or bmc")
+
+    # ------------------------------------------------------------------------------------ proof
+
+    def _proof(self, found: Tabulation) -> Inductive:
+        """The path edges at loop heads and entries of callees, and the summaries."""
+        with self.statistics.timed("linear.proof"):
+            called = [name for name in self.program.procedures if name != self.program.main]
+            heads = [at for p in self.program.procedures.values() for at in loop_forest(p).heads]
+            invariants = {Point(at): self._formula(found, at) for at in heads}
+            summaries: dict[str, Expr] = {}
+            for name in called:
+                procedure = self.program.procedures[name]
+                invariants[Point(procedure.entry)] = self._formula(found, procedure.entry)
+                summaries[name] = self._summary(found, name)
+        return Inductive(invariants, summaries)
+
+    def _formula(self, found: Tabulation, at: Location) -> Expr:
+        from certus.core import build
+
+        store = found.paths.get(at)
+        if store is None:
+            return build.FALSE
+        frame = self.transitions.frames[at.procedure]
+        return store.whole().formula([old(x) for x in frame.entry], frame.state)
+
+    def _summary(self, found: Tabulation, name: str) -> Expr:
+        from certus.core import build
+        from certus.engines.linear.edges import lift
+
+        frame = self.transitions.frames[name]
+        store = found.paths.get(frame.procedure.exit)
+        if store is None:
+            return build.FALSE
+        return lift(store.whole(), frame).formula([old(x) for x in frame.entry], frame.exit)
+
+    def _say(self, search: Tabulation) -> None:
+        self.statistics.progress(f"{search.length} path edges, {len(search.worklist)} to follow")
+
+    def known(self) -> str:
+        return f"; {self.statistics.latest}" if self.statistics.latest else ""
+
+
+def has_inputs(program: Program) -> bool:
+    """Whether an execution may depend on values the program does not determine."""
+    edges = (edge for procedure in program.procedures.values() for edge in procedure.edges)
+    if any(isinstance(op, Havoc) for edge in edges for op in leaves(edge)):
+        return True
+    return any(x not in program.initial for x in program.globals)

@@ -1,0 +1,143 @@
+"""The model checking procedure of seed 000, section 3.2: a worklist over path edges and summary edges.
+
+Invariant: every path edge in a store stands for executions of the program (more than those, if not
+exact), and the consequences of all that have left the worklist are in the stores. At a call both rules
+apply: the callee is entered, and its summaries so far are used; summaries found later are used at all calls
+known by then. When the worklist is empty the stores cover all executions.
+
+What makes it end where enumeration would not is asked of `Acceleration`: closures of loops at their heads,
+of recursion at entries, summaries that are known for all inputs. `Widening`, if given, takes over at the
+vertices that every cycle passes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.program import Call, Edge, Location
+from certus.engines.linear.acceleration import Acceleration
+from certus.engines.linear.edges import (
+    Entered,
+    Jumped,
+    PathEdge,
+    Provenance,
+    Returned,
+    Start,
+    Stepped,
+    Store,
+    join,
+    lift,
+    se_join,
+    self_loop,
+)
+from certus.engines.linear.transitions import Transitions
+from certus.engines.linear.widening import Widening
+from certus.logic.relations import Relation
+
+Pick = Callable[["deque[PathEdge]"], PathEdge]
+
+
+def oldest(worklist: deque[PathEdge]) -> PathEdge:
+    return worklist.popleft()
+
+
+@dataclass(slots=True, eq=False)
+class Tabulation:
+    """The state (W, P, S) of the procedure, and what it may rely on."""
+
+    transitions: Transitions
+    acceleration: Acceleration
+    widening: Widening | None = None
+    pick: Pick = oldest
+    worklist: deque[PathEdge] = field(default_factory=deque)  # W
+    paths: dict[Location, Store] = field(default_factory=dict)  # P
+    summaries: dict[str, list[tuple[PathEdge, Relation]]] = field(default_factory=dict)  # S
+    calls: dict[str, list[tuple[PathEdge, Edge]]] = field(default_factory=dict)  # met so far, by callee
+    errors: list[PathEdge] = field(default_factory=list)  # path edges at error vertices
+
+    def __post_init__(self) -> None:
+        program = self.transitions.program
+        frame = self.transitions.frames[program.main]
+        given = [build.eq(x, value) for x, value in program.initial.items() if x in frame.entry]
+        first = self.transitions.relations.of(given, (), frame.entry)
+        opened = self_loop(first).then(self.transitions.opening(frame))
+        self.prop(program.entry, opened, Start())
+
+    def run(self, steps: int, budget: Budget) -> bool:
+        """Go on for so many steps; whether the worklist is empty or an error vertex is reached."""
+        for _ in range(steps):
+            if not self.worklist or self.errors:
+                return True
+            budget.check()
+            self.step(self.pick(self.worklist))
+        return not self.worklist or bool(self.errors)
+
+    @property
+    def length(self) -> int:
+        """The number of path edges kept."""
+        return sum(len(store.edges) for store in self.paths.values())
+
+    def step(self, at: PathEdge) -> None:
+        """All consequences of one path edge."""
+        procedure = self.transitions.program.procedures[at.vertex.procedure]
+        for edge in procedure.successors[at.vertex]:
+            if isinstance(edge.op, Call):
+                self.call(at, edge, edge.op.procedure)
+            else:
+                self.prop(edge.target, join(at.relation, self.transitions.step(edge)), Stepped(at, edge))
+        if at.vertex is procedure.exit:
+            self.exit(at)
+
+    def call(self, at: PathEdge, edge: Edge, callee: str) -> None:
+        frame = self.transitions.frames[callee]
+        entered = self_loop(join(at.relation, self.transitions.binding(edge)))
+        self.prop(frame.procedure.entry, entered.then(self.transitions.opening(frame)), Entered(at, edge))
+        known = self.acceleration.passage(edge)
+        if known is not None:
+            self.prop(edge.target, join(at.relation, known), Jumped(at))
+            return
+        self.calls.setdefault(callee, []).append((at, edge))
+        for ended, sigma in tuple(self.summaries.get(callee, ())):
+            returned = se_join(at.relation, sigma, edge, self.transitions)
+            self.prop(edge.target, returned, Returned(at, edge, ended))
+
+    def exit(self, at: PathEdge) -> None:
+        """A new summary edge, used at every call met so far."""
+        name = at.vertex.procedure
+        sigma = lift(at.relation, self.transitions.frames[name])
+        self.summaries.setdefault(name, []).append((at, sigma))
+        for before, edge in tuple(self.calls.get(name, ())):
+            returned = se_join(before.relation, sigma, edge, self.transitions)
+            self.prop(edge.target, returned, Returned(before, edge, at))
+
+    def prop(self, vertex: Location, found: Relation, by: Provenance) -> None:
+        """The propagation function: keep what is not entailed, and put it into the worklist."""
+        store = self._store(vertex)
+        for new in found.disjuncts():
+            if store.covers(new) or new.is_empty():
+                continue
+            kept = PathEdge(vertex, new, by)
+            if self.widening is not None:
+                kept = self.widening.applied(kept, store)
+            self._keep(kept, store)
+            if not isinstance(by, Jumped):
+                for target, jumped in self.acceleration.jumps(kept):
+                    self.prop(target, jumped, Jumped(kept))
+
+    def _keep(self, edge: PathEdge, store: Store) -> None:
+        store.add(edge)
+        if edge.vertex in self.transitions.program.error_locations:
+            self.errors.append(edge)
+        else:
+            self.worklist.append(edge)
+
+    def _store(self, vertex: Location) -> Store:
+        found = self.paths.get(vertex)
+        if found is None:
+            frame = self.transitions.frames[vertex.procedure]
+            found = self.paths[vertex] = Store(self.transitions.relations, len(frame.entry), len(frame.state))
+        return found
