@@ -108,6 +108,9 @@ WEAK int memcmp(const void *a, const void *b, size_t n)
     return 0;
 }
 
+WEAK int bcmp(const void *a, const void *b, size_t n) { return memcmp(a, b, n); }
+WEAK void bcopy(const void *from, void *to, size_t n) { memmove(to, from, n); }
+
 WEAK void *memchr(const void *in, int value, size_t n)
 {
     const byte *p = in;
@@ -150,7 +153,9 @@ WEAK void *realloc(void *old, size_t size)
     return made;
 }
 
+WEAK void *valloc(size_t size) { return malloc(size); }
 WEAK void free(void *old) { (void)old; }
+WEAK void cfree(void *old) { (void)old; }
 
 /* -------------------------------------------------------------------------------------- strings */
 
@@ -214,13 +219,35 @@ WEAK size_t strcspn(const char *s, const char *set)
     return n;
 }
 
+WEAK char *index(const char *s, int c) { return strchr(s, c); }
+WEAK char *rindex(const char *s, int c) { return strrchr(s, c); }
+
 WEAK char *strdup(const char *s) { return strcpy(malloc(strlen(s) + 1), s); }
+WEAK char *__strdup(const char *s) { return strdup(s); }
+
+WEAK char *strndup(const char *s, size_t most)
+{
+    size_t n = strnlen(s, most);
+    char *made = memcpy(malloc(n + 1), s, n);
+    made[n] = 0;
+    return made;
+}
 
 /* ------------------------------------------------------------------------ characters and numbers */
 
 WEAK int abs(int x) { return x < 0 ? -x : x; }
 WEAK long labs(long x) { return x < 0 ? -x : x; }
 WEAK long long llabs(long long x) { return x < 0 ? -x : x; }
+
+WEAK long long imaxabs(long long x) { return llabs(x); }
+
+WEAK int ffsll(long long x)
+{
+    for (int i = 0; i < 64; i++) if ((unsigned long long)x >> i & 1) return i + 1;
+    return 0;
+}
+WEAK int ffsl(long x) { return ffsll(x); }
+WEAK int ffs(int x) { return ffsll(x); }
 
 WEAK int isdigit(int c) { return c >= '0' && c <= '9'; }
 WEAK int islower(int c) { return c >= 'a' && c <= 'z'; }
@@ -236,6 +263,7 @@ WEAK int iscntrl(int c) { return (c >= 0 && c < 32) || c == 127; }
 WEAK int ispunct(int c) { return isgraph(c) && !isalnum(c); }
 WEAK int tolower(int c) { return isupper(c) ? c + 32 : c; }
 WEAK int toupper(int c) { return islower(c) ? c - 32 : c; }
+WEAK int toascii(int c) { return c & 127; }
 
 /* Output goes nowhere. */
 WEAK int printf(void) { return 0; }

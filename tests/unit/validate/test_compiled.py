@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from random import Random
 
@@ -13,6 +15,7 @@ from certus.core.budget import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import Replay
 from certus.core.program import Havoc, Program
+from certus.frontend.c.library import LIBRARY
 from certus.frontend.c.load import load_c
 from certus.frontend.c.types import DATA_MODELS
 from certus.frontend.properties import Property
@@ -141,6 +144,15 @@ def test_the_compiled_program_confirms(what: str, model: str, tmp_path: Path) ->
     found = replayed(program)
     assert found.confirmed, found
     assert found.why_not is None
+
+
+def test_functions_with_an_exact_model_are_there_when_compiled() -> None:
+    exact = ("fill", "copy", "compare", "length", "copy_string", "find", "span", "duplicate", "character")
+    names = [e.name for e in LIBRARY.values() if e.model in (*exact, "absolute") or e.name.startswith("ffs")]
+    runtime = files("certus.validate").joinpath("runtime.c").read_text(encoding="utf-8")
+    assert [
+        name for name in names if not re.search(rf"^WEAK [a-z_ ]+\*?{name}\(", runtime, re.MULTILINE)
+    ] == []
 
 
 TRAPPED = {
