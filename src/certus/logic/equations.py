@@ -22,6 +22,7 @@ from certus.core.terms import Expr, Function
 from certus.core.walk import substitute, substitute_all
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
+from certus.logic.z3terms import Z3Terms
 
 MOST = 5  # variables at a position: equations among many relate what is better kept apart
 _PURPOSE = "interpolation.equations"
@@ -33,11 +34,12 @@ def with_equations(
     *,
     budget: Budget,
     statistics: Statistics,
+    terms: Z3Terms | None = None,
 ) -> Model | None:
     """A model of the clauses, in the order of a path: equations, and what `find` finds relying on them."""
     if any(len(r.parameters) > MOST for r in system.relations):
         return None
-    search = _Equations(Z3Solver(statistics), budget)
+    search = _Equations(Z3Solver(statistics, terms=terms), budget)
     for clause in system.clauses:
         if clause.head is not None:
             search.collect(clause, clause.head)

@@ -63,6 +63,12 @@ def eliminate_machine(formulas: Sequence[Expr], style: Style = "mod") -> Encoded
     return Encoded(tuple(encoded), tuple(shared.ranges), exact, dict(shared.symbols))
 
 
+def encoded_variable(variable: Expr) -> tuple[Expr, tuple[Expr, ...]]:
+    """The variable in place of `variable` in every encoding, and what is known of its range."""
+    shared = _Shared("mod")
+    return shared.variable(variable), tuple(shared.ranges)
+
+
 def _carried(parts: Sequence[Expr], stated: Mapping[Expr, Interval]) -> dict[Expr, Interval]:
     """The stated bounds, and those that follow for variables equal to bounded terms."""
     facts = dict(stated)

@@ -29,14 +29,18 @@ _AND, _EQ = 0x105, 0x102  # operators of z3
 _QUANTIFIER: Final = 3  # a kind of syntax tree
 
 
-def horn_model(system: HornSystem, *, budget: Budget, statistics: Statistics, purpose: str) -> Model | None:
-    """A model of the clauses; None if there is none, if z3 finds none, or one that cannot be read."""
+def horn_model(
+    system: HornSystem, *, budget: Budget, statistics: Statistics, purpose: str, effort: int | None = None
+) -> Model | None:
+    """A model of the clauses; None if there is none, if z3 finds none, or one that cannot be read.
+
+    `effort` limits the search in z3's unit of work, so that it ends at the same point every time."""
     budget.check()
     statistics.count(f"solver.{purpose}")
     with statistics.timed(f"solver.{purpose}"):
         fixedpoint = _Fixedpoint(system)
         try:
-            return fixedpoint.model() if fixedpoint.query(budget) is Answer.UNSAT else None
+            return fixedpoint.model() if fixedpoint.query(budget, effort) is Answer.UNSAT else None
         except Unreadable:
             return None
         finally:
@@ -99,11 +103,12 @@ class _Fixedpoint:
         name = call["mk_int_symbol"](pointer, number)
         call["fixedpoint_add_rule"](pointer, self._fixedpoint, rule, name)
 
-    def query(self, budget: Budget) -> Answer:
+    def query(self, budget: Budget, effort: int | None) -> Answer:
         """Whether a clause without head applies: UNSAT means the clauses have a model."""
         left = budget.remaining()
         milliseconds = _UNLIMITED if left is None else max(1, min(ceil(left * 1000), _UNLIMITED - 1))
         self._call["update_param_value"](self._pointer, b"timeout", str(milliseconds).encode())
+        self._call["update_param_value"](self._pointer, b"rlimit", str(effort or 0).encode())
         goal = self._terms.ast(self._failure)
         answer = _ANSWERS[self._call["fixedpoint_query"](self._pointer, self._fixedpoint, goal)]
         if answer is Answer.UNKNOWN:

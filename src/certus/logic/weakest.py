@@ -16,12 +16,15 @@ from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import substitute, substitute_all, variables
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
+from certus.logic.z3terms import Z3Terms
 
 _PURPOSE = "interpolation.core"
 Part = tuple[int, int]  # a step, counted from the last, and a conjunct of its constraint
 
 
-def preconditions(system: HornSystem, *, budget: Budget, statistics: Statistics) -> Model | None:
+def preconditions(
+    system: HornSystem, *, budget: Budget, statistics: Statistics, terms: Z3Terms | None = None
+) -> Model | None:
     """Candidates for interpolants; None if a step has two premises, or no core is found.
 
     They exclude the end of the path. What depends on later inputs or choices is left out, so
@@ -44,7 +47,7 @@ def preconditions(system: HornSystem, *, budget: Budget, statistics: Statistics)
         after = {**mine_now, **after}
         following.append(after)
         premise = mine
-    solver = Z3Solver(statistics)
+    solver = Z3Solver(statistics, terms=terms)
     if solver.check(tuple(after.values()), budget=budget, purpose=_PURPOSE) is not Answer.UNSAT:
         return None
     needed = set(solver.core())
@@ -65,6 +68,6 @@ def _chain(system: HornSystem) -> list[Clause] | None:
     """The clauses from the one without head to the one without premise; None if they are no chain."""
     derived = {c.head.function: c for c in system.clauses if c.head is not None}
     chain = [c for c in system.clauses if c.head is None]
-    while len(chain[-1].body) == 1:
+    while len(chain[-1].body) == 1 and len(chain) < len(system.clauses):
         chain.append(derived[chain[-1].body[0].function])
     return chain if not chain[-1].body and len(chain) == len(system.clauses) else None

@@ -34,7 +34,8 @@ _GAVE_UP: Final = (b"canceled", b"timeout", _INTERRUPTED)
 
 
 class Z3Solver:
-    """The `Solver` protocol on z3. `options` are z3's solver parameters (`{"smt.relevancy": 0}`)."""
+    """The `Solver` protocol on z3. `options` are z3's solver parameters (`{"smt.relevancy": 0}`). Solvers
+    with the same `terms` share one context: a new one costs a quarter, and no term is translated twice."""
 
     def __init__(
         self,
@@ -43,13 +44,15 @@ class Z3Solver:
         logic: str | None = None,
         log: QueryRecorder | None = None,
         options: Mapping[str, Option] | None = None,
+        terms: Z3Terms | None = None,
     ) -> None:
         self._statistics: Final = statistics
         self._log: Final = log or statistics.queries
-        self._context: Final = Z3Context()
+        self._terms: Final = Z3Terms(Z3Context()) if terms is None else terms
+        self._owns_context: Final = terms is None
+        self._context: Final = self._terms.context
         self._call: Final = self._context.call
         self._pointer: Final = self._context.pointer
-        self._terms: Final = Z3Terms(self._context)
         self._literals: Final[dict[Expr, int]] = {}  # assumption -> the literal that stands for it
         self._levels: list[list[Expr]] = [[]]  # the asserted formulas
         self._defined: list[dict[Expr, None]] = [{}]  # per level, the assumptions whose literals it defines
@@ -77,7 +80,8 @@ class Z3Solver:
         if self._context.is_open:
             self._outdate()
             self._call["solver_dec_ref"](self._pointer, self._solver)
-            self._context.close()
+            if self._owns_context:
+                self._context.close()
 
     def __del__(self) -> None:
         if hasattr(self, "_solver"):

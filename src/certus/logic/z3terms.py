@@ -27,7 +27,7 @@ class Z3Terms:
     """The translation into one context, and its cache."""
 
     def __init__(self, context: Z3Context) -> None:
-        self._context: Final = context
+        self.context: Final = context
         self._call: Final = context.call
         self._pointer: Final = context.pointer
         self._asts: Final[dict[Expr, int]] = {}  # term -> its translation
@@ -47,7 +47,7 @@ class Z3Terms:
         found = asts.get(root)
         if found is not None:
             return found
-        operators, keep = self._operators, self._context.keep
+        operators, keep = self._operators, self.context.keep
         stack = [root]
         while stack:
             term = stack[-1]
@@ -64,9 +64,7 @@ class Z3Terms:
 
     def fresh_literal(self) -> int:
         """A new Boolean constant."""
-        return self._context.keep(
-            self._call["mk_const"](self._pointer, self._fresh_symbol(), self.sort(BOOL))
-        )
+        return self.context.keep(self._call["mk_const"](self._pointer, self._fresh_symbol(), self.sort(BOOL)))
 
     def sort(self, sort: Sort) -> int:
         stack = [sort]
@@ -79,7 +77,7 @@ class Z3Terms:
                 continue
             stack.pop()
             if top not in self._sorts:
-                self._sorts[top] = self._context.keep(self._new_sort(top))
+                self._sorts[top] = self.context.keep(self._new_sort(top))
         return self._sorts[sort]
 
     def _new_sort(self, sort: Sort) -> int | None:
@@ -114,7 +112,7 @@ class Z3Terms:
 
     def _declare(self, symbol: int, parameters: tuple[Sort, ...], result: Sort) -> int:
         domain = pointers([self.sort(s) for s in parameters])
-        return self._context.keep(
+        return self.context.keep(
             self._call["mk_func_decl"](self._pointer, symbol, len(parameters), domain, self.sort(result))
         )
 
@@ -232,13 +230,13 @@ class Z3Terms:
         divisor = term.args[1]
         if divisor.kind is Kind.CONST and divisor.value != 0:
             return defined
-        zero = self._context.keep(self._number(0, self.sort(term.sort)))
+        zero = self.context.keep(self._number(0, self.sort(term.sort)))
         return self._where(self._make("mk_eq", args[1], zero), self._undefined(term, args), defined)
 
     def _truncated(self, term: Expr, args: list[int]) -> int:
         name = "mk_div" if term.kind is Kind.QUOT else "mk_mod"
         dividend, divisor = args
-        zero = self._context.keep(self._number(0, self.sort(INT)))
+        zero = self.context.keep(self._number(0, self.sort(INT)))
         below = self._make(name, self._make("mk_unary_minus", dividend), divisor)
         return self._where(
             self._make("mk_ge", dividend, zero),
@@ -253,7 +251,7 @@ class Z3Terms:
         shifted = self._make(name, *args)
         if amount.kind is Kind.CONST and 0 <= amount.value < sort.width:
             return shifted
-        width = self._context.keep(self._number(sort.width, self.sort(sort)))
+        width = self.context.keep(self._number(sort.width, self.sort(sort)))
         return self._where(self._make("mk_bvult", args[1], width), shifted, self._undefined(term, args))
 
     def _undefined(self, term: Expr, args: list[int]) -> int:
@@ -263,7 +261,7 @@ class Z3Terms:
         if declaration is None:
             declaration = self._declare(self._fresh_symbol(), (term.sort, term.sort), term.sort)
             self._open[key] = declaration
-        return self._context.keep(self._application(declaration, args))
+        return self.context.keep(self._application(declaration, args))
 
     def _wrap(self, term: Expr, args: list[int]) -> int | None:
         target, source = term.sort, term.args[0].sort
@@ -301,7 +299,7 @@ class Z3Terms:
         return made
 
     def _make(self, name: str, *args: int) -> int:
-        return self._context.keep(self._call[name](self._pointer, *args))
+        return self.context.keep(self._call[name](self._pointer, *args))
 
     def _where(self, condition: int, then: int, otherwise: int) -> int:
         return self._make("mk_ite", condition, then, otherwise)

@@ -39,7 +39,7 @@ from certus.core.terms import Expr, Kind
 from certus.core.walk import QUANTIFIERS, Substitution, postorder, substitute, variables
 from certus.transform.effects import assignment, renamed, single_statements
 
-SMALL = 60  # edges of a procedure that is inlined wherever it is called
+SMALL = 200  # edges of a procedure that is inlined wherever it is called
 GROWTH = 20  # the program may become so many times larger
 
 

@@ -16,8 +16,9 @@ from certus.core.sorts import BOOL, INT, REAL, array, machine
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function
 from certus.core.walk import variables
+from certus.logic.canonical import canonical, predicates
 from certus.logic.equations import with_equations
-from certus.logic.interpolation import are_interpolants, canonical, interpolants, path_system, predicates
+from certus.logic.interpolation import are_interpolants, interpolants, path_system
 from certus.logic.weakest import preconditions
 
 X, Y, Z = (build.var(name, INT) for name in "xyz")

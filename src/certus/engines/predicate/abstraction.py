@@ -24,14 +24,16 @@ from certus.core.terms import Expr
 from certus.core.walk import substitute, variables
 from certus.engines.predicate.steps import Step
 from certus.logic.bdd import Region, Regions
+from certus.logic.integer_solver import IntegerSolver
 from certus.logic.solver import Answer
-from certus.logic.z3solver import Z3Solver
+from certus.logic.z3api import Z3Context
+from certus.logic.z3terms import Z3Terms
 
 Valuation = dict[Expr, bool]
 Group = tuple[Expr, ...]
 SECONDS = "predicate.abstraction"  # the time spent here
 _PURPOSE = "abstraction"
-_EFFORT = 1_000_000  # z3's unit of work, for one question: about half a second
+_EFFORT = 5_000_000  # z3's unit of work, for one question: a few seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Abstraction:
     minterms: int  # the most valuations to enumerate for a group of predicates
     budget: Budget
     statistics: Statistics
+    terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))
     exact: dict[Step, None] = field(default_factory=dict)  # steps to be abstracted without loss
     _solvers: dict[Step, _StepSolver] = field(default_factory=dict)
     _known: dict[tuple[object, ...], Region] = field(default_factory=dict)
@@ -66,10 +69,10 @@ class Abstraction:
         found = self._known.get(key)
         if found is None:
             self.statistics.count("predicate.abstractions")
-            solver = self._solvers.get(step)
-            if solver is None:
-                solver = self._solvers[step] = _StepSolver(step, self)
             with self.statistics.timed(SECONDS):
+                solver = self._solvers.get(step)
+                if solver is None:
+                    solver = self._solvers[step] = _StepSolver(step, self)
                 found = self._known[key] = solver.successors(sources, precision)
         return found
 
@@ -81,7 +84,9 @@ class _StepSolver:
         self.step = step
         self.regions = abstraction.regions
         self.limits = abstraction
-        self.solver = Z3Solver(abstraction.statistics, options={"rlimit": _EFFORT})
+        self.solver = IntegerSolver(
+            abstraction.statistics, options={"rlimit": _EFFORT}, terms=abstraction.terms
+        )
         self.solver.add(*step.definitions, step.condition)
         self._literals: dict[tuple[int, Expr], Expr] = {}  # (premise, or -1 for the target; predicate)
         self._numbers = count()

@@ -29,12 +29,15 @@ from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.predicate.abstraction import SECONDS, Abstraction, Group, Precision
-from certus.engines.predicate.paths import Action, PathFormula, flatten
+from certus.engines.predicate.copies import Copies
+from certus.engines.predicate.paths import PathFormula, flatten
 from certus.engines.predicate.reachability import Item, Reachability
 from certus.engines.predicate.refinement import new_predicates, step_chain
 from certus.engines.predicate.steps import Steps, steps_of
 from certus.logic.bdd import Regions
 from certus.logic.solver import Answer
+from certus.logic.z3api import Z3Context
+from certus.logic.z3terms import Z3Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,19 @@ class PredicateAbstraction:
         return Diagnostic("unsupported-subject", "predicate treats programs, not Horn clauses", Severity.NOTE)
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+        return self.search(task, options, budget, statistics, {})
+
+    def search(
+        self,
+        task: Task,
+        options: Options,
+        budget: Budget,
+        statistics: Statistics,
+        precision: dict[Location, Precision],
+    ) -> Verdict:
+        """Like `run`, from the predicates in `precision`, where those found are kept, whatever the end."""
         assert isinstance(task.subject, Program)
-        search = _Search(task.subject, options, budget, statistics)
+        search = _Search(task.subject, options, budget, statistics, precision)
         while True:
             error = search.reach()
             if error is None:
@@ -86,12 +100,15 @@ class _Search:
     precision: dict[Location, Precision] = field(default_factory=dict)
     steps: Steps = field(init=False)
     abstraction: Abstraction = field(init=False)
+    copies: Copies = field(init=False)
     reached: Reachability = field(init=False)
+    terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))  # of all questions about paths
     met: dict[tuple[tuple[str, int], ...], None] = field(default_factory=dict)  # the paths excluded
 
     def __post_init__(self) -> None:
         with self.statistics.timed("predicate.blocks"):
             self.steps = steps_of(self.program)
+        self.copies = Copies(self.program)
         self.abstraction = Abstraction(Regions(), self.options.minterms, self.budget, self.statistics)
 
     def reach(self) -> Item | None:
@@ -122,33 +139,39 @@ class _Search:
         region = self.reached.regions.get(location)
         return build.FALSE if region is None else self.abstraction.regions.formula(region)
 
-    def path(self, error: Item) -> Trace | list[Action] | Diagnostic:
+    def path(self, error: Item) -> Trace | PathFormula | Diagnostic:
         """An execution along the path to `error`; without one the path itself."""
         with self.statistics.timed("predicate.trace"):
             actions = flatten(error, self.budget)
-            found = PathFormula(self.program, actions).trace(self.budget, self.statistics)
+            path = PathFormula(self.program, actions)
+            found = path.trace(self.budget, self.statistics, self.terms)
         if isinstance(found, Trace):
             return found
         if found is Answer.UNSAT:
-            return actions
+            return path
         self.budget.check()
         message = f"the solver cannot tell whether a path of {len(actions)} blocks to an error is feasible"
         return Diagnostic("solver-gave-up", message, Severity.NOTE, hint="try another engine")
 
-    def refine(self, error: Item, path: list[Action]) -> Diagnostic | None:
+    def refine(self, error: Item, path: PathFormula) -> Diagnostic | None:
         """Exclude the path from the abstraction; what stands in the way, if so."""
         number = self.statistics.counters["predicate.refinements"]
         if number and number == self.options.refinements:
             return self._gave_up("refinements-reached", f"no proof after {number} refinements")
         self.statistics.count("predicate.refinements")
-        key = tuple((a.what, -1 if a.step.edge is None else a.step.edge.index) for a in path)
+        key = tuple((a.what, -1 if a.step.edge is None else a.step.edge.index) for a in path.actions)
         if key in self.met:
             return self._repeated(error)
         self.met[key] = None
         with self.statistics.timed("predicate.refinement"):
-            found = new_predicates(error, self.steps, budget=self.budget, statistics=self.statistics)
+            kept = path.core(self.budget, self.statistics, self.terms)
+            found = new_predicates(
+                error, self.steps, kept, budget=self.budget, statistics=self.statistics, terms=self.terms
+            )
         if found is None:
-            return self._gave_up("no-interpolants", f"no interpolants for a path of {len(path)} blocks")
+            return self._gave_up(
+                "no-interpolants", f"no interpolants for a path of {len(path.actions)} blocks"
+            )
         self._add(found)
         return None
 
@@ -166,13 +189,14 @@ class _Search:
     def _add(self, found: list[tuple[Location, Group]]) -> None:
         new: list[str] = []
         for location, group in found:
-            before = self.precision.get(location, Precision())
-            after = self.precision[location] = before.with_group(group)
-            for predicate in after.predicates[len(before.predicates) :]:
-                new.append(f"{c_text(predicate, limit=60)} at {_place(location)}")
+            for copy in self.copies.of(location, group):
+                before = self.precision.get(copy, Precision())
+                after = self.precision[copy] = before.with_group(group)
+                for predicate in after.predicates[len(before.predicates) :]:
+                    new.append(f"{c_text(predicate, limit=60)} at {_place(copy)}")
         total = sum(len(precision.predicates) for precision in self.precision.values())
         self.statistics.counters["predicate.predicates"] = total
-        newest = ", ".join(new[-3:])
+        newest = ", ".join(list(dict.fromkeys(new))[-3:])
         number = self.statistics.counters["predicate.refinements"]
         self.statistics.progress(f"refinement {number}: {total} predicates, newest {newest}")
 

@@ -1,10 +1,11 @@
-"""Abstract counterexamples as paths: flattened, executed symbolically, and turned into traces (seed 001,
-section 5).
+"""Abstract counterexamples as paths: flattened, executed symbolically, and turned into traces or reasons
+why there is none (seed 001, section 5).
 
 An item at an error, with its premises, is a path with calls: where a step passes over a call, the
 second premise is the end of a path through the callee. Flattened it is a sequence of blocks, entries and
 exits of calls. Its formula is the conjunction of the blocks' instances, linear in the path whatever the
-choices in its blocks; a model of it is an execution.
+choices in its blocks; a model of it is an execution. Without one, an unsatisfiable core says which
+conjuncts of which blocks matter: the path sliced to these is still infeasible.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
 from certus.core.program import Havoc, Program
-from certus.core.sorts import ArraySort
+from certus.core.sorts import BOOL, ArraySort
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
@@ -26,16 +27,29 @@ from certus.core.walk import Substitution
 from certus.engines.predicate.reachability import Item
 from certus.engines.predicate.steps import Step
 from certus.logic.blocks import Instance
+from certus.logic.integer_solver import IntegerSolver
+from certus.logic.intervals import conjuncts
 from certus.logic.solver import Answer
-from certus.logic.z3solver import Z3Solver
+from certus.logic.z3terms import Z3Terms
+
+Node = tuple[Item, bool]  # an item; whether it is on a path through a callee that returns
+Kept = Mapping[Node, frozenset[int]]  # conjuncts of the steps to items, by number
+CORES = 3  # times to ask for a core of a core
+FEW = 60  # literals that are worth trying to leave out one by one
+EFFORT = 5_000_000  # z3's unit of work, for one core: a few seconds
+_CORE = "core"
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Execute a block, enter the callee of a call, or leave it."""
+    """Execute a block, enter the callee of a call, or leave it: the last step to a node."""
 
     what: Literal["block", "enter", "leave"]
-    step: Step
+    node: Node
+
+    @property
+    def step(self) -> Step:
+        return self.node[0].step
 
 
 def flatten(error: Item, budget: Budget) -> list[Action]:
@@ -54,13 +68,13 @@ def flatten(error: Item, budget: Budget) -> list[Action]:
         step = item.step
         if step.kind == "call":
             before, summary = item.premises
-            actions.append(Action("leave", step))
-            stack.extend(((before, nested), Action("enter", step), (summary, True)))
+            actions.append(Action("leave", top))
+            stack.extend(((before, nested), Action("enter", top), (summary, True)))
         elif step.kind == "block":
-            actions.append(Action("block", step))
+            actions.append(Action("block", top))
             stack.append((item.premises[0], nested))
         elif step.kind == "enter" and not nested:
-            actions.append(Action("enter", step))
+            actions.append(Action("enter", top))
             stack.append((item.premises[0], False))
     actions.reverse()
     return actions
@@ -68,11 +82,12 @@ def flatten(error: Item, budget: Budget) -> list[Action]:
 
 @dataclass(slots=True, eq=False)
 class PathFormula:
-    """A path executed symbolically: `constraints` are satisfiable exactly if it is feasible."""
+    """A path executed symbolically: `constraints` are satisfiable exactly if it is feasible. `parts` has
+    for each block in turn its node and the instances of the conjuncts of its step."""
 
     program: Program
     actions: list[Action]
-    constraints: list[Expr] = field(default_factory=list)
+    parts: list[tuple[Node, tuple[Expr, ...]]] = field(default_factory=list)
     initial: dict[Expr, Expr] = field(default_factory=dict)  # symbols of globals without initial value
     instances: list[Instance] = field(default_factory=list)
     _globals: dict[Expr, Expr] = field(default_factory=dict)
@@ -88,13 +103,17 @@ class PathFormula:
         self._push(self.program.main, {})
         for action in self.actions:
             if action.what == "block":
-                self._block(action.step)
+                self._block(action)
             elif action.what == "enter":
                 arguments = Substitution(self._values()).apply_all(action.step.call.arguments)
                 callee = self.program.procedures[action.step.call.procedure]
                 self._push(callee.name, dict(zip(callee.parameters, arguments, strict=True)))
             else:
                 self._leave(action.step)
+
+    @property
+    def constraints(self) -> list[Expr]:
+        return [part for _, parts in self.parts for part in parts]
 
     def _values(self) -> dict[Expr, Expr]:
         return {**self._globals, **self._frames[-1]}
@@ -105,11 +124,13 @@ class PathFormula:
         frame = {x: build.var(f"{x.name}@entry.{number}", x.sort) for x in locals_ if x not in bound}
         self._frames.append({**frame, **bound})
 
-    def _block(self, step: Step) -> None:
+    def _block(self, action: Action) -> None:
+        step, before = action.step, self._values()
         assert step.formula is not None
-        instance = step.formula.instance(next(self._numbers), self._values())
+        instance = step.formula.instance(next(self._numbers), before)
         self.instances.append(instance)
-        self.constraints.extend((*instance.definitions, instance.guard))
+        guards = Substitution({**before, **instance.renamed}).apply_all(conjuncts(step.condition))
+        self.parts.append((action.node, (*instance.definitions, *guards)))
         for x, value in instance.values.items():
             (self._globals if x in self._globals else self._frames[-1])[x] = value
 
@@ -119,9 +140,9 @@ class PathFormula:
         for target, result in zip(step.call.targets, callee.results, strict=False):
             (self._globals if target in self._globals else self._frames[-1])[target] = frame[result]
 
-    def trace(self, budget: Budget, statistics: Statistics) -> Trace | Answer:
+    def trace(self, budget: Budget, statistics: Statistics, terms: Z3Terms) -> Trace | Answer:
         """An execution along the path, or UNSAT if there is none, or UNKNOWN."""
-        solver = Z3Solver(statistics)
+        solver = IntegerSolver(statistics, terms=terms)
         solver.add(*self.constraints)
         answer = solver.check(budget=budget, purpose="path")
         if answer is not Answer.SAT:
@@ -143,3 +164,42 @@ class PathFormula:
             {x: value(symbol) for x, symbol in scalars.items()},
             {edge: tuple(values) for edge, values in inputs.items()},
         )
+
+    def core(self, budget: Budget, statistics: Statistics, terms: Z3Terms) -> Kept:
+        """Conjuncts of the blocks that are impossible together, as few as a moment's search gives."""
+        parts: dict[Expr, list[Expr]] = {}  # a literal for each conjunct -> its instances
+        origins: dict[Expr, tuple[Node, int]] = {}
+        for node, conjuncts_ in self.parts:
+            for number, part in enumerate(conjuncts_):
+                if part is not build.TRUE:
+                    literal = build.var(f"@core.{node[0].number}.{int(node[1])}.{number}", BOOL)
+                    origins[literal] = (node, number)
+                    parts.setdefault(literal, []).append(part)
+        kept: dict[Node, set[int]] = {}
+        for literal in _minimal(parts, budget, statistics, terms):
+            node, number = origins[literal]
+            kept.setdefault(node, set()).add(number)
+        return {node: frozenset(numbers) for node, numbers in kept.items()}
+
+
+def _minimal(
+    parts: dict[Expr, list[Expr]], budget: Budget, statistics: Statistics, terms: Z3Terms
+) -> tuple[Expr, ...]:
+    """Some of the literals whose parts are inconsistent: cores of cores, then one literal less at a time."""
+    literals = tuple(parts)
+    for _ in range(CORES):
+        solver = IntegerSolver(statistics, options={"rlimit": EFFORT}, terms=terms)
+        solver.add(*(build.implies(literal, part) for literal in literals for part in parts[literal]))
+        if solver.check(literals, budget=budget, purpose=_CORE) is not Answer.UNSAT:
+            return literals
+        core = solver.core()
+        if len(core) == len(literals):
+            break
+        literals = core
+    for literal in reversed(literals) if len(literals) <= FEW else ():
+        if literal in literals:
+            fewer = tuple(other for other in literals if other is not literal)
+            if solver.check(fewer, budget=budget, purpose=_CORE) is Answer.UNSAT:
+                core = solver.core()
+                literals = tuple(other for other in literals if other in core)
+    return literals

@@ -1,145 +1,89 @@
 """New predicates from an infeasible path (seed 001, section 6).
 
-The path's items become relations and its steps Horn clauses (see `logic.interpolation`); variables
-that do not matter to the path are left out. The path through a callee that returns starts at its
-entry with nothing known but old(x) = x, so what is found there is a summary, good for
-every call. Where the path ends inside a call, the callee's entry is reached from the call, and `old` is
-not spoken of.
+The path, sliced to a core (see `paths`), becomes a system of Horn clauses: its items are relations, its
+steps clauses (see `logic.interpolation`). Variables that do not matter to the path are left out. The path
+through a callee that returns starts at its entry with nothing known but old(x) = x, so what is found
+there is a summary, good for every call. Where the path ends inside a call, the callee's entry is reached
+from the call, and `old` is not spoken of.
 
-The atoms of the interpolant at an item become predicates at its location only, those of one conjunct
+A path that comes to a location again is first *collapsed*: the items at one location share a relation.
+A model of that is an invariant of the loops the path goes round, and excludes all paths around them; so
+loops are not unrolled one round per refinement. If there is none, interpolants of the path itself serve.
+
+The atoms of the formula at an item become predicates at its location only, those of one conjunct
 together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from typing import TypedDict
 
-from certus.core import build
 from certus.core.budget import Budget
-from certus.core.evidence import old
-from certus.core.horn import Clause
 from certus.core.program import Location
-from certus.core.sorts import BOOL
 from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
-from certus.core.walk import Substitution, substitute, variables
+from certus.core.terms import Kind
+from certus.core.walk import substitute
 from certus.engines.predicate.abstraction import Group
+from certus.engines.predicate.clauses import PathClauses
+from certus.engines.predicate.paths import Kept
 from certus.engines.predicate.reachability import Item
 from certus.engines.predicate.steps import Step, Steps
-from certus.logic.interpolation import canonical, interpolants, path_system, predicates
+from certus.logic.canonical import canonical, predicates
+from certus.logic.interpolation import Interpolants, interpolants, invariants
+from certus.logic.z3terms import Z3Terms
 
-Node = tuple[Item, bool]  # an item; whether it is on a path through a callee that returns
+Found = list[tuple[Location, Group]]
+QUICK = 1_000_000  # z3's unit of work, for the invariant of one path: about half a second
+
+
+class Limits(TypedDict):
+    """What every question to a solver comes with."""
+
+    budget: Budget
+    statistics: Statistics
+    terms: Z3Terms
 
 
 def new_predicates(
-    error: Item, steps: Steps, *, budget: Budget, statistics: Statistics
-) -> list[tuple[Location, Group]] | None:
+    error: Item, steps: Steps, kept: Kept, *, budget: Budget, statistics: Statistics, terms: Z3Terms
+) -> Found | None:
     """Groups of predicates at locations that exclude the path to `error`; None if no interpolants were
     found. A group has the atoms of one conjunct of an interpolant."""
-    path = _Path(error, steps)
-    system = path_system(tuple(path.clauses()))
-    found = interpolants(system, budget=budget, statistics=statistics)
-    if found is None:
-        return None
+    limits = Limits(budget=budget, statistics=statistics, terms=terms)
+    for path, found in _attempts(error, steps, kept, limits):
+        budget.check()
+        if found is not None:
+            return _groups(path, found)
+    return None
+
+
+def _attempts(
+    error: Item, steps: Steps, kept: Kept, limits: Limits
+) -> Iterator[tuple[PathClauses, Interpolants | None]]:
+    sliced = PathClauses(error, steps, kept)
+    whole = None if not sliced.has_cycles else PathClauses(error, steps, None, collapsed=True)
+    if whole is not None:
+        small = PathClauses(error, steps, kept, collapsed=True)
+        yield small, invariants(small.system(), effort=QUICK, **limits)
+        yield whole, invariants(whole.system(), effort=QUICK, **limits)
+    relational = whole is not None
+    found = interpolants(sliced.system(), relational=relational, **limits)
+    yield sliced, found
+    full = PathClauses(error, steps, None)
+    yield full, interpolants(full.system(), relational=False, **limits)
+
+
+def _groups(path: PathClauses, found: Interpolants) -> Found:
     result: dict[tuple[Location, Group], None] = {}
-    for node, atom in path.atoms.items():
+    for location, atom in path.relations():
         parameters, formula = found[atom.function]
         meaning = canonical(substitute(formula, dict(zip(parameters, atom.args, strict=True))))
         for conjunct in meaning.args if meaning.kind is Kind.AND else (meaning,):
             group = predicates(conjunct)
             if group:
-                result[node[0].location, group] = None
+                result[location, group] = None
     return list(result)
-
-
-@dataclass(slots=True, eq=False)
-class _Path:
-    """The clauses of a path. `atoms` gives each node its relation, applied to the variables that matter."""
-
-    error: Item
-    steps: Steps
-    atoms: dict[Node, Expr] = field(default_factory=dict)
-    _nodes: list[Node] = field(default_factory=list)  # premises first, the error last
-    _needed: dict[Node, dict[Expr, None]] = field(default_factory=dict)  # what matters, `old` aside
-
-    def __post_init__(self) -> None:
-        self._collect()
-        for node in reversed(self._nodes):
-            self._need(node)
-        for number, node in enumerate(self._nodes[:-1]):
-            needed = (*self._needed[node], *self._olds(node))
-            relation = Function(f"@{number}", tuple(x.sort for x in needed), BOOL)
-            self.atoms[node] = build.apply(relation, needed)
-
-    def premises(self, node: Node) -> list[Node]:
-        item, nested = node
-        if nested and item.step.kind in ("enter", "start"):
-            return []
-        return [(premise, nested or position == 1) for position, premise in enumerate(item.premises)]
-
-    def _collect(self) -> None:
-        found: dict[Node, None] = {}
-        stack: list[Node] = [(self.error, False)]
-        while stack:
-            node = stack.pop()
-            if node not in found:
-                found[node] = None
-                stack.extend(self.premises(node))
-        self._nodes = sorted(found, key=lambda node: (node[0].number, node[1]))
-
-    def _need(self, node: Node) -> None:
-        """Tell the premises of a node what matters to it."""
-        step, premises = node[0].step, self.premises(node)
-        needed = self._needed.setdefault(node, {})
-        if not premises:
-            return
-        terms = [step.condition, *step.definitions, *(step.values.get(x, x) for x in needed)]
-        if step.kind == "call":
-            reading = step.readings[1]
-            after = {step.values[x] for x in needed if x in step.values}
-            results = (x for x, symbol in reading.items() if symbol in after)
-            self._add(premises[1], results)
-            terms.extend((*step.call.arguments, *self.steps.read[step.call.procedure]))
-        self._add(premises[0], (x for x in variables(*terms) if x not in step.symbols))
-
-    def _add(self, node: Node, found: Iterable[Expr]) -> None:
-        self._needed.setdefault(node, {}).update((x, None) for x in found)
-
-    def _olds(self, node: Node) -> list[Expr]:
-        """On a path through a callee: the values at its entry that matter to what follows."""
-        if not node[1]:
-            return []
-        entry = node
-        while self.premises(entry):
-            entry = self.premises(entry)[0]
-        inputs = self.steps.inputs[node[0].location.procedure]
-        needed = self._needed[entry]
-        return [old(x) for x in inputs if x in needed]
-
-    # ---------------------------------------------------------------------------------- clauses
-
-    def clauses(self) -> Iterable[Clause]:
-        for node in self._nodes:
-            item, nested = node
-            step, premises = item.step, self.premises(node)
-            if nested and not premises:
-                inputs = self.steps.inputs[item.location.procedure]
-                yield self._clause([], build.TRUE, self._read(self.atoms[node], {old(x): x for x in inputs}))
-                continue
-            body = [
-                self._read(self.atoms[premise], step.readings[position])
-                for position, premise in enumerate(premises)
-            ]
-            head = None if item is self.error else self._read(self.atoms[node], step.values)
-            yield self._clause(body, build.and_(step.condition, *step.definitions), head)
-
-    def _read(self, atom: Expr, reading: Mapping[Expr, Expr]) -> Expr:
-        return build.apply(atom.function, Substitution(reading).apply_all(atom.args))
-
-    def _clause(self, body: list[Expr], constraint: Expr, head: Expr | None) -> Clause:
-        terms = (*body, constraint, *(() if head is None else (head,)))
-        return Clause(variables(*terms), tuple(body), constraint, head)
 
 
 def step_chain(error: Item) -> tuple[Step, ...]:

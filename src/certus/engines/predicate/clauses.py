@@ -1,0 +1,218 @@
+"""A path to an error as Horn clauses (see `refinement`).
+
+A *node* is an item, on the main path or on one through a callee that returns. Nodes are put in groups,
+each of which has one relation over the variables that matter to it: every node is a group of
+its own, or, if the path is *collapsed*, all nodes at one location (and of one kind of path).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from certus.core import build
+from certus.core.evidence import old
+from certus.core.horn import Clause, HornSystem
+from certus.core.program import Location
+from certus.core.sorts import BOOL
+from certus.core.terms import Expr, Function, Kind
+from certus.core.walk import Substitution, substitute, variables
+from certus.engines.predicate.paths import Kept, Node
+from certus.engines.predicate.reachability import Item
+from certus.engines.predicate.steps import Step, Steps
+from certus.logic.interpolation import path_system
+from certus.logic.intervals import conjuncts
+
+Group = tuple[Item | Location, bool]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sliced:
+    """What is left of a step: the constraint, and the values that states after it have."""
+
+    constraint: Expr
+    values: Mapping[Expr, Expr]
+
+
+@dataclass(slots=True, eq=False)
+class PathClauses:
+    """The clauses of the path to `error`; without `kept` with all conjuncts of its steps."""
+
+    error: Item
+    steps: Steps
+    kept: Kept | None
+    collapsed: bool = field(default=False, kw_only=True)
+    _nodes: list[Node] = field(default_factory=list)  # premises first, the error last
+    _sliced: dict[Node, _Sliced] = field(default_factory=dict)
+    _needed: dict[Group, dict[Expr, None]] = field(default_factory=dict)  # what matters, `old` aside
+    _atoms: dict[Group, Expr] = field(default_factory=dict)  # the relation, applied to what matters
+
+    def __post_init__(self) -> None:
+        self._collect()
+        self._slice()
+        while self._need_more():
+            pass
+        for number, node in enumerate(self._nodes[:-1]):
+            group = self._group(node)
+            if group not in self._atoms:
+                needed = (*self._needed[group], *self._olds(node))
+                relation = Function(f"@{number}", tuple(x.sort for x in needed), BOOL)
+                self._atoms[group] = build.apply(relation, needed)
+
+    @property
+    def has_cycles(self) -> bool:
+        """Whether the path comes to some location twice."""
+        return len({(item.location, nested) for item, nested in self._nodes}) < len(self._nodes)
+
+    def relations(self) -> Iterator[tuple[Location, Expr]]:
+        """For each relation the location of its items, and the relation applied to their variables."""
+        for (place, _), atom in self._atoms.items():
+            yield place if isinstance(place, Location) else place.location, atom
+
+    def _group(self, node: Node) -> Group:
+        return (node[0].location, node[1]) if self.collapsed else node
+
+    def _premises(self, node: Node) -> list[Node]:
+        item, nested = node
+        if nested and item.step.kind in ("enter", "start"):
+            return []
+        return [(premise, nested or position == 1) for position, premise in enumerate(item.premises)]
+
+    def _collect(self) -> None:
+        found: dict[Node, None] = {}
+        stack: list[Node] = [(self.error, False)]
+        while stack:
+            node = stack.pop()
+            if node not in found:
+                found[node] = None
+                stack.extend(self._premises(node))
+        self._nodes = sorted(found, key=lambda node: (node[0].number, node[1]))
+
+    # ----------------------------------------------------------------------------------- slices
+
+    def _slice(self) -> None:
+        """Cut each step down to what is kept of it; if collapsed, to what is kept of it anywhere."""
+        anywhere: dict[Step, set[int]] = {}
+        for node in self._nodes:
+            mine = () if self.kept is None else self.kept.get(node, ())
+            anywhere.setdefault(node[0].step, set()).update(mine)
+        known: dict[tuple[Step, frozenset[int] | None], _Sliced] = {}
+        for node in self._nodes:
+            step = node[0].step
+            numbers: frozenset[int] | None = None
+            if self.kept is not None:
+                numbers = frozenset(anywhere[step] if self.collapsed else self.kept.get(node, ()))
+            if (step, numbers) not in known:
+                known[step, numbers] = _sliced(step, numbers)
+            self._sliced[node] = known[step, numbers]
+
+    # ------------------------------------------------------------------------- what matters
+
+    def _need_more(self) -> bool:
+        """Tell the premises of every node what matters to it; whether that was news."""
+        before = sum(map(len, self._needed.values()))
+        for node in reversed(self._nodes):
+            self._need(node)
+        return self.collapsed and sum(map(len, self._needed.values())) > before
+
+    def _need(self, node: Node) -> None:
+        step, sliced, premises = node[0].step, self._sliced[node], self._premises(node)
+        needed = self._needed.setdefault(self._group(node), {})
+        if not premises:
+            return
+        terms = [sliced.constraint, *(sliced.values.get(x, x) for x in needed)]
+        if step.kind == "call":
+            reading = step.readings[1]
+            after = {step.values[x] for x in needed if x in step.values}
+            self._add(premises[1], (x for x, symbol in reading.items() if symbol in after))
+            terms.extend((*step.call.arguments, *self.steps.read[step.call.procedure]))
+        self._add(premises[0], (x for x in variables(*terms) if x not in step.symbols))
+
+    def _add(self, node: Node, found: Iterable[Expr]) -> None:
+        self._needed.setdefault(self._group(node), {}).update((x, None) for x in found)
+
+    def _olds(self, node: Node) -> list[Expr]:
+        """On a path through a callee: the values at its entry that matter to what follows."""
+        if not node[1]:
+            return []
+        entry = node
+        while premises := self._premises(entry):
+            entry = premises[0]
+        inputs = self.steps.inputs[node[0].location.procedure]
+        needed = self._needed[self._group(entry)]
+        return [old(x) for x in inputs if x in needed]
+
+    # ---------------------------------------------------------------------------------- clauses
+
+    def system(self) -> HornSystem:
+        return path_system(tuple(dict.fromkeys(self._clauses())))
+
+    def _clauses(self) -> Iterator[Clause]:
+        for node in self._nodes:
+            item, nested = node
+            sliced, premises = self._sliced[node], self._premises(node)
+            if nested and not premises:
+                inputs = self.steps.inputs[item.location.procedure]
+                entry = self._read(self._atoms[self._group(node)], {old(x): x for x in inputs})
+                yield _clause([], build.TRUE, entry)
+                continue
+            body = [
+                self._read(self._atoms[self._group(premise)], item.step.readings[position])
+                for position, premise in enumerate(premises)
+            ]
+            head = None
+            if item is not self.error:
+                head = self._read(self._atoms[self._group(node)], sliced.values)
+            yield _clause(body, sliced.constraint, head)
+
+    def _read(self, atom: Expr, reading: Mapping[Expr, Expr]) -> Expr:
+        return build.apply(atom.function, Substitution(reading).apply_all(atom.args))
+
+
+def _clause(body: list[Expr], constraint: Expr, head: Expr | None) -> Clause:
+    terms = (*body, constraint, *(() if head is None else (head,)))
+    return Clause(variables(*terms), tuple(body), constraint, head)
+
+
+def _sliced(step: Step, numbers: frozenset[int] | None) -> _Sliced:
+    """The step with these of its conjuncts, simplified: literals that must be true, and symbols that equal a
+    term, are replaced."""
+    parts = [
+        part
+        for number, part in enumerate((*step.definitions, *conjuncts(step.condition)))
+        if numbers is None or number in numbers
+    ]
+    values = dict(step.values)
+    while bound := _bindings(parts, step.symbols):
+        substitution = Substitution(bound)
+        whole = build.conjunction(substitution.apply_all(parts))
+        parts = list(conjuncts(whole))
+        values = dict(zip(values, substitution.apply_all(values.values()), strict=True))
+    return _Sliced(build.conjunction(parts), values)
+
+
+def _bindings(parts: Iterable[Expr], symbols: frozenset[Expr]) -> dict[Expr, Expr]:
+    """Symbols that have a value in all models of the parts, none in the value of another."""
+    found: dict[Expr, Expr] = {}
+    for part in parts:
+        for symbol, value in _readings(part):
+            if symbol not in symbols or symbol in found:
+                continue
+            now = substitute(value, found)
+            if symbol not in variables(now):
+                found = {s: substitute(v, {symbol: now}) for s, v in found.items()}
+                found[symbol] = now
+                break
+    return found
+
+
+def _readings(part: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """The ways to read a formula as a value of a variable."""
+    if part.kind is Kind.VAR:
+        yield part, build.TRUE
+    elif part.kind is Kind.NOT and part.args[0].kind is Kind.VAR:
+        yield part.args[0], build.FALSE
+    elif part.kind is Kind.EQ:
+        for one, other in (part.args, part.args[::-1]):
+            if one.kind is Kind.VAR:
+                yield one, other

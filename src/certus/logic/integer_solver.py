@@ -1,0 +1,85 @@
+"""z3 on machine integers as mathematical ones.
+
+Formulas are encoded one by one as they come (see `integers`). As long as all encodings are exact, questions
+are answered on Int, where z3's incremental core is at home; the first formula that is not exact
+makes it ask on bits from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from certus.core.budget import Budget
+from certus.core.evaluate import Datum
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr, Kind
+from certus.logic.integers import eliminate_machine, encoded_variable
+from certus.logic.solver import Answer
+from certus.logic.z3solver import Option, Z3Solver
+from certus.logic.z3terms import Z3Terms
+
+
+class IntegerSolver:
+    """The `Solver` protocol. Assumptions must be Boolean combinations of Boolean variables; values can be
+    asked of variables that occur in what was added, and of such combinations."""
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        *,
+        options: Mapping[str, Option] | None = None,
+        terms: Z3Terms | None = None,
+    ) -> None:
+        self._statistics: Final = statistics
+        self._options: Final = options
+        self._terms: Final = terms
+        self._solver = Z3Solver(statistics, options=options, terms=terms)
+        self._levels: Final[list[list[Expr]]] = [[]]  # what was added
+        self._ranges: Final[list[dict[Expr, None]]] = [{}]
+        self.is_exact = True
+
+    def add(self, *formulas: Expr) -> None:
+        self._levels[-1].extend(formulas)
+        if not self.is_exact:
+            self._solver.add(*formulas)
+            return
+        encoded = eliminate_machine(formulas, "ite")
+        if not encoded.exact:
+            self._ask_on_bits()
+            return
+        new = [r for r in encoded.ranges if not any(r in level for level in self._ranges)]
+        self._ranges[-1].update(dict.fromkeys(new))
+        self._solver.add(*encoded.formulas, *new)
+
+    def _ask_on_bits(self) -> None:
+        self.is_exact = False
+        self._solver = Z3Solver(self._statistics, options=self._options, terms=self._terms)
+        for number, level in enumerate(self._levels):
+            if number:
+                self._solver.push()
+            self._solver.add(*level)
+
+    def push(self) -> None:
+        self._solver.push()
+        self._levels.append([])
+        self._ranges.append({})
+
+    def pop(self) -> None:
+        self._solver.pop()
+        self._levels.pop()
+        self._ranges.pop()
+
+    def check(self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str) -> Answer:
+        return self._solver.check(assumptions, budget=budget, purpose=purpose)
+
+    def value(self, term: Expr) -> Datum:
+        if self.is_exact and term.kind is Kind.VAR:
+            term, _ = encoded_variable(term)
+        return self._solver.value(term)
+
+    def values(self, terms: Sequence[Expr]) -> tuple[Datum, ...]:
+        return tuple(self.value(term) for term in terms)
+
+    def core(self) -> tuple[Expr, ...]:
+        return self._solver.core()
