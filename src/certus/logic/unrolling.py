@@ -181,7 +181,9 @@ class UnrolledProgram:
             values[x] = self.program.initial.get(x) or build.var(f"{x.name}@0", x.sort)
             if x not in self.program.initial:
                 self.initial[x] = values[x]
-        return self._visit(shape.procedure.entry, frame, (), build.TRUE, values)
+        return self._visit(
+            shape.procedure.entry, frame, shape.counts(None, (), shape.procedure.entry), build.TRUE, values
+        )
 
     def _visit(
         self,
