@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Final
+
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded
@@ -10,6 +13,8 @@ from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+
+INCOMPLETE: Final = frozenset({"trace-not-replayed", "trace-needs-undefined-behaviour"})
 
 
 def confirm(
@@ -27,9 +32,32 @@ def confirm(
             "an answer was found, but its evidence could not be checked within the limit",
             hint="try a larger --timeout",
         )
+    if isinstance(check, Diagnostic) and check.code in INCOMPLETE:
+        verdict, check = _completed(program, verdict, check, budget=budget, statistics=statistics)
     if isinstance(check, Diagnostic):
         return Unknown(check), None
     return verdict, check
+
+
+def _completed(
+    program: Program,
+    verdict: Safe | Unsafe,
+    refused: Diagnostic,
+    *,
+    budget: Budget,
+    statistics: Statistics,
+) -> tuple[Safe | Unsafe, ProofCheck | Replay | Diagnostic]:
+    """A trace that does not replay may lack inputs of statements that were sliced away."""
+    from certus.pipeline.completion import complete
+
+    if not isinstance(verdict, Unsafe) or not isinstance(verdict.refutation, Trace):
+        return verdict, refused
+    with statistics.timed("validate.completion"), suppress(BudgetExceeded):
+        trace = complete(program, verdict.refutation, budget=budget, statistics=statistics)
+        if trace is not None:
+            check = examine(program, Unsafe(trace), budget=budget, statistics=statistics)
+            return (verdict, refused) if isinstance(check, Diagnostic) else (Unsafe(trace), check)
+    return verdict, refused
 
 
 def examine(

@@ -1,0 +1,66 @@
+"""Traces that slicing left incomplete in a way that zeros do not mend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus.core.outcome import Outcome, Replay
+from certus.core.verdict import Unknown, Unsafe
+from certus.pipeline.verify import Settings, verify
+
+HEAD = """
+extern int __VERIFIER_nondet_int(void);
+extern unsigned __VERIFIER_nondet_uint(void);
+extern void *malloc(unsigned long);
+extern void reach_error(void);
+int main(void) {
+  int x = __VERIFIER_nondet_int();
+"""
+
+TAIL = """
+  if (x == 77) reach_error();
+  return 0;
+}
+"""
+
+
+def outcome(tmp_path: Path, body: str) -> Outcome:
+    file = tmp_path / "test.c"
+    file.write_text(HEAD + body + TAIL)
+    return verify(file, Settings(engine="bmc", execute=False))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("int d = __VERIFIER_nondet_int(); int y = 100 / d;", id="a divisor"),
+        pytest.param("int d = __VERIFIER_nondet_int(); int y = 100 / (d - 1) + 5 / d;", id="two divisors"),
+        pytest.param("int d = __VERIFIER_nondet_int(); int y = 100 / d; y = 7 % (d - 5);", id="two places"),
+        pytest.param("int d = __VERIFIER_nondet_int(); int y = 1 << (d + 40);", id="a shift"),
+        pytest.param(
+            "int y = 0; for (int i = 0; i < 4; i++) { int d = __VERIFIER_nondet_int(); y += 9 / (d - i); }",
+            id="a divisor in a loop",
+        ),
+        pytest.param(
+            "int d = __VERIFIER_nondet_int(); int y = 0; if (d < 5) { y = 9 / d; } else { y = 8 / (d - 5); }",
+            id="a divisor under a branch",
+        ),
+        pytest.param(
+            "unsigned n = __VERIFIER_nondet_uint(); int *p = malloc(n * sizeof(int)); p[2] = 1;",
+            id="the size of an object",
+        ),
+        pytest.param("int a[4]; int i = __VERIFIER_nondet_int(); a[i - 9] = 1;", id="an index"),
+    ],
+)
+def test_values_are_found_that_avoid_what_is_undefined(tmp_path: Path, body: str) -> None:
+    found = outcome(tmp_path, body)
+    assert isinstance(found.verdict, Unsafe), found.verdict
+    assert isinstance(found.check, Replay)
+
+
+def test_what_cannot_be_avoided_stays_a_reason(tmp_path: Path) -> None:
+    found = outcome(tmp_path, "int d = __VERIFIER_nondet_int(); int y = 100 / (d * 0);")
+    assert isinstance(found.verdict, Unknown)
+    assert found.verdict.reason.code == "trace-needs-undefined-behaviour"
