@@ -140,6 +140,39 @@ void four(void) {
 int main(void) { switch (__VERIFIER_nondet_uint()) {
     case 0: one(); break; case 1: two(); break; case 2: three(); break; case 3: four(); break; } }
 """
+EXACT_WIDTHS = """
+typedef _BitInt(5) small;
+typedef unsigned _BitInt(37) wide;
+struct holder { char c; small s; wide w; unsigned _BitInt(9) a : 3, b : 6; small last; };
+static wide times(small s, wide w) { wide *p = &w; small *q = &s; ++*q, *p *= 3; return *p * *q; }
+void one(void) {
+    int n = __VERIFIER_nondet_int();
+    small s = n, t = 7;
+    wide w = n;
+    observe(s + t), observe((int)(s * t)), observe(s - (small)15), observe(-s), observe(~s), observe(s >> 1);
+    observe(w + s), observe(w / 3), observe(w << 7), observe(s < t), observe(w > s), observe(!s);
+    observe(w % 1000);
+    observe((short)w + s), observe((unsigned char)s), observe((_Bool)s), observe((long long)(s + n));
+    observe(times(t, w)), observe(s == n), observe((wide)-1), observe((small)(n + 1));
+    s++, w--, s += n, w <<= 2;
+    observe(s), observe(w), observe(t ? s : t), observe(s | w), observe(s & (small)3 ^ t);
+}
+void two(void) {
+    struct holder h = {1, 2, 3, 4, 5, -6}, *p = &h, copy;
+    h.s += __VERIFIER_nondet_int(), p->w += h.s, h.a += 9, h.b -= 7;
+    copy = h;
+    small array[3] = {1, __VERIFIER_nondet_int()};
+    observe(copy.s), observe(copy.w), observe(copy.a), observe(copy.b), observe(copy.last);
+    observe(array[1] + array[2]);
+    observe(sizeof(small)), observe(sizeof(wide)), observe(sizeof h), observe(_Alignof(wide));
+    observe(sizeof(_BitInt(65))), observe(sizeof(_BitInt(127))), observe(sizeof array);
+    observe(_Alignof(_BitInt(100)));
+    _BitInt(100) big = __VERIFIER_nondet_longlong();
+    big = big * big + 1;
+    observe(big), observe(big >> 50), observe(big < 0);
+}
+int main(void) { switch (__VERIFIER_nondet_uint()) { case 0: one(); break; case 1: two(); break; } }
+"""
 POINTERS = """
 static int twice(int n) { return 2 * n; }
 void one(void) {
@@ -162,6 +195,7 @@ int main(void) { switch (__VERIFIER_nondet_uint()) { case 0: one(); break; case 
     [
         pytest.param(VARIABLE_LENGTHS, 5, id="variable-length arrays"),
         pytest.param(OBJECTS, 4, id="objects without names, padding, alignment"),
+        pytest.param(EXACT_WIDTHS, 2, id="_BitInt"),
         pytest.param(POINTERS, 2, id="pointers to functions without bodies"),
     ],
 )

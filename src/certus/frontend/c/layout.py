@@ -107,6 +107,9 @@ class Layout:
 
     def _single(self, type_: CType) -> tuple[int, int]:
         model = self.types.model
+        if isinstance(type_, IntegerType) and type_.exact:
+            align = min(max(1 << (type_.width - 1).bit_length(), 8), 8 * model.long_long_align) // 8
+            return _up(_up(type_.width, 8) // 8, align), align
         if isinstance(type_, IntegerType):
             size = type_.width // 8
             return size, min(size, model.long_long_align) if size == 8 else size

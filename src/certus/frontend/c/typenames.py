@@ -23,7 +23,6 @@ _MARKS: Final = (
     ("_Atomic", "atomic", "an atomic object"),
     ("_Complex", "float", "complex arithmetic"),
     ("(^", "block", "a block"),
-    ("_BitInt", "bit-int", "a `_BitInt`"),
 )
 _VECTORS: Final = ("vector_size", "ext_vector", "__vector")
 _FLOATS: Final = ("float", "double", "_Float16", "__bf16")

@@ -7,6 +7,9 @@ unknown function cannot write). They stand on the type they qualify.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
+
+BIT_INT_RANK: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,8 @@ class IntegerType:
     """An integer type: `width` bits, `rank` as in the integer conversion rank.
 
     `_Bool` has width 8 in memory, takes the values 0 and 1 only, and `boolean` is true. Enumerations are
-    their underlying integer type with the name in `enumeration`."""
+    their underlying integer type with the name in `enumeration`. A `_BitInt`, of any width, is not promoted;
+    in memory it has bits to spare, whose values mean nothing."""
 
     name: str
     width: int
@@ -27,6 +31,11 @@ class IntegerType:
     rank: int
     boolean: bool = False
     enumeration: str | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is a `_BitInt`."""
+        return self.rank == BIT_INT_RANK
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import re
 from typing import Final, Protocol
 
 from certus.frontend.c.types import (
+    BIT_INT_RANK,
     ArrayType,
     CType,
     DataModel,
@@ -207,6 +208,10 @@ class _Parser:
                 self.attribute()
             elif word in _WORDS or word in _BUILTIN:
                 words.append(self.take())
+            elif word == "_BitInt":
+                self.at += 1
+                found = self.bit_int(signed="unsigned" not in words)
+                words.clear()
             elif words or found is not None:
                 break
             else:
@@ -236,6 +241,14 @@ class _Parser:
         if found is None:
             raise _NotModelled
         return found
+
+    def bit_int(self, *, signed: bool) -> IntegerType:
+        width = self.bracketed()
+        if not width.isdigit():
+            raise _NotModelled
+        return IntegerType(
+            f"{'' if signed else 'unsigned '}_BitInt({width})", int(width), signed, BIT_INT_RANK
+        )
 
     def builtin(self, words: tuple[str, ...]) -> CType:
         if words == ("void",):

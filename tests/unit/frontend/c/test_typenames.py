@@ -53,6 +53,7 @@ class Names:
         "int (*(*)(void))(char)",
         "void (*[3])(struct node *)",
         "_Complex double",
+        "unsigned _BitInt(9) *",
     ],
 )
 def test_a_type_is_written_as_it_is_read(text: str) -> None:
@@ -71,7 +72,6 @@ def test_inner_names_are_not_shown() -> None:
         (FloatType("_Complex float", 8, 4), "unsupported-float"),
         (OtherType("__attribute__((__vector_size__(4 * sizeof(int)))) int"), "unsupported-vector"),
         (OtherType("__attribute__((__vector_size__(4 * sizeof(float)))) float"), "unsupported-float"),
-        (OtherType("unsigned _BitInt(9)"), "unsupported-bit-int"),
         (OtherType("_Atomic(int)"), "unsupported-atomic"),
         (OtherType("void (^)(void)"), "unsupported-block"),
         (VariableArrayType(PointerType(INT), "n"), "unsupported-vla"),

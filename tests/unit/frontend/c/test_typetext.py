@@ -119,7 +119,7 @@ def test_types(text: str, expected: CType) -> None:
         "unknown_name",
         "struct stranger",
         "<builtin fn type>",
-        "_BitInt(5)",
+        "_BitInt(n)",
         "int __attribute__((address_space(1)))*",
         "int (",
         "",

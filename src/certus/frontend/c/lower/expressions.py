@@ -291,7 +291,7 @@ def _stepped(body: Body, old: Expr, node: ast.Increment) -> Expr:
     """An integer plus or minus one, computed in its promoted type."""
     plain = unqualified(node.operand.type)
     assert isinstance(plain, IntegerType)
-    wide = convert(old, _INT) if plain.width < _INT.width else old
+    wide = convert(old, _INT) if plain.width < _INT.width and not plain.exact else old
     sort = wide.sort
     assert isinstance(sort, MachineSort)
     operator = "+" if node.delta > 0 else "-"

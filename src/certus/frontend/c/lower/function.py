@@ -7,7 +7,7 @@ from typing import Final
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import Unsupported
-from certus.core.program import Havoc, Return, Store
+from certus.core.program import Havoc, Return
 from certus.core.sorts import INT
 from certus.core.terms import Expr
 from certus.frontend.c import ast
@@ -16,7 +16,7 @@ from certus.frontend.c.lower import calls, conditions, expressions, places, stat
 from certus.frontend.c.lower.body import Body, Rules
 from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.steps import run
-from certus.frontend.c.lower.values import address_bits, is_pointer, is_record, sort_of
+from certus.frontend.c.lower.values import is_record, sort_of
 from certus.frontend.c.lower.world import Home, World
 from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import unqualified
@@ -142,8 +142,7 @@ def _parameter(body: Body, parameter: ast.Variable, number: int) -> None:
     if is_record(parameter.type):
         places.copy_object(body, home.variable, variable, parameter.type, parameter.span, text)
     else:
-        bits = address_bits(variable, body.world.pointer_width) if is_pointer(parameter.type) else variable
-        body.emit(Store(home.variable, bits), parameter.span, text)
+        places.write(body, places.place_of(parameter.type, home), variable, parameter.span, text)
 
 
 def _fall_off_the_end(body: Body, function: ast.Function) -> None:

@@ -156,7 +156,7 @@ def memory_sort(world: World, type_: CType) -> MachineSort | None:
     """The sort of the bytes of a scalar."""
     plain = unqualified(type_)
     if isinstance(plain, IntegerType):
-        return integer_sort(plain)
+        return machine(8 * world.layout.size(plain), signed=False) if plain.exact else integer_sort(plain)
     return world.pointer_sort if isinstance(plain, PointerType) else None
 
 
@@ -175,7 +175,9 @@ def read(body: Body, place: Place, span: Span) -> Expr:
         return refused
     loaded = body.fresh(sort)
     body.emit(Load(loaded, place.address), span, body.text(span))
-    return build.to_int(loaded) if isinstance(plain, PointerType) else loaded
+    if isinstance(plain, PointerType):
+        return build.to_int(loaded)
+    return build.wrap(loaded, integer_sort(plain)) if sort is not integer_sort(plain) else loaded
 
 
 def write(body: Body, place: Place, term: Expr, span: Span, text: str) -> Expr:
@@ -189,13 +191,14 @@ def write(body: Body, place: Place, term: Expr, span: Span, text: str) -> Expr:
     if isinstance(plain, RecordType):
         copy_object(body, place.address, term, plain, span, text)
         return place.address
-    if memory_sort(body.world, plain) is None:
+    sort = memory_sort(body.world, plain)
+    if sort is None:
         refused: Expr = body.refuse(span, *refusal(plain))
         return refused
     if isinstance(plain, PointerType):
         body.emit(Store(place.address, address_bits(term, body.world.pointer_width)), span, text)
     else:
-        body.emit(Store(place.address, term), span, text)
+        body.emit(Store(place.address, build.wrap(term, sort)), span, text)
     return term
 
 
