@@ -69,9 +69,19 @@ _TRAPS: Final = {
 _TRAP_SIGNALS: Final = (-signal.SIGILL, -signal.SIGTRAP, -signal.SIGFPE)
 # What a C library may be linked for: functions without effect outside the program.
 _LIBRARY: Final = (
-    *("__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", "snprintf", "sprintf", "vsnprintf"),
-    *("sscanf", "__isoc99_sscanf", "__isoc23_sscanf", "atoi", "atol", "atoll", "strtol", "strtoul"),
-    *("__isoc23_strtol", "__isoc23_strtoul", "strstr", "strpbrk", "strcasecmp", "strncasecmp", "qsort"),
+    *("snprintf", "sprintf", "vsnprintf", "sscanf", "__isoc99_sscanf", "__isoc23_sscanf"),
+    *(
+        "atoi",
+        "atol",
+        "atoll",
+        "strtol",
+        "strtoul",
+        "strtoll",
+        "strtoull",
+        "__isoc23_strtol",
+        "__isoc23_strtoul",
+    ),
+    *("strcasecmp", "strncasecmp", "qsort", "bsearch"),
 )
 
 

@@ -24,8 +24,24 @@ __attribute__((noreturn)) void certus_finish(int code)
 #endif
 }
 
+/* Functions that run when the program ends, the last first; one that is registered meanwhile runs next. */
+static void (*certus_handlers[4096])(void);
+static int certus_registered;
+
+static void certus_run_handlers(void)
+{
+    while (certus_registered) certus_handlers[--certus_registered]();
+}
+
+WEAK int atexit(void (*handler)(void))
+{
+    if (certus_registered == sizeof certus_handlers / sizeof *certus_handlers) certus_finish(NO_MEMORY);
+    certus_handlers[certus_registered++] = handler;
+    return 0;
+}
+
 WEAK void abort(void) { certus_finish(ABORTED); }
-WEAK void exit(int code) { (void)code; certus_finish(EXITED); }
+WEAK void exit(int code) { (void)code; certus_run_handlers(); certus_finish(EXITED); }
 WEAK void _exit(int code) { (void)code; certus_finish(EXITED); }
 WEAK void _Exit(int code) { (void)code; certus_finish(EXITED); }
 WEAK void quick_exit(int code) { (void)code; certus_finish(EXITED); }
@@ -36,6 +52,7 @@ int __real_main();
 int __wrap_main(void)
 {
     __real_main(certus_argc, certus_argv, certus_argv + certus_argc);
+    certus_run_handlers();
     certus_finish(RETURNED);
 }
 
@@ -45,6 +62,7 @@ int main();
 __attribute__((used)) void certus_start(void)
 {
     main(certus_argc, certus_argv, certus_argv + certus_argc);
+    certus_run_handlers();
     certus_finish(RETURNED);
 }
 
@@ -100,6 +118,7 @@ WEAK void *memset(void *to, int value, size_t n)
 }
 
 WEAK void bzero(void *to, size_t n) { memset(to, 0, n); }
+WEAK void __bzero(void *to, size_t n) { memset(to, 0, n); }
 
 WEAK int memcmp(const void *a, const void *b, size_t n)
 {
@@ -153,6 +172,15 @@ WEAK void *realloc(void *old, size_t size)
     return made;
 }
 
+WEAK void *aligned_alloc(size_t align, size_t size)
+{
+    byte *made = malloc(size + 2 * align + 32), *at = (byte *)(((size_t)made + 16 + align) & -align);
+    *(size_t *)(at - 16) = size;
+    return at;
+}
+
+WEAK void *memalign(size_t align, size_t size) { return aligned_alloc(align, size); }
+WEAK int posix_memalign(void **to, size_t align, size_t size) { *to = aligned_alloc(align, size); return 0; }
 WEAK void *valloc(size_t size) { return malloc(size); }
 WEAK void free(void *old) { (void)old; }
 WEAK void cfree(void *old) { (void)old; }
@@ -163,6 +191,7 @@ WEAK size_t strlen(const char *s) { size_t n = 0; while (s[n]) n++; return n; }
 WEAK size_t strnlen(const char *s, size_t most) { size_t n = 0; while (n < most && s[n]) n++; return n; }
 
 WEAK char *stpcpy(char *to, const char *from) { while ((*to = *from)) to++, from++; return to; }
+WEAK char *__stpcpy(char *to, const char *from) { return stpcpy(to, from); }
 WEAK char *strcpy(char *to, const char *from) { stpcpy(to, from); return to; }
 WEAK char *strcat(char *to, const char *from) { stpcpy(to + strlen(to), from); return to; }
 
@@ -219,6 +248,49 @@ WEAK size_t strcspn(const char *s, const char *set)
     return n;
 }
 
+WEAK char *strchrnul(const char *s, int c) { while (*s && *s != (char)c) s++; return (char *)s; }
+
+WEAK char *strpbrk(const char *s, const char *set)
+{
+    s += strcspn(s, set);
+    return *s ? (char *)s : 0;
+}
+
+WEAK char *strstr(const char *s, const char *part)
+{
+    for (;; s++) {
+        size_t n = 0;
+        while (part[n] && s[n] == part[n]) n++;
+        if (!part[n]) return (char *)s;
+        if (!s[n]) return 0;
+    }
+}
+
+WEAK char *strsep(char **kept, const char *set)
+{
+    char *s = *kept, *end;
+    if (!s) return 0;
+    end = s + strcspn(s, set);
+    *kept = *end ? end + 1 : 0;
+    *end = 0;
+    return s;
+}
+
+WEAK char *strtok_r(char *s, const char *set, char **kept)
+{
+    char *end;
+    if (!s) s = *kept;
+    if (!s) return 0;
+    s += strspn(s, set);
+    end = s + strcspn(s, set);
+    *kept = *end ? end + 1 : end;
+    if (s == end) return 0;
+    *end = 0;
+    return s;
+}
+
+WEAK char *__strtok_r(char *s, const char *set, char **kept) { return strtok_r(s, set, kept); }
+WEAK char *strtok(char *s, const char *set) { static char *kept; return strtok_r(s, set, &kept); }
 WEAK char *index(const char *s, int c) { return strchr(s, c); }
 WEAK char *rindex(const char *s, int c) { return strrchr(s, c); }
 
@@ -264,6 +336,48 @@ WEAK int ispunct(int c) { return isgraph(c) && !isalnum(c); }
 WEAK int tolower(int c) { return isupper(c) ? c + 32 : c; }
 WEAK int toupper(int c) { return islower(c) ? c - 32 : c; }
 WEAK int toascii(int c) { return c & 127; }
+
+static unsigned short classes[384];
+static int lower[384], upper[384];
+
+static void fill_tables(void)
+{
+    if (upper[129]) return;
+    for (int i = 0; i < 384; i++) {
+        int c = i - 128;
+        lower[i] = tolower(c);
+        upper[i] = toupper(c);
+        if (c >= 0)
+            classes[i] = isblank(c) | iscntrl(c) << 1 | ispunct(c) << 2 | isalnum(c) << 3 | isupper(c) << 8
+                | islower(c) << 9 | isalpha(c) << 10 | isdigit(c) << 11 | isxdigit(c) << 12 | isspace(c) << 13
+                | isprint(c) << 14 | isgraph(c) << 15;
+    }
+}
+
+WEAK const unsigned short **__ctype_b_loc(void)
+{
+    static const unsigned short *at = classes + 128;
+    fill_tables();
+    return &at;
+}
+
+WEAK const int **__ctype_tolower_loc(void) { static const int *at = lower + 128; fill_tables(); return &at; }
+WEAK const int **__ctype_toupper_loc(void) { static const int *at = upper + 128; fill_tables(); return &at; }
+
+typedef struct { int quot, rem; } div_t;
+typedef struct { long quot, rem; } ldiv_t;
+typedef struct { long long quot, rem; } lldiv_t;
+WEAK div_t div(int a, int b) { div_t d = {a / b, a % b}; return d; }
+WEAK ldiv_t ldiv(long a, long b) { ldiv_t d = {a / b, a % b}; return d; }
+WEAK lldiv_t lldiv(long long a, long long b) { lldiv_t d = {a / b, a % b}; return d; }
+#ifdef __x86_64__
+WEAK ldiv_t imaxdiv(long a, long b) { return ldiv(a, b); }
+#else
+WEAK lldiv_t imaxdiv(long long a, long long b) { return lldiv(a, b); }
+#endif
+
+static int error_number;
+WEAK int *__errno_location(void) { return &error_number; }
 
 /* Output goes nowhere. */
 WEAK int printf(void) { return 0; }

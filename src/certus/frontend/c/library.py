@@ -20,75 +20,178 @@ class Entry:
     detail: str = ""
 
 
+_ATOMIC_OPERATIONS: Final = ("add", "sub", "and", "or", "xor", "nand")
+
 # model, detail if it is not the function's own name, functions
 _TABLE: Final = (
     # the end of the execution
-    ("stop", "abort exit _exit _Exit quick_exit trap unreachable __assert_fail __assert_rtn __assert"),
-    ("stop", "reach_error __VERIFIER_error __VERIFIER_silent_exit"),
+    ("stop", "abort _exit _Exit trap unreachable __assert_fail __assert_rtn __assert"),
+    ("stop", "reach_error __VERIFIER_error __VERIFIER_silent_exit __assert_perror_fail"),
+    ("exit", "exit quick_exit"),
+    ("at_exit", "atexit"),
     ("assume", "__VERIFIER_assume"),
     ("assert", "assert"),
     # no effect on the program's memory; the result is any value
     ("inert", "printf fprintf vprintf vfprintf puts fputs putchar fputc putc putchar_unlocked perror"),
-    ("inert", "dprintf wprintf fflush fclose setvbuf setbuf rewind feof ferror clearerr fseek ftell fileno"),
+    ("inert", "dprintf vdprintf wprintf fwprintf fflush fclose setvbuf setbuf setbuffer setlinebuf rewind"),
+    ("inert", "feof ferror clearerr fseek ftell fileno fseeko ftello fsetpos feof_unlocked ferror_unlocked"),
     (
         "inert",
-        "printk srand srandom sleep usleep nanosleep sched_yield syslog openlog closelog remove unlink",
+        "clearerr_unlocked fileno_unlocked fflush_unlocked fputc_unlocked putc_unlocked fputs_unlocked",
     ),
-    ("inert", "unlink close isatty write fwrite open openat creat lseek chdir ungetc"),
-    ("inert", "getpid getuid geteuid getgid getegid getppid clock system raise kill alarm atoi atol atoll"),
-    ("inert", "__VERIFIER_atomic_begin __VERIFIER_atomic_end va_start va_end va_copy prefetch"),
-    ("inert", "fsync umask access chmod fchmod mkdir rmdir isascii strcoll"),
-    ("natural", "rand random"),
-    ("character_input", "getchar getc fgetc"),
+    ("inert", "fwrite_unlocked _IO_putc putw flockfile funlockfile ftrylockfile pclose fcloseall"),
+    ("inert", "printk srand srandom srand48 sleep usleep sched_yield syslog openlog closelog setlogmask"),
+    ("inert", "remove unlink rename link symlink unlinkat renameat truncate ftruncate lockf flock"),
+    ("inert", "close isatty write pwrite fwrite open openat creat lseek lseek64 chdir fchdir ungetc"),
+    ("inert", "getpid getuid geteuid getgid getegid getppid getpgrp getpgid getsid clock system raise kill"),
+    ("inert", "alarm atoi atol atoll setuid setgid seteuid setegid setsid setpgid nice pause sync"),
+    ("inert", "__VERIFIER_atomic_begin __VERIFIER_atomic_end prefetch"),
+    ("inert", "fsync fdatasync umask access chmod fchmod chown fchown lchown mkdir rmdir mkfifo isascii"),
+    ("inert", "strcoll strcasecmp strncasecmp strverscmp wcslen wcscmp wcsncmp wcscoll mblen btowc wctob"),
+    ("inert", "setenv unsetenv putenv clearenv closedir rewinddir execv execve execvp execl execlp execle"),
+    ("inert", "sysconf pathconf fpathconf getpagesize getdtablesize ttyslot gethostid setlinebuf munmap"),
+    (
+        "inert",
+        "socket bind listen connect send sendto sendmsg setsockopt shutdown dup dup2 fcntl timer_delete",
+    ),
+    ("inert", "fesetround fegetround feraiseexcept feclearexcept fetestexcept"),
+    ("inert", "htonl htons ntohl ntohs if_nametoindex inet_addr utime utimes futimes settimeofday"),
+    ("inert", "__atomic_thread_fence __atomic_signal_fence __sync_synchronize atomic_thread_fence"),
+    ("inert", "atomic_signal_fence __c11_atomic_thread_fence __c11_atomic_signal_fence"),
+    ("natural", "rand random lrand48"),
+    ("character_input", "getchar getc fgetc getchar_unlocked getc_unlocked fgetc_unlocked _IO_getc"),
     ("clock", "time"),
+    ("error_number", "__errno_location"),
     # memory
     ("allocate", "malloc valloc"),
     ("allocate_zero", "calloc"),
+    ("allocate_aligned", "aligned_alloc memalign"),
+    ("allocate_into", "posix_memalign"),
     ("allocate_or_fail", "kmalloc __kmalloc kzalloc vmalloc vzalloc"),
     ("reallocate", "realloc"),
     ("release", "free cfree kfree"),
     ("allocate_stack", "alloca __alloca alloca_with_align"),
-    ("fill", "memset bzero"),
+    ("fill", "memset bzero __bzero"),
     ("copy", "memcpy memmove mempcpy bcopy"),
     ("compare", "memcmp strcmp strncmp bcmp"),
     ("length", "strlen strnlen"),
-    ("copy_string", "strcpy stpcpy strncpy strcat strncat"),
+    ("copy_string", "strcpy stpcpy __stpcpy strncpy strcat strncat"),
     ("find", "strchr index strrchr rindex memchr"),
     ("span", "strspn strcspn"),
+    ("search", "strstr strpbrk strchrnul"),
+    ("token", "strtok strtok_r __strtok_r strsep"),
     ("duplicate", "strdup strndup __strdup"),
     # input
     ("scan", "scanf fscanf sscanf __isoc99_scanf __isoc99_fscanf __isoc99_sscanf"),
     ("scan", "__isoc23_scanf __isoc23_fscanf __isoc23_sscanf"),
-    ("input", "read recv fgets fread __VERIFIER_nondet_memory"),
+    ("input", "read recv fgets fread __VERIFIER_nondet_memory fgets_unlocked fread_unlocked pread"),
     ("print_string", "sprintf snprintf vsprintf vsnprintf"),
+    # other effects: what is written and what comes back, as `lower/effects.py` reads it
+    ("effects", "end:1", "strtol strtoll strtoul strtoull strtoimax strtoumax strtoq strtouq"),
+    ("effects", "end:1", "__isoc23_strtol __isoc23_strtoll __isoc23_strtoul __isoc23_strtoull"),
+    ("effects", "end:1", "__strtol_internal __strtoul_internal"),
+    ("effects", "into:0", "strcasestr memmem memrchr rawmemchr wcschr wcsstr"),
+    ("effects", "bytes:0:2", "strxfrm"),
+    ("effects", "string:0 same:0", "gets"),
+    ("effects", "string:0 same:0", "wcscpy wcscat wcsncpy wcsncat wmemcpy wmemmove wmemset"),
+    ("effects", "object:0 count", "getline getdelim __getdelim"),
+    ("effects", "object:0", "asprintf vasprintf"),
+    (
+        "effects",
+        "new",
+        "fopen fdopen freopen tmpfile popen fmemopen opendir getenv secure_getenv __secure_getenv",
+    ),
+    (
+        "effects",
+        "new",
+        "readdir localtime gmtime getpwnam getpwuid getgrgid getgrnam getlogin ttyname ctermid",
+    ),
+    ("effects", "new", "setlocale localeconv strerror strsignal asctime ctime nl_langinfo gettext dirname"),
+    ("effects", "new", "basename gethostbyname getservbyname inet_ntoa mmap tempnam"),
+    ("effects", "new", "fopen64 tmpfile64 mmap64 readdir64 dlopen dlsym dlerror"),
+    ("effects", "object:0", "open_memstream"),
+    ("effects", "target:1 same:1", "localtime_r gmtime_r"),
+    ("effects", "target:0", "mktime timegm times uname pipe wait sigemptyset sigfillset sigaddset sigdelset"),
+    ("effects", "target:0 target:1", "gettimeofday"),
+    ("effects", "target:1", "clock_gettime clock_getres getrusage getrlimit stat lstat fstat stat64 lstat64"),
+    ("effects", "target:1", "fstat64 fgetpos getitimer waitpid nanosleep statfs fstatfs statvfs"),
+    ("effects", "target:2", "setitimer timer_create sigprocmask timer_gettime"),
+    ("effects", "target:0", "rand_r wait3"),
+    ("effects", "target:1 target:2", "accept getsockname getpeername"),
+    ("effects", "bytes:0:1", "strftime gethostname getdomainname confstr"),
+    ("effects", "bytes:0:1 same:0", "getcwd"),
+    ("effects", "bytes:1:2", "strerror_r readlink recvfrom ttyname_r"),
+    ("effects", "string:0 same:0", "tmpnam tmpnam_r mktemp mkdtemp ctermid_r getwd"),
+    ("effects", "string:0", "mkstemp mkostemp wctomb mbstowcs wcstombs"),
+    ("effects", "string:1 same:1", "asctime_r ctime_r realpath"),
+    ("effects", "target:0", "mbtowc poll"),
+    ("effects", "target:1 target:2 target:3 target:4", "select"),
+    ("sort", "qsort"),
+    ("search_sorted", "bsearch"),
     # characters and numbers
     ("character", "isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper"),
     ("character", "isxdigit toupper tolower toascii"),
+    ("character_table", "__ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc"),
     ("absolute", "abs labs llabs imaxabs"),
-    ("same", "expect expect_with_probability assume_aligned"),
-    ("bits", "clz clzl clzll ctz ctzl ctzll popcount popcountl popcountll parity parityl parityll"),
-    ("bits", "ffs ffsl ffsll bswap16 bswap32 bswap64"),
+    ("divide", "div ldiv lldiv imaxdiv"),
+    ("same", "expect expect_with_probability assume_aligned launder"),
+    ("assume", "assume"),
+    ("bits", "clz clzl clzll clzs ctz ctzl ctzll ctzs popcount popcountl popcountll parity parityl parityll"),
+    ("bits", "ffs ffsl ffsll bswap16 bswap32 bswap64 clrsb clrsbl clrsbll clzg ctzg popcountg"),
+    ("bits", "bitreverse8 bitreverse16 bitreverse32 bitreverse64"),
+    ("rotate", "rotateleft8 rotateleft16 rotateleft32 rotateleft64"),
+    ("rotate", "rotateright8 rotateright16 rotateright32 rotateright64"),
     ("checked", "add_overflow sub_overflow mul_overflow"),
     ("checked", "sadd_overflow saddl_overflow saddll_overflow ssub_overflow ssubl_overflow ssubll_overflow"),
     ("checked", "smul_overflow smull_overflow smulll_overflow uadd_overflow uaddl_overflow uaddll_overflow"),
     ("checked", "usub_overflow usubl_overflow usubll_overflow umul_overflow umull_overflow umulll_overflow"),
+    ("checked_p", "add_overflow_p sub_overflow_p mul_overflow_p"),
     ("constant_p", "constant_p"),
     ("object_size", "object_size dynamic_object_size"),
+    # atomic operations: without threads, plain ones
+    ("atomic", "load", "__atomic_load_n __c11_atomic_load"),
+    ("atomic", "load-into", "__atomic_load"),
+    ("atomic", "store", "__atomic_store_n __c11_atomic_store __c11_atomic_init"),
+    ("atomic", "store-from", "__atomic_store"),
+    ("atomic", "exchange", "__atomic_exchange_n __c11_atomic_exchange __sync_lock_test_and_set __sync_swap"),
+    ("atomic", "exchange-from", "__atomic_exchange"),
+    ("atomic", "compare", "__atomic_compare_exchange_n __c11_atomic_compare_exchange_strong"),
+    ("atomic", "compare", "__c11_atomic_compare_exchange_weak"),
+    ("atomic", "compare-from", "__atomic_compare_exchange"),
+    ("atomic", "swap-if", "__sync_bool_compare_and_swap"),
+    ("atomic", "swapped-if", "__sync_val_compare_and_swap"),
+    ("atomic", "set", "__atomic_test_and_set"),
+    ("atomic", "clear", "__atomic_clear __sync_lock_release"),
+    *(
+        ("atomic", f"old:{op}", f"__atomic_fetch_{op} __c11_atomic_fetch_{op} __sync_fetch_and_{op}")
+        for op in _ATOMIC_OPERATIONS
+    ),
+    *(("atomic", f"new:{op}", f"__atomic_{op}_fetch __sync_{op}_and_fetch") for op in _ATOMIC_OPERATIONS),
+    # arguments of variadic functions
+    ("arguments_start", "va_start c23_va_start"),
+    ("arguments_copy", "va_copy"),
+    ("inert", "va_end"),
     # refused
     ("refuse", "unsupported-threads", "pthread_create pthread_join pthread_exit pthread_cond_wait"),
     ("refuse", "unsupported-threads", "thrd_create thrd_join fork vfork"),
     ("refuse", "unsupported-setjmp", "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),
-    ("refuse", "unsupported-library-function", "qsort bsearch signal atexit sigaction getline"),
-    ("refuse", "unsupported-library-function", "strtok strtok_r"),
+    ("signal", "signal bsd_signal"),
+    ("refuse", "unsupported-library-function", "sigaction on_exit at_quick_exit sbrk brk"),
+    ("refuse", "unsupported-float", "isnan isinf isinf_sign isfinite isnormal fpclassify signbit signbitf"),
+    ("refuse", "unsupported-float", "isgreater isgreaterequal isless islessequal islessgreater isunordered"),
+    ("refuse", "unsupported-float", "huge_val huge_valf huge_vall inf inff infl nan nanf nanl flt_rounds"),
+    ("refuse", "unsupported-float", "signbitl fabs fabsf fabsl copysign copysignf copysignl"),
 )
 
 _BUILTIN_ONLY: Final = frozenset(
     name
-    for model, *_, names in _TABLE
-    if model in ("same", "bits", "checked", "constant_p", "object_size")
+    for model, *detail, names in _TABLE
+    if model in ("same", "bits", "rotate", "checked", "checked_p", "constant_p", "object_size")
+    or model.startswith("arguments_")
+    or detail == ["unsupported-float"]
     for name in names.split()
     if not name.startswith("ffs")
-) | {"trap", "unreachable", "prefetch", "va_start", "va_end", "va_copy", "alloca_with_align"}
+) | {"trap", "unreachable", "prefetch", "va_end", "alloca_with_align", "assume"}
 
 OVERRIDING: Final = frozenset(
     ("__VERIFIER_assume", "__VERIFIER_atomic_begin", "__VERIFIER_atomic_end", "__assert_fail")
@@ -96,18 +199,17 @@ OVERRIDING: Final = frozenset(
 
 
 # functions of the library that really may return any value of their type (in the range their model assumes)
-GENUINE_INPUTS: Final = frozenset(("rand", "random", "time", "getchar", "getc", "fgetc"))
+GENUINE_INPUTS: Final = frozenset(
+    name
+    for model, *_, names in _TABLE
+    if model in ("natural", "character_input", "clock")
+    for name in names.split()
+)
 # functions of the C library that have no model here: they are defined, whatever the program declares
 STANDARD: Final = frozenset(
     name
     for names in (
-        "strstr strpbrk strtok strtok_r strcasecmp strncasecmp strxfrm strsignal strsep memmem memrchr",
-        "strtol strtoll strtoul strtoull strtod strtof strtold strtoimax strtoumax atof div ldiv lldiv",
-        "fopen fdopen freopen fgetpos fsetpos tmpfile tmpnam rename getdelim getline putw getw gets",
-        "localtime gmtime mktime strftime asctime ctime difftime clock_gettime gettimeofday",
-        "setlocale localeconv getenv setenv unsetenv putenv getcwd stat fstat lstat opendir readdir",
-        "mbtowc wctomb mbstowcs wcstombs mblen wcslen wcscmp wcscpy wcscat wmemcpy btowc wctob",
-        "socket bind listen accept connect send recvfrom sendto select poll pipe dup dup2 fcntl ioctl mmap",
+        "strtod strtof strtold atof difftime getw ioctl",
         "sqrt pow floor ceil fabs sin cos tan exp log log10 fmod round trunc",
     )
     for name in names.split()
@@ -126,7 +228,9 @@ LIBRARY: Final[dict[str, Entry]] = {entry.name: entry for entry in _entries()}
 
 
 def known(name: str) -> str | None:
-    """The entry for a function: `__builtin_f` and `__builtin___f_chk` are as `f`."""
+    """The entry for a function: `__builtin_f`, `__builtin___f_chk` are as `f`, `__sync_f_4` as `__sync_f`."""
+    if name.startswith("__sync_"):
+        name = name.rstrip("0123456789").removesuffix("_")
     if name in LIBRARY and name not in _BUILTIN_ONLY:
         return name
     if name.startswith("__builtin_"):

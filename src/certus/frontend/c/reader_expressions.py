@@ -47,6 +47,8 @@ CASTS: Final = {
     "FunctionToPointerDecay": Conversion.FUNCTION_DECAY,
     "BuiltinFnToFnPtr": Conversion.FUNCTION_DECAY,
     "NoOp": Conversion.NONE,
+    "AtomicToNonAtomic": Conversion.NONE,
+    "NonAtomicToAtomic": Conversion.NONE,
     "ToVoid": Conversion.TO_VOID,
     "IntegralToPointer": Conversion.INTEGER_TO_POINTER,
     "PointerToIntegral": Conversion.POINTER_TO_INTEGER,
@@ -387,7 +389,17 @@ def _refusing(code: str, what: str) -> Handler:
 
 
 def _atomic_operation(reading: Reading, node: Node, parts: list[Part]) -> Part:
-    return reading.refuse(node, "atomic", f"`{node.get('name', 'an atomic operation')}`", parts)
+    """A call with the pointer and the values: Clang lists them as pointer, order, value, and then, for a
+    comparison, the order of its failure, the other value and whether it is weak."""
+    name = node.get("name", "")
+    if not name:
+        return reading.refuse(node, "atomic", "an atomic operation", parts)
+    others = parts[4:5] if "compare" in name else parts[3:]
+    kept = parts if name.endswith("_init") else (*parts[:1], *parts[2:3], *others)
+    given = tuple(expression(part) for part in kept)
+    type_ = FunctionType(reading.type(node), None)
+    function = ast.FunctionReference(type_, reading.at(node), name)
+    return modelled(reading, node, ast.Call(reading.type(node), reading.at(node), function, given), parts)
 
 
 HANDLERS: Final[dict[str, Handler]] = {

@@ -231,6 +231,8 @@ class _Parser:
             found = self.names.tag(word, name)
         elif word in ("typeof", "__typeof__", "__typeof", "typeof_unqual", "__typeof_unqual__"):
             found = self.names.typeof(self.bracketed())
+        elif word == "_Atomic":
+            return self.atomic(parse_type(self.bracketed(), self.names))
         elif word in _OTHER_FLOATS:
             name, size, align = _OTHER_FLOATS[word]
             return FloatType(name, size, align or self.names.model.long_long_align)
@@ -241,6 +243,14 @@ class _Parser:
         if found is None:
             raise _NotModelled
         return found
+
+    def atomic(self, inner: CType) -> CType:
+        """Without threads an atomic object is a plain one, if it has the same size and alignment."""
+        plain = inner.type if isinstance(inner, Qualified) else inner
+        small = isinstance(plain, IntegerType) and plain.width <= self.names.model.pointer
+        if not small and not isinstance(plain, PointerType):
+            raise _NotModelled
+        return inner
 
     def bit_int(self, *, signed: bool) -> IntegerType:
         width = self.bracketed()

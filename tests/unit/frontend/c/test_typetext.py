@@ -113,7 +113,7 @@ def test_types(text: str, expected: CType) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "_Atomic(int)",
+        "_Atomic(double)",
         "__attribute__((__vector_size__(4 * sizeof(int)))) int",
         "void (^)(void)",
         "unknown_name",

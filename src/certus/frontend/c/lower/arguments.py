@@ -150,6 +150,14 @@ def havoc_elements(
     body.emit(Call(routine, (address, count), ()), span, body.text(span))
 
 
+def havoc_some(body: Body, address: Expr, span: Span, approximates: str = "") -> None:
+    """Give some bytes any contents, from `address` on; nobody knows how many."""
+    text = body.text(span)
+    count = body.havoc(INT, span, text, approximates=approximates)
+    body.assume(build.le(build.integer(0), count), span, text)
+    havoc_elements(body, address, count, 1, span, approximates)
+
+
 def has_pointers(world: World, type_: CType) -> bool:
     """Whether an object of the type has a pointer in it."""
     stack, seen = [type_], set()

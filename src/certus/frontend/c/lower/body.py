@@ -118,6 +118,7 @@ class Body:
         self.parameters: list[Expr] = []
         self.results: tuple[Expr, ...] = ()
         self.into: Expr | None = None  # where a result of record type goes
+        self.more: Expr | None = None  # where the arguments behind the named ones are
         self.result_type: CType | None = None
         self.destination: Expr | None = None  # where the next call may put a result of record type
         self.variables: dict[Expr, None] = {}  # all locals, in order

@@ -9,6 +9,7 @@ from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.library import LIBRARY, OVERRIDING, known
+from certus.frontend.c.lower import variadic
 from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
@@ -105,6 +106,10 @@ def _direct_call(body: Body, node: ast.Call, function: ast.Function, into: Expr 
             passed.append(fitted(body, given[number], sort, node.span))
         else:
             passed.append(body.havoc(sort, node.span, text))
+    if variadic.reads_more(body.world, function.name):
+        named = len(function.parameters)
+        types = [argument.type for argument in node.arguments[named:]]
+        passed.append(variadic.pack(body, given[named:], types, node.span))
     result = function.type.result
     if is_record(result):
         into = into if into is not None else body.temporary_object(result, node.span)
@@ -142,6 +147,10 @@ def _indirect_call(body: Body, node: ast.Call) -> Steps[Expr | None]:
         target = body.fresh(sort)
     elif not isinstance(unqualified(result), VoidType):
         body.refuse_type(node)
+    if type_.variadic and type_.parameters is not None:
+        named = len(type_.parameters)
+        types = [argument.type for argument in node.arguments[named:]]
+        given = [*given, variadic.pack(body, given[named:], types, node.span)]
     after = body.draft.node()
     kinds = tuple(a.type for a in node.arguments)
     body.world.indirect.append(
@@ -217,15 +226,20 @@ def expand(call: IndirectCall, functions: list[ast.Function]) -> None:
 
 
 def _matched(call: IndirectCall, function: ast.Function) -> tuple[Expr, ...]:
+    """The arguments as a function takes them. Those of a variadic call end with where the others are."""
     skipped = 1 if is_record(function.type.result) else 0
     passed = list(call.arguments[:skipped])
-    given = call.arguments[skipped:]
+    given, more = call.arguments[skipped:], None
+    if call.type.variadic and call.type.parameters is not None:
+        given, more = given[:-1], given[-1]
     for number, parameter in enumerate(function.parameters):
         sort = sort_of(parameter.type) or INT
         if number < len(given):
             passed.append(fitted(call.body, given[number], sort, call.span))
         else:
             passed.append(call.body.havoc(sort, call.span, call.text))
+    if variadic.reads_more(call.body.world, function.name):
+        passed.append(call.body.havoc(INT, call.span, call.text) if more is None else more)
     return tuple(passed)
 
 

@@ -75,10 +75,6 @@ def unmodelled(body: Body, node: ast.Unmodelled) -> Any:
     return body.refuse(node.span, node.code, node.what, sort)
 
 
-def va_arg(body: Body, node: ast.VaArg) -> Any:
-    return body.refuse(node.span, "unsupported-varargs", "`va_arg`", sort_of(node.type))
-
-
 # --------------------------------------------------------------------------- objects and casts
 
 

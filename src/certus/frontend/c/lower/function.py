@@ -12,7 +12,7 @@ from certus.core.sorts import INT
 from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
-from certus.frontend.c.lower import calls, conditions, expressions, places, statements
+from certus.frontend.c.lower import calls, conditions, expressions, places, statements, variadic
 from certus.frontend.c.lower.body import Body, Rules
 from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.steps import run
@@ -46,7 +46,7 @@ RULES: Final = Rules(
         ast.InitialiserList: expressions.aggregate,
         ast.ZeroInitialiser: expressions.zero,
         ast.CompoundLiteral: expressions.lvalue,
-        ast.VaArg: expressions.va_arg,
+        ast.VaArg: variadic.va_arg,
         ast.Unmodelled: expressions.unmodelled,
     },
     effects={
@@ -100,6 +100,7 @@ def lower_function(world: World, function: ast.Function) -> Body:
     _result(body, function)
     for number, parameter in enumerate(function.parameters):
         _parameter(body, parameter, number)
+    variadic.declare(body, function)
     assert function.body is not None
     try:
         run(body.statement(function.body))

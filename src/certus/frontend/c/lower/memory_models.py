@@ -16,7 +16,7 @@ from certus.frontend.c.lower import places, routines
 from certus.frontend.c.lower.arguments import arguments, pointed_to
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.steps import Steps
-from certus.frontend.c.lower.values import NULL, U8
+from certus.frontend.c.lower.values import NULL, U8, address_bits, integer_sort
 from certus.frontend.c.types import ArrayType, CType, VoidType, unqualified
 
 _ALIGN: Final = 16  # of what malloc returns
@@ -27,15 +27,36 @@ def allocate(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Ex
     return new_object(body, build.to_int(size), node.span)
 
 
+def allocate_aligned(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    """`aligned_alloc(align, size)`."""
+    align, size = yield from arguments(body, node)
+    return new_object(body, build.to_int(size), node.span, align=_alignment(align))
+
+
+def allocate_into(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    """`posix_memalign(&pointer, align, size)`."""
+    to, align, size = yield from arguments(body, node)
+    made = new_object(body, build.to_int(size), node.span, align=_alignment(align))
+    bits = address_bits(made, body.world.pointer_width)
+    body.emit(Store(to, bits), node.span, body.text(node.span))
+    return build.constant(0, integer_sort(node.type))
+
+
+def _alignment(term: Expr) -> int:
+    """A constant alignment if it is a power of two; objects are aligned by what `malloc` does anyway."""
+    wanted = int(term.value) if term.kind is Kind.CONST else 0
+    return wanted if wanted > _ALIGN and wanted & (wanted - 1) == 0 else _ALIGN
+
+
 def allocate_zero(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
     count, size = yield from arguments(body, node)
     return new_object(body, build.mul(build.to_int(count), build.to_int(size)), node.span, zero=True)
 
 
-def new_object(body: Body, size: Expr, span: Span, *, zero: bool = False) -> Expr:
+def new_object(body: Body, size: Expr, span: Span, *, zero: bool = False, align: int = _ALIGN) -> Expr:
     target = body.fresh(INT)
     text = body.text(span)
-    body.emit(Alloc(target, size, _ALIGN, "heap", text, zero), span, text)
+    body.emit(Alloc(target, size, align, "heap", text, zero), span, text)
     sizes = body.world.sizes
     if sizes is not None:
         sort = body.world.pointer_sort

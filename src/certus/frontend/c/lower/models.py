@@ -11,19 +11,39 @@ from typing import Any, Final
 
 from certus.core import build
 from certus.core.program import Assume, Store
-from certus.core.sorts import MachineSort, machine
+from certus.core.sorts import MachineSort, Sort, machine
 from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.library import Entry
-from certus.frontend.c.lower import characters, memory_models, places, string_models
+from certus.frontend.c.lower import (
+    atomic_models,
+    characters,
+    effects,
+    exits,
+    memory_models,
+    places,
+    sort_models,
+    string_models,
+    token_models,
+    variadic,
+)
 from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
     pointed_to,
 )
 from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.checks import arithmetic
 from certus.frontend.c.lower.steps import Steps
-from certus.frontend.c.lower.values import NULL, from_bool, integer_sort, sort_of, truth
+from certus.frontend.c.lower.values import (
+    INT_SORT,
+    NULL,
+    address_bits,
+    from_bool,
+    integer_sort,
+    sort_of,
+    truth,
+)
 
 Model = Callable[[Body, ast.Call, Entry, bool], Any]
 
@@ -115,9 +135,63 @@ def _absolute(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[E
     return build.ite(build.lt(value, build.constant(0, sort)), build.neg(value), value)
 
 
+def _character_table(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Expr:
+    """glibc's tables: the result points to a pointer to the entry of character 0."""
+    world, text = body.world, body.text(node.span)
+    data, width = characters.table(entry.name)
+    table = world.library_static(f"{entry.name}$table", data, node.span, width)
+    word = world.pointer_width
+    pointer = world.library_static(entry.name, bytes(word // 8), node.span, word)
+    zero = build.add(table, build.integer(-characters.TABLE.start * width // 8))
+    body.emit(Store(pointer, address_bits(zero, word)), node.span, text)
+    return pointer
+
+
+def _error_number(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Expr:
+    """`errno`: any function of the library may have written it since it was looked at last."""
+    place = body.world.library_static("errno", bytes(4), node.span, 32)
+    value = body.havoc(INT_SORT, node.span, body.text(node.span), approximates="the value of `errno`")
+    body.emit(Store(place, value), node.span, body.text(node.span))
+    return place
+
+
 def _bits(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
-    (value, *_) = yield from arguments(body, node)
-    return characters.count_bits(entry.name.rstrip("l"), value, integer_sort(node.type))
+    """Of 0 there is no first bit: then the result is the second argument, if there is one, or anything."""
+    value, *other = yield from arguments(body, node)
+    name, result = entry.name, integer_sort(node.type)
+    name = name.rstrip("lg")
+    if name in ("clzs", "ctzs"):
+        name = name.removesuffix("s")
+    found = characters.count_bits(name, value, result)
+    if name not in ("clz", "ctz"):
+        return found
+    zero = build.eq(value, build.constant(0, value.sort))
+    if zero is build.FALSE:
+        return found
+    if other:
+        instead = build.wrap(other[0], result)
+    else:
+        what = f"the result of `__builtin_{entry.name}` for 0, which is undefined"
+        instead = body.havoc(result, node.span, body.text(node.span), approximates=what)
+    return build.ite(zero, instead, found)
+
+
+def _rotate(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    value, amount = yield from arguments(body, node)
+    return characters.rotated(value, amount, left="left" in entry.name)
+
+
+def _divide(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    """`div(a, b)`: a record of quotient and remainder."""
+    a, b = yield from arguments(body, node)
+    made, text = body.temporary_object(node.type, node.span), body.text(node.span)
+    sort = a.sort
+    assert isinstance(sort, MachineSort)
+    for number, operator in enumerate("/%"):
+        value = arithmetic(body, operator, a, b, node.span)
+        at = build.add(made, build.integer(number * sort.width // 8))
+        body.emit(Store(at, value), node.span, text)
+    return made
 
 
 def _checked(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
@@ -126,14 +200,25 @@ def _checked(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Ex
     target = pointed_to(node.arguments[2])
     assert target is not None
     sort = integer_sort(target)
-    operation = next(f for name, f in _EXACT.items() if name in entry.name)
+    exact, result = _exact(entry.name, a, b, sort)
+    overflows = build.ne(build.wrap(result, _wide(exact)), exact)
+    places.write(body, places.at_address(target, to), result, node.span, body.text(node.span))
+    return from_bool(overflows, integer_sort(node.type))
+
+
+def _exact(name: str, a: Expr, b: Expr, sort: Sort) -> tuple[Expr, Expr]:
+    """The exact result of an operation, and what of it fits the sort."""
+    assert isinstance(sort, MachineSort)
+    operation = next(f for part, f in _EXACT.items() if part in name)
     widest = max(sort.width, *(s.width for s in (a.sort, b.sort) if isinstance(s, MachineSort)))
     wide = machine(2 * widest + 2, signed=True)
     exact = operation(build.wrap(a, wide), build.wrap(b, wide))
-    result = build.wrap(exact, sort)
-    overflows = build.ne(build.wrap(result, wide), exact)
-    places.write(body, places.at_address(target, to), result, node.span, body.text(node.span))
-    return from_bool(overflows, integer_sort(node.type))
+    return exact, build.wrap(exact, sort)
+
+
+def _wide(exact: Expr) -> MachineSort:
+    assert isinstance(exact.sort, MachineSort)
+    return exact.sort
 
 
 _EXACT: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
@@ -141,6 +226,23 @@ _EXACT: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
     "sub": build.sub,
     "mul": build.mul,
 }
+
+
+def _checked_p(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    """`__builtin_add_overflow_p(a, b, c)`: whether the exact result does not fit the type of `c`."""
+    a, b, c = yield from arguments(body, node)
+    exact, result = _exact(entry.name, a, b, c.sort)
+    return from_bool(build.ne(build.wrap(result, _wide(exact)), exact), integer_sort(node.type))
+
+
+def _signal(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Any:
+    """Signals that are ignored, or end the program, are as if there were none; handlers are not modelled."""
+    handler = node.arguments[-1]
+    while isinstance(handler, ast.Cast):
+        handler = handler.operand
+    if isinstance(handler, ast.IntegerConstant):
+        return _inert(body, node, entry, wanted)
+    return body.refuse(node.span, "unsupported-library-function", f"the function `{entry.name}`")
 
 
 def _constant_p(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Expr:
@@ -185,6 +287,24 @@ MODELS: Final[Mapping[str, Model]] = {
     "scan": string_models.scan,
     "input": string_models.read_input,
     "print_string": string_models.print_string,
+    "search": token_models.search,
+    "token": token_models.token,
+    "effects": effects.effects,
+    "sort": sort_models.sort,
+    "search_sorted": sort_models.search_sorted,
+    "exit": exits.leave,
+    "at_exit": exits.register,
+    "signal": _signal,
+    "error_number": _error_number,
+    "allocate_aligned": memory_models.allocate_aligned,
+    "allocate_into": memory_models.allocate_into,
+    "atomic": atomic_models.atomic,
+    "arguments_start": variadic.start,
+    "arguments_copy": variadic.copy,
+    "character_table": _character_table,
+    "rotate": _rotate,
+    "divide": _divide,
+    "checked_p": _checked_p,
     "character": _character,
     "absolute": _absolute,
     "bits": _bits,

@@ -13,6 +13,7 @@ from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.exits import run_registered
 from certus.frontend.c.lower.function import RULES, finish_jumps
 from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.initialisers import initialise, store_bytes
@@ -130,6 +131,7 @@ class Start:
         sort_result = sort_of(main.type.result)
         targets = (body.fresh(sort_result),) if sort_result is not None else ()
         body.emit(Call(main.name, tuple(passed), targets), main.span, "main()")
+        run_registered(body, main.span)
         self._call_all(self.world.unit.destructors)
         body.draft.skip(body.at, Draft.EXIT)
 

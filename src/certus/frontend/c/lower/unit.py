@@ -20,7 +20,8 @@ from certus.frontend.c import ast
 from certus.frontend.c.layout import Layout
 from certus.frontend.c.lower.body import Body, IndirectCall
 from certus.frontend.c.lower.calls import expand, fits
-from certus.frontend.c.lower.function import lower_function
+from certus.frontend.c.lower.exits import EXIT, exit_body, registers
+from certus.frontend.c.lower.function import RULES, lower_function
 from certus.frontend.c.lower.graph import Draft, Numbering, Settled
 from certus.frontend.c.lower.liveness import Liveness, reads, writes
 from certus.frontend.c.lower.routines import Routine
@@ -90,6 +91,8 @@ def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[s
     if world.unit.destructors and any("exit" in found.functions for found in world.surveys.values()):
         start.body.refuse(main.span, "unsupported-attribute", "`exit` in a program with destructors")
     bodies: dict[str, Body] = {START: start.body}
+    if registers(world):
+        bodies[EXIT] = exit_body(world, RULES, main.span)
     for name in (*world.unit.constructors, MAIN, *world.unit.destructors):
         world.wanted[name] = None
     while True:

@@ -19,7 +19,7 @@ from certus.frontend.c.layout import Layout, NoSize
 from certus.frontend.c.lower.sourcetext import SourceText
 from certus.frontend.c.lower.survey import Survey
 from certus.frontend.c.lower.values import is_scalar, sort_of
-from certus.frontend.c.types import CType, FunctionType
+from certus.frontend.c.types import ArrayType, CType, FunctionType, IntegerType
 
 if TYPE_CHECKING:
     from certus.frontend.c.lower.body import IndirectCall
@@ -80,6 +80,7 @@ class World:
     initial: dict[Expr, Expr] = field(default_factory=dict)  # values of globals at the start
     source_names: dict[Expr, str] = field(default_factory=dict)
     _homes: dict[str, Home] = field(default_factory=dict)
+    _library: dict[str, Expr] = field(default_factory=dict)  # objects that library functions keep
     _strings: dict[tuple[bytes, int], Expr] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
 
@@ -136,6 +137,16 @@ class World:
             number = len(self._strings) + 1
             base = self._strings[key] = self._variable(f"$string{number}")
             self.objects.append(StaticObject(base, type_, f"string literal {number}", span, True, data=data))
+        return base
+
+    def library_static(self, name: str, data: bytes, span: Span, width: int = 8) -> Expr:
+        """The address of a static object that the library keeps for itself, one for each name: integers of
+        `width` bits."""
+        base = self._library.get(name)
+        if base is None:
+            base = self._library[name] = self._variable(f"$&{name}")
+            type_ = ArrayType(IntegerType("unsigned", width, False, 1), 8 * len(data) // width)
+            self.objects.append(StaticObject(base, type_, f"of {name}", span, True, data=data))
         return base
 
     def function_address(self, name: str) -> Expr:

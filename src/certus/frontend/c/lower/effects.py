@@ -1,0 +1,239 @@
+"""Library functions by their effects alone: what they write, and where their result points.
+
+Nothing of the values is computed. In proofs they are arbitrary; a counterexample must not depend on them, so
+they are marked (`Havoc.approximates`). The effects of a function are words, of which each means:
+
+- `target:N`     what argument N points to, unless that is null, gets any value of its type
+- `bytes:N:M`    as many bytes as argument M says, from where argument N points to
+- `string:N`     some bytes from there, nobody knows how many
+- `object:N`     the pointer that argument N points to becomes one to a new object
+- `end:N`        the pointer that argument N points to, unless that is null, is set into the string argument 0
+- `count`        what argument 1 points to gets any value
+- `same:N`       the result is argument N or null
+- `into:N`       the result points into the string argument N or is null
+- `new`          the result points to an object of the library or is null
+
+Without one of the last three the result is any value of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from certus.core import build
+from certus.core.program import Alloc, Store
+from certus.core.sorts import INT, machine
+from certus.core.terms import Expr
+from certus.frontend.c import ast
+from certus.frontend.c.layout import NoSize
+from certus.frontend.c.library import Entry
+from certus.frontend.c.lower.arguments import (
+    any_result,
+    arguments,
+    has_pointers,
+    havoc_elements,
+    havoc_memory,
+    havoc_some,
+    pointed_to,
+)
+from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.steps import Steps
+from certus.frontend.c.lower.values import NULL, U8, address_bits
+from certus.frontend.c.types import FunctionType, VoidType, unqualified
+
+_DISTANCE: Final = machine(32, signed=False)
+LIBRARY_OBJECT: Final = 1 << 16  # bytes; accesses are assumed to stay inside, so it only has to be large
+
+
+def effects(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
+    given: list[Expr] = yield from arguments(body, node)
+    result: Callable[[], Any] | None = None
+    for word in entry.detail.split():
+        kind, *numbers = word.split(":")
+        at = [int(number) for number in numbers]
+        if any(number >= len(given) for number in at):
+            continue
+        if kind in _RESULTS:
+            result = _Result(body, node, entry.name, _RESULTS[kind], given[at[0]] if at else NULL)
+        else:
+            _WRITES[kind](body, node, given, at)
+    if not wanted:
+        return None
+    return any_result(body, node) if result is None or body.sort(node) is not INT else result()
+
+
+def unless_null(body: Body, pointer: Expr, node: ast.Call, steps: Callable[[], None]) -> None:
+    """Take steps if a pointer is not null."""
+    if pointer is NULL:
+        return
+    inside, after = body.draft.node(), body.draft.node()
+    body.branch(build.ne(pointer, NULL), inside, after, node.span, body.text(node.span), source_branch=False)
+    body.at = inside
+    steps()
+    body.draft.skip(body.at, after)
+    body.at = after
+    body.wrote_anything()
+
+
+# ---------------------------------------------------------------------------------- what is written
+
+
+def _what(node: ast.Call) -> str:
+    function = node.function
+    while isinstance(function, ast.Cast):
+        function = function.operand
+    return f"what `{getattr(function, 'name', 'the function')}` writes"
+
+
+def write_target(body: Body, argument: ast.Expression, term: Expr, approximates: str) -> None:
+    """What an argument points to gets any contents: of its type, or, where its extent is not known, as many
+    bytes as it may have."""
+    target = pointed_to(argument)
+    if target is None or isinstance(unqualified(target), FunctionType):
+        return
+    try:
+        sized = not isinstance(unqualified(target), VoidType) and body.world.layout.size(target) > 0
+    except NoSize:
+        sized = False
+    if sized:
+        havoc_memory(body, term, target, argument.span, approximates)
+    else:
+        havoc_some(body, term, argument.span, approximates)
+
+
+def _target(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> None:
+    (number,) = at
+    argument, term = node.arguments[number], given[number]
+    unless_null(body, term, node, lambda: write_target(body, argument, term, _what(node)))
+
+
+def _count(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> None:
+    write_target(body, node.arguments[1], given[1], _what(node))
+
+
+def _bytes(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> None:
+    to, count = (given[number] for number in at)
+
+    def steps() -> None:
+        havoc_elements(body, to, build.to_int(count), 1, node.span, _what(node))
+
+    unless_null(body, to, node, steps)
+
+
+def _string(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> None:
+    (number,) = at
+    argument, term = node.arguments[number], given[number]
+    target = pointed_to(argument)
+    whole = target is not None and not has_pointers(body.world, target) and _is_array(body, argument)
+
+    def steps() -> None:
+        if whole:
+            write_target(body, argument, term, _what(node))
+        else:
+            havoc_some(body, term, node.span, _what(node))
+
+    unless_null(body, term, node, steps)
+
+
+def _is_array(body: Body, argument: ast.Expression) -> bool:
+    while isinstance(argument, ast.Cast) and argument.conversion is not ast.Conversion.DECAY:
+        argument = argument.operand
+    return isinstance(argument, ast.Cast)
+
+
+def _object(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> None:
+    made = library_object(body, node, "heap")
+    bits = address_bits(made, body.world.pointer_width)
+    body.emit(Store(given[at[0]], bits), node.span, body.text(node.span))
+
+
+def _end(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> None:
+    to, string = given[at[0]], given[0]
+
+    def steps() -> None:
+        end = _inside(body, node, string)
+        bits = address_bits(end, body.world.pointer_width)
+        body.emit(Store(to, bits), node.span, body.text(node.span))
+
+    unless_null(body, to, node, steps)
+
+
+_WRITES: Final[dict[str, Callable[[Body, ast.Call, list[Expr], list[int]], None]]] = {
+    "target": _target,
+    "bytes": _bytes,
+    "string": _string,
+    "object": _object,
+    "end": _end,
+    "count": _count,
+}
+
+
+# ------------------------------------------------------------------------------- where results point
+
+
+def library_object(body: Body, node: ast.Call, storage: str = "static") -> Expr:
+    """A new object with any contents, which the library made."""
+    made, text = body.fresh(INT), body.text(node.span)
+    size = build.integer(LIBRARY_OBJECT)
+    kind: Any = storage
+    body.emit(Alloc(made, size, 16, kind, text), node.span, text)
+    return made
+
+
+def _inside(body: Body, node: ast.Call, string: Expr) -> Expr:
+    """A pointer into a string, or to its end. No condition is put on the distance: a run goes on until the
+    pointer matters."""
+    distance = body.havoc(_DISTANCE, node.span, body.text(node.span), approximates=_result_name(node))
+    return build.add(string, build.to_int(distance))
+
+
+def _result_name(node: ast.Call) -> str:
+    return _what(node).replace("what", "the result of").removesuffix(" writes")
+
+
+class _Result:
+    """A result that is null or what `make` gives. Whether it is null is an input for objects of the library:
+    files may be missing. For functions of their arguments it is not known."""
+
+    def __init__(
+        self, body: Body, node: ast.Call, name: str, make: Callable[[Body, ast.Call, Expr], Expr], base: Expr
+    ) -> None:
+        self.body, self.node, self.name, self.make, self.base = body, node, name, make, base
+
+    def __call__(self) -> Expr:
+        body, node = self.body, self.node
+        text = body.text(node.span)
+        genuine = self.make is not _point_into
+        choice = body.havoc(U8, node.span, text, approximates="" if genuine else _result_name(node))
+        null, some, after = (body.draft.node() for _ in range(3))
+        result = body.fresh(INT)
+        failed = build.eq(choice, build.constant(0, U8))
+        body.branch(failed, null, some, node.span, text, source_branch=False)
+        body.at = null
+        body.assign(result, NULL, node.span, text)
+        body.draft.skip(body.at, after)
+        body.at = some
+        body.assign(result, self.make(body, node, self.base), node.span, text)
+        body.draft.skip(body.at, after)
+        body.at = after
+        return result
+
+
+def _argument(body: Body, node: ast.Call, base: Expr) -> Expr:
+    return base
+
+
+def _point_into(body: Body, node: ast.Call, base: Expr) -> Expr:
+    return _inside(body, node, base)
+
+
+def _new(body: Body, node: ast.Call, base: Expr) -> Expr:
+    return library_object(body, node)
+
+
+_RESULTS: Final[dict[str, Callable[[Body, ast.Call, Expr], Expr]]] = {
+    "same": _argument,
+    "into": _point_into,
+    "new": _new,
+}
