@@ -19,7 +19,8 @@ from tests.laws.c_differential import CHECKS, FLAGS, tool
 from tests.laws.c_task_events import EVENTS, OTHER, End, Event, TaskRun, Watched
 
 from certus.core.program import Program
-from certus.system.clang import OLD_C, TARGETS, find_clang
+from certus.system.clang import NO_TABLES, OLD_C, TARGETS, find_clang
+from certus.system.confined import STACK
 from certus.system.elf import Symbols, symbols
 from certus.validate.compiled import OLD_INLINE
 from certus.validate.harness import Code, Supply, harness, stubs
@@ -43,7 +44,7 @@ def compiled_runs(
         model = "ILP32" if program.pointer_bits == 32 else "LP64"
         text = program.source.replace("no_instrument_function", "unused") + _hooks(program, watched, errors)
         clang = find_clang()
-        user = ("-iquote", str(Path(program.file).absolute().parent), *clang.include_flags)
+        user = (NO_TABLES, "-iquote", str(Path(program.file).absolute().parent), *clang.include_flags)
         trivial = ("-ftrivial-auto-var-init=zero", "-finstrument-functions", "-fbracket-depth=100000")
         flags = (*trivial, *CHECKS, *OLD_C, *user)
         made = _object(directory / "program.c", text, model, flags)
@@ -198,6 +199,9 @@ def _confine() -> None:
     """Between fork and exec."""
     for kind, most in ((resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, 60)):
         resource.setrlimit(kind, (most, most))
+    _, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    most = STACK if hard == resource.RLIM_INFINITY else min(STACK, hard)
+    resource.setrlimit(resource.RLIMIT_STACK, (most, hard))
 
 
 def _read(

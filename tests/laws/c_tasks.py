@@ -87,6 +87,8 @@ def _parting(ours: TaskRun, theirs: TaskRun) -> int | None:
 
 def _judged(ours: TaskRun, theirs: TaskRun) -> Result:
     """The events agree as far as both have them. A run that stops early must have the fewer ones."""
+    if ours.end is End.LIMIT and len(ours.events) <= len(theirs.events):
+        return Result.LIMIT
     if theirs.end is End.UNDEFINED or ours.end is End.UNDEFINED:
         return Result.UNDEFINED
     if ours.end in ENDED:

@@ -25,7 +25,7 @@ from certus.core.evidence import Trace
 from certus.core.program import Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum
-from certus.system.clang import OLD_C, TARGETS, ClangMissing, absolute_paths, find_clang
+from certus.system.clang import NO_TABLES, OLD_C, TARGETS, ClangMissing, absolute_paths, find_clang
 from certus.system.confined import Ended, run_confined
 from certus.system.elf import NotAnObject, Symbols, symbols
 from certus.system.tools import ToolFailed, ToolResult, find_tool, run_tool
@@ -231,7 +231,7 @@ class _Build:
         site = program.error_at(program.location[trace.error])
         self._traps = _TRAPS.get(site.kind, ())
         folder = Path(program.file).absolute().parent
-        user = ("-iquote", str(folder), *absolute_paths(arguments), *self._clang.include_flags)
+        user = (NO_TABLES, "-iquote", str(folder), *absolute_paths(arguments), *self._clang.include_flags)
         error = error_function(program, trace.error)
         found = self._compiled("program", program.source, user)
         if any(name in program.procedures for name in found.undefined):

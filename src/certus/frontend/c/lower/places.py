@@ -26,6 +26,7 @@ from certus.frontend.c.types import (
     IntegerType,
     OtherType,
     PointerType,
+    Record,
     RecordType,
     unqualified,
 )
@@ -305,8 +306,8 @@ def _words(size: int, at: int = 0) -> Iterator[tuple[int, MachineSort]]:
 def _members(world: World, type_: RecordType, offset: int) -> Iterator[tuple[int, CType]]:
     record, layout = world.unit.types.records[type_.identity], world.layout
     if record.union:
-        if record.fields:
-            largest = max(record.fields, key=lambda f: layout.size(f.type)).type
+        largest = _largest(world, record)
+        if largest is not None:
             yield offset, largest
             inner = leaves(world, largest, UNROLLED)
             if inner is None:
@@ -329,6 +330,20 @@ def _members(world: World, type_: RecordType, offset: int) -> Iterator[tuple[int
         if unit not in units:
             units.add(unit)
             yield offset + found.offset, found.storage
+
+
+def _largest(world: World, union: Record) -> CType | None:
+    """The type of the largest member of a union; of a bit-field, which may be smaller than its type, that is
+    its storage."""
+    found: list[CType] = []
+    for member in union.fields:
+        if member.bits is None:
+            found.append(member.type)
+        elif member.name:
+            storage = world.layout.field_offset(union.identity, member.identity).storage
+            assert storage is not None
+            found.append(storage)
+    return max(found, key=world.layout.size, default=None)
 
 
 def copy_object(body: Body, to: Expr, source: Expr, type_: CType, span: Span, text: str) -> None:
