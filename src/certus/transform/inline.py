@@ -311,10 +311,10 @@ class _Back:
                 known[x] = in_frame(original, sum(map(len, strings[:host])) + len(inside))
             else:
                 unknown.append(x)
-        return substitute(_projected(formula, unknown), known)
+        return substitute(projected(formula, unknown), known)
 
 
-def _projected(formula: Expr, unknown: Sequence[Expr]) -> Expr:
+def projected(formula: Expr, unknown: Sequence[Expr]) -> Expr:
     """The formula for some values of the `unknown` variables. Where these stand beside quantifiers, the
     conjuncts that mention them are left out."""
     if not unknown:
