@@ -26,7 +26,7 @@ from certus.core.evidence_codec import (
 from certus.core.outcome import Outcome, PassSize, ProofCheck, Replay, Size, Step
 from certus.core.program import Program
 from certus.core.reading import mapping, natural, position, seconds, sequence, shown, text
-from certus.core.statistics import Statistics
+from certus.core.statistics import Finding, Statistics
 from certus.core.terms import Expr, Kind
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.wire import decode_terms, decode_value, encode_terms, encode_value
@@ -117,14 +117,24 @@ def _decode_pass(data: object) -> PassSize:
 
 
 def encode_statistics(statistics: Statistics) -> Json:
-    return {"counters": dict(statistics.counters), "seconds": dict(statistics.seconds)}
+    return {
+        "counters": dict(statistics.counters),
+        "seconds": dict(statistics.seconds),
+        "findings": [[found.kind, found.place, found.text] for found in statistics.findings],
+    }
 
 
 def decode_statistics(data: object) -> Statistics:
-    found = mapping(data, "statistics", ("counters", "seconds"))
+    found = mapping(data, "statistics", ("counters", "seconds", "findings"))
     counters = mapping(found["counters"], "the counters")
     counted = Counter({key: natural(value, f"the counter {key}") for key, value in counters.items()})
-    return Statistics(counted, _decode_seconds(found["seconds"]))
+    findings = [_decode_finding(item) for item in sequence(found["findings"], "the findings")]
+    return Statistics(counted, _decode_seconds(found["seconds"]), findings)
+
+
+def _decode_finding(data: object) -> Finding:
+    kind, place, words = (text(item, "a finding") for item in sequence(data, "a finding", 3))
+    return Finding(kind, place, words)
 
 
 def _decode_seconds(data: object) -> dict[str, float]:

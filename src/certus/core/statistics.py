@@ -25,16 +25,27 @@ class QueryRecorder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an engine found out on its way, for people: its kind ("path edges", "unreachable"), where, what."""
+
+    kind: str
+    place: str
+    text: str
+
+
 @dataclass(slots=True)
 class Statistics:
     """`counters` are deterministic (solver calls by purpose, terms, blocks, refinements), `seconds`
-    are not. Keys are dotted: `solver.bmc`, `blocks.locations`.
+    are not. Keys are dotted: `solver.bmc`, `blocks.locations`. `findings` are what an engine has to show
+    beside its answer.
 
     What may be watched meanwhile: `on_progress` gets a line now and then, `queries` each question
     asked of a solver."""
 
     counters: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
     on_progress: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
     latest: str = field(default="", compare=False, repr=False)  # the last line of progress
     queries: QueryRecorder | None = field(default=None, compare=False, repr=False)

@@ -64,11 +64,13 @@ class Pass(Protocol):
 
 
 class Engine(Protocol):
-    """A decision procedure. `options` is a frozen dataclass type, `run` gets an instance of it."""
+    """A decision procedure. `options` is a frozen dataclass type, `run` gets an instance of it.
+    `inlines`: calls that can be inlined cheaply should be, before it runs."""
 
     name: str
     summary: str
     options: type[Any]
+    inlines: bool
 
     def unsupported(self, task: Task) -> Diagnostic | None:
         """Why this engine cannot treat the task, if so."""

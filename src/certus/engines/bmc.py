@@ -47,6 +47,7 @@ class BoundedModelChecking:
     name = "bmc"
     summary = "bounded model checking of large blocks, shortest counterexample first"
     options = Options
+    inlines = True
 
     def unsupported(self, task: Task) -> Diagnostic | None:
         if isinstance(task.subject, Program):

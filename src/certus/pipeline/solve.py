@@ -106,7 +106,7 @@ def _by_engine(
         return Outcome(task.subject, task.property_name, Unknown(refusal), engine.name)
     try:
         with statistics.timed("passes"):
-            prepared, back, sizes = apply_passes(task, _passes(task, settings))
+            prepared, back, sizes = apply_passes(task, _passes(task, settings, engine))
     except Unsupported as refused:
         return Outcome(task.subject, task.property_name, Unknown(refused.diagnostic), engine.name)
     try:
@@ -119,11 +119,12 @@ def _by_engine(
     )
 
 
-def _passes(task: Task, settings: Settings) -> list[Pass]:
+def _passes(task: Task, settings: Settings, engine: Engine) -> list[Pass]:
     """Memory comes first: `validate` checks its partition on the program as given."""
     assert isinstance(task.subject, Program)
     memory: list[Pass] = [Memory()] if uses_memory(task.subject) else []
-    return [*memory, Constants(), Slice(), Inline(), Bounds(), LargeBlocks(settings.blocks)]
+    inline: list[Pass] = [Inline()] if engine.inlines else []
+    return [*memory, Constants(), Slice(), *inline, Bounds(), LargeBlocks(settings.blocks)]
 
 
 def _limit_reached(engine: Engine, limit: BudgetExceeded, statistics: Statistics) -> Diagnostic:

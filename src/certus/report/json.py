@@ -75,6 +75,7 @@ def outcome_json(outcome: Outcome) -> Json:
     found["passes"] = [
         {"name": p.name, "before": asdict(p.before), "after": asdict(p.after)} for p in outcome.passes
     ]
+    found["findings"] = [asdict(finding) for finding in outcome.statistics.findings]
     found["statistics"] = {
         "counters": dict(sorted(outcome.statistics.counters.items())),
         "seconds": dict(sorted(outcome.statistics.seconds.items())),

@@ -51,6 +51,7 @@ def render_text(outcome: Outcome, *, detail: Detail = "normal", palette: Palette
     lines += _check(outcome)
     lines += [render_diagnostic(d, _source(outcome, d.span), palette=palette) for d in outcome.diagnostics]
     if detail == "verbose":
+        lines += _findings(outcome)
         lines += _statistics(outcome)
     return "\n".join(lines)
 
@@ -186,6 +187,15 @@ def _check(outcome: Outcome) -> Iterator[str]:
         if check.compiled:
             confirmed = check.compiled == CONFIRMED
             yield f"  replayed: interpreter{', compiled' if confirmed else f' only; {check.compiled}'}"
+
+
+def _findings(outcome: Outcome) -> Iterator[str]:
+    kind = ""
+    for finding in outcome.statistics.findings:
+        if finding.kind != kind:
+            kind = finding.kind
+            yield f"{kind}:"
+        yield f"  {printable(finding.place)}: {printable(finding.text)}"
 
 
 def _statistics(outcome: Outcome) -> Iterator[str]:

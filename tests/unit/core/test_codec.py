@@ -37,7 +37,7 @@ from certus.core.horn import Step as Inference
 from certus.core.outcome import Outcome, PassSize, ProofCheck, Replay, Size, Step
 from certus.core.program import Assign, Call, Edge, ErrorSite, Havoc, Location, Procedure, Program
 from certus.core.sorts import BOOL, INT, REAL, machine
-from certus.core.statistics import Statistics
+from certus.core.statistics import Finding, Statistics
 from certus.core.terms import Function
 from certus.core.verdict import Safe, Unknown, Unsafe
 
@@ -87,7 +87,9 @@ REPLAY = Replay(
     "confirmed",
 )
 CHECK = ProofCheck(31, {"z3": 31, "cvc5": 29}, 100)
-STATISTICS = Statistics(Counter({"solver.bmc": 3}), {"solver.bmc": 0.25})
+STATISTICS = Statistics(
+    Counter({"solver.bmc": 3}), {"solver.bmc": 0.25}, [Finding("path edges", "main:1", "x >= 0")]
+)
 OUTCOME = Outcome(
     PROGRAM,
     "unreach-call",
@@ -167,8 +169,12 @@ class TestRefusals:
                 {**encode_trace(TRACE), "inputs": {"0": [["1", "1", True]]}},
                 "no value of sort Real",
             ),
-            (decode_statistics, {"counters": {"a": 1.5}, "seconds": {}}, "natural number"),
-            (decode_statistics, {"counters": {}, "seconds": {"a": float("nan")}}, "number of seconds"),
+            (decode_statistics, {"counters": {"a": 1.5}, "seconds": {}, "findings": []}, "natural number"),
+            (
+                decode_statistics,
+                {"counters": {}, "seconds": {"a": float("nan")}, "findings": []},
+                "number of seconds",
+            ),
             (
                 decode_diagnostic,
                 {**encode_diagnostic(DIAGNOSTIC), "severity": "fatal"},

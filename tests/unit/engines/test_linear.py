@@ -184,3 +184,25 @@ def test_a_store_finds_what_is_entailed_by_what_is_fixed() -> None:
     assert head.covers(first)
     elsewhere = first.columns((), range(len(search.transitions.frames["main"].state)))
     assert not Store(relations, 0, 1).covers(elsewhere)
+
+
+def test_findings_are_both_kinds_of_edges_and_what_is_unreachable() -> None:
+    text = """
+    int d;
+    void delay(int m) { d = 0; while (d < m) { d = d + 1; } }
+    void main() {
+        int n = *;
+        assume(n >= 0);
+        delay(n);
+        if (d > n) { d = 7; }
+        assert(d == n);
+    }
+    """
+    _, statistics = answered(text)
+    found = {(finding.kind, finding.place): finding.text for finding in statistics.findings}
+    assert found["summary edges", "procedure delay"] == "d - old(m) == 0 && old(m) >= 0"
+    assert found["unreachable", "line 8"] == "d = 7;"
+    assert [place for kind, place in found if kind == "unreachable"] == ["line 8"]
+    heads = [words for (kind, place), words in found.items() if kind == "path edges" and "loop" in place]
+    assert len(heads) == 1
+    assert "old(m) - d >= 0" in heads[0]

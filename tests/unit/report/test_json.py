@@ -14,7 +14,7 @@ from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Point, Trace, Unrolling
 from certus.core.outcome import Outcome, PassSize, ProofCheck, Replay, Size, Step
-from certus.core.statistics import Statistics
+from certus.core.statistics import Finding, Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.version import VERSION
 from certus.report.json import render_input_error_json, render_json
@@ -23,7 +23,8 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
 
 
 def read(counting: SimpleNamespace, verdict: Verdict, check: ProofCheck | Replay | None = None) -> Any:
-    statistics = Statistics(Counter({"solver.bmc": 2}), {"solver.bmc": 0.1})
+    findings = [Finding("unreachable", "line 4", "x = 1;")]
+    statistics = Statistics(Counter({"solver.bmc": 2}), {"solver.bmc": 0.1}, findings)
     passes = (PassSize("large-blocks", Size(8, 8), Size(4, 3)),)
     outcome = Outcome(
         counting.program, "unreach-call", verdict, "bmc", check, statistics, (), {"load": 0.25}, passes
@@ -51,6 +52,7 @@ def test_the_frame(counting: SimpleNamespace) -> None:
                 "after": {"locations": 4, "edges": 3},
             }
         ],
+        "findings": [{"kind": "unreachable", "place": "line 4", "text": "x = 1;"}],
         "statistics": {"counters": {"solver.bmc": 2}, "seconds": {"solver.bmc": 0.1}},
         "seconds": {"total": 0.25, "load": 0.25},
     }

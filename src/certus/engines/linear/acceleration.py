@@ -21,7 +21,7 @@ from typing import TypeVar
 from certus.core.loops import Loop, LoopForest, call_graph, components, loop_forest
 from certus.core.program import Call, Edge, Location, Procedure
 from certus.engines.linear.edges import Entered, PathEdge, lift, self_loop, through
-from certus.engines.linear.transitions import Transitions
+from certus.engines.linear.transitions import Calling, Transitions, calling
 from certus.logic.presburger import TooHard
 from certus.logic.relations import Relation
 
@@ -48,7 +48,7 @@ class Acceleration:
         default_factory=dict
     )  # within a component, one or more calls
     _forests: dict[str, LoopForest] = field(default_factory=dict)
-    _passages: dict[Edge, Relation] = field(default_factory=dict)
+    _passages: dict[Calling, Relation] = field(default_factory=dict)
     _failures: dict[Location, int] = field(default_factory=dict)  # in a row, of closures for what arrives
 
     def learn(self) -> None:
@@ -58,6 +58,8 @@ class Acceleration:
             names = sorted(component)
             for name in names:
                 self._loops(self.transitions.program.procedures[name], names)
+            if not any(set(graph[caller]).intersection(names) for caller in graph):
+                continue
             recursive = len(names) > 1 or names[0] in graph[names[0]]
             summaries = self._attempt(lambda n=names: self._recursion(n)) if recursive else None  # type: ignore[misc]
             if not recursive:
@@ -75,9 +77,10 @@ class Acceleration:
         known = self.summaries.get(edge.op.procedure)
         if known is None:
             return None
-        found = self._passages.get(edge)
+        key = calling(edge)
+        found = self._passages.get(key)
         if found is None:
-            found = self._passages[edge] = through(known, edge, self.transitions)
+            found = self._passages[key] = through(known, edge, self.transitions)
         return found
 
     def jumps(self, at: PathEdge) -> Iterator[tuple[Location, Relation]]:

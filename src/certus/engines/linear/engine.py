@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import Unsupported
-from certus.core.evidence import Execution, Inductive, Point, Trace, old
+from certus.core.evidence import Execution, Inductive, Point, Trace
 from certus.core.loops import loop_forest
-from certus.core.program import Havoc, Location, Program, leaves
+from certus.core.program import Havoc, Program, leaves
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
@@ -53,6 +53,7 @@ class LinearReachability:
     name = "linear"
     summary = "linear-constraint reachability: path and summary edges, closures, widening"
     options = Options
+    inlines = False
 
     def unsupported(self, task: Task) -> Diagnostic | None:
         if isinstance(task.subject, Program):
@@ -84,6 +85,8 @@ class _Search:
         self.transitions = Transitions(program, Relations(statistics, budget))
 
     def verdict(self) -> Verdict:
+        from certus.engines.linear.findings import findings
+
         exact = self._tabulation(exact=True)
         if not exact.run(self.options.patience, self.budget):
             proof = self._widened() if self.options.widen else None
@@ -95,6 +98,7 @@ class _Search:
                 followed += self.options.patience
                 if 0 < self.options.steps <= followed:
                     return Unknown(self._gave_up(exact))
+        self.statistics.findings += findings(exact)
         if exact.errors:
             return self._violation(exact)
         return Safe(Execution(exact.length) if self._enumerated(exact) else self._proof(exact))
@@ -116,6 +120,7 @@ class _Search:
 
     def _widened(self) -> Inductive | None:
         """A proof by over-approximation."""
+        from certus.engines.linear.findings import findings
         from certus.logic.presburger import TooHard
 
         try:
@@ -123,7 +128,10 @@ class _Search:
             finished = loose.run(4 * self.options.patience, self.budget)
         except TooHard:
             return None
-        return self._proof(loose) if finished and not loose.errors else None
+        if not finished or loose.errors:
+            return None
+        self.statistics.findings += findings(loose)
+        return self._proof(loose)
 
     def _violation(self, found: Tabulation) -> Verdict:
         """The execution behind an error: from a search by enumeration, whose steps are single ones."""
@@ -159,35 +167,18 @@ class _Search:
 
     def _proof(self, found: Tabulation) -> Inductive:
         """The path edges at loop heads and entries of callees, and the summaries."""
+        from certus.engines.linear.findings import path_formula, summary_formula
+
         with self.statistics.timed("linear.proof"):
             called = [name for name in self.program.procedures if name != self.program.main]
             heads = [at for p in self.program.procedures.values() for at in loop_forest(p).heads]
-            invariants = {Point(at): self._formula(found, at) for at in heads}
+            invariants = {Point(at): path_formula(found, at) for at in heads}
             summaries: dict[str, Expr] = {}
             for name in called:
                 procedure = self.program.procedures[name]
-                invariants[Point(procedure.entry)] = self._formula(found, procedure.entry)
-                summaries[name] = self._summary(found, name)
+                invariants[Point(procedure.entry)] = path_formula(found, procedure.entry)
+                summaries[name] = summary_formula(found, name)
         return Inductive(invariants, summaries)
-
-    def _formula(self, found: Tabulation, at: Location) -> Expr:
-        from certus.core import build
-
-        store = found.paths.get(at)
-        if store is None:
-            return build.FALSE
-        frame = self.transitions.frames[at.procedure]
-        return store.whole().formula([old(x) for x in frame.entry], frame.state)
-
-    def _summary(self, found: Tabulation, name: str) -> Expr:
-        from certus.core import build
-        from certus.engines.linear.edges import lift
-
-        frame = self.transitions.frames[name]
-        store = found.paths.get(frame.procedure.exit)
-        if store is None:
-            return build.FALSE
-        return lift(store.whole(), frame).formula([old(x) for x in frame.entry], frame.exit)
 
     def _say(self, search: Tabulation) -> None:
         self.statistics.progress(f"{search.length} path edges, {len(search.worklist)} to follow")

@@ -8,7 +8,7 @@ the state before, with a symbol for each input. Their relation is tau of the pap
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -38,14 +38,31 @@ PATHS = 256  # at most, in one block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Taken:
+    """A statement executed after others."""
+
+    edge: Edge
+    before: _Taken | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Path:
     """One way through a block: executed if all `conditions` hold; `values` of the variables written.
 
-    `inputs`: the `Havoc` edges on the way, each with the symbols it introduced."""
+    `inputs`: the `Havoc` edges on the way, each with the symbols it introduced. `last`: the statements."""
 
     conditions: tuple[Expr, ...]
     values: Mapping[Expr, Expr]
     inputs: tuple[tuple[Edge, tuple[Expr, ...]], ...]
+    last: _Taken | None = None
+
+    @property
+    def statements(self) -> Iterator[Edge]:
+        """The statements on the way, the last one first."""
+        taken = self.last
+        while taken is not None:
+            yield taken.edge
+            taken = taken.before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +94,9 @@ class Transitions:
         self._paths: Final[dict[Edge, tuple[Path, ...]]] = {}
         self._steps: Final[dict[Edge, Relation]] = {}
         self._labelled: Final[dict[Path, Relation]] = {}
-        self._bindings: Final[dict[Edge, Relation]] = {}
-        self._returns: Final[dict[Edge, Relation]] = {}
+        self._openings: Final[dict[Frame, Relation]] = {}
+        self._bindings: Final[dict[Calling, Relation]] = {}
+        self._returns: Final[dict[Calling, Relation]] = {}
 
     @cached_property
     def frames(self) -> Mapping[str, Frame]:
@@ -135,22 +153,27 @@ class Transitions:
 
     def opening(self, frame: Frame) -> Relation:
         """From the entry vector to the states at the entry: locals are arbitrary."""
-        same = [build.eq(after(x), x) for x in frame.entry]
-        return self.relations.of(same, frame.entry, _after(frame.state))
+        found = self._openings.get(frame)
+        if found is None:
+            same = [build.eq(after(x), x) for x in frame.entry]
+            found = self._openings[frame] = self.relations.of(same, frame.entry, _after(frame.state))
+        return found
 
     def binding(self, edge: Edge) -> Relation:
         """tau of a call: from states at the call to entry vectors of the callee."""
-        found = self._bindings.get(edge)
+        key = calling(edge)
+        found = self._bindings.get(key)
         if found is None:
             call, caller, callee = self._call(edge)
             given = dict(zip(callee.procedure.parameters, call.arguments, strict=True))
             same = [build.eq(after(x), given.get(x, x)) for x in callee.entry]
-            found = self._bindings[edge] = self.relations.of(same, caller.state, _after(callee.entry))
+            found = self._bindings[key] = self.relations.of(same, caller.state, _after(callee.entry))
         return found
 
     def returning(self, edge: Edge) -> Relation:
         """From a state at the call beside the exit vector of the callee to the state after the call."""
-        found = self._returns.get(edge)
+        key = calling(edge)
+        found = self._returns.get(key)
         if found is None:
             call, caller, callee = self._call(edge)
             ended = {x: build.var(f"exit({x.name})", x.sort) for x in callee.exit}
@@ -161,13 +184,22 @@ class Transitions:
                 build.eq(after(x), value) for x in caller.state if (value := written.get(x, x)) is not None
             ]
             inputs = (*caller.state, *ended.values())
-            found = self._returns[edge] = self.relations.of(same, inputs, _after(caller.state))
+            found = self._returns[key] = self.relations.of(same, inputs, _after(caller.state))
         return found
 
     def _call(self, edge: Edge) -> tuple[Call, Frame, Frame]:
         call = edge.op
         assert isinstance(call, Call)
         return call, self.frames[edge.source.procedure], self.frames[call.procedure]
+
+
+Calling = tuple[str, Call]
+
+
+def calling(edge: Edge) -> Calling:
+    """What the relations of a call depend on: they are the same for the same call in the same procedure."""
+    assert isinstance(edge.op, Call)
+    return edge.source.procedure, edge.op
 
 
 def _after(columns: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -219,16 +251,33 @@ def _extended(path: Path, edge: Edge, procedure: Procedure) -> Path | None:
         if condition is build.FALSE:
             return None
         conditions = path.conditions if condition is build.TRUE else (*path.conditions, condition)
-        return Path(conditions, path.values, path.inputs)
+        return Path(conditions, path.values, path.inputs, _Taken(edge, path.last))
     if isinstance(op, Havoc):
         number = len(path.inputs)
         symbols = tuple(build.var(f"{x.name}@{number}", x.sort) for x in op.targets)
         values = {**path.values, **dict(zip(op.targets, symbols, strict=True))}
-        return Path(path.conditions, values, (*path.inputs, (edge, symbols)))
+        inputs = (*path.inputs, (edge, symbols))
+        return Path(path.conditions, values, inputs, _Taken(edge, path.last))
     assert isinstance(op, (Assign, Return)), f"not a statement of a Linear Program: {op}"
     targets = op.targets if isinstance(op, Assign) else procedure.results
     now = Substitution(path.values).apply_all(op.values)
-    return Path(path.conditions, {**path.values, **dict(zip(targets, now, strict=True))}, path.inputs)
+    values = {**path.values, **dict(zip(targets, now, strict=True))}
+    return Path(path.conditions, values, path.inputs, _Taken(edge, path.last))
+
+
+def statements(edge: Edge) -> Iterator[Edge]:
+    """The statements of the block of an edge, each once."""
+    seen: set[int] = set()
+    stack: list[Block] = [edge.op if isinstance(edge.op, (Seq, Choice)) else edge]
+    while stack:
+        block = stack.pop()
+        if id(block) in seen:
+            continue
+        seen.add(id(block))
+        if isinstance(block, Edge):
+            yield block
+        else:
+            stack.extend((block.first, block.second) if isinstance(block, Seq) else block.alternatives)
 
 
 def _too_many(edge: Edge) -> Diagnostic:

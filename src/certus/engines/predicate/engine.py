@@ -55,6 +55,7 @@ class PredicateAbstraction:
     name = "predicate"
     summary = "predicate abstraction of large blocks, summaries, refinement by interpolants"
     options = Options
+    inlines = True
 
     def unsupported(self, task: Task) -> Diagnostic | None:
         if isinstance(task.subject, Program):
