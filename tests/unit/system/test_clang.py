@@ -86,3 +86,9 @@ def test_trees_deeper_than_the_parser_allows() -> None:
 def test_what_is_no_tree(text: bytes) -> None:
     with pytest.raises(NotATree):
         load_lines(text)
+
+
+def test_what_clang_frowns_at_is_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "odd.c"
+    file.write_text("int main(void) { int a = 3, b = 2; return a < b < 1; }\n")
+    assert run_clang(file, model="LP64").ok
