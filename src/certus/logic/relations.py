@@ -19,7 +19,7 @@ from certus.core.budget import Budget
 from certus.core.sorts import BOOL, MachineSort
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
-from certus.logic.presburger import quota, solutions, value
+from certus.logic.presburger import TooHard, quota, solutions, value
 
 IN, OUT, DIV, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.div, isl.dim_type.set
 OPERATIONS = 1_000_000  # of isl in one operation; less than a second
@@ -61,7 +61,8 @@ class Relations:
         return Relation(self, isl.Map.identity(isl.Space.alloc(self.context, 0, columns, columns)))
 
     def closures(self, steps: Mapping[tuple[str, str], Relation]) -> dict[tuple[str, str], Relation]:
-        """One or more steps from one kind of vector to another; `steps` are between the kinds.
+        """One or more steps from one kind of vector to another; `steps` are between the kinds. `TooHard` if
+        there is no hope of a closure.
 
         Where the closure of the steps M is inexact those of M^2, M^3 .. may be exact: then M+ is up to
         p steps, or (M^p)+ and less than p further ones."""
@@ -69,7 +70,10 @@ class Relations:
         single = isl.UnionMap.empty(isl.Space.params_alloc(self.context, 0))
         for (source, target), step in steps.items():
             single = single.union(isl.UnionMap.from_map(_named(step.map, source, target)))
-        found, tight = self.measured("closures", lambda: _plus(single), CLOSURE_OPERATIONS)
+        closed = self.measured("closures", lambda: _plus(single), CLOSURE_OPERATIONS)
+        if closed is None:
+            raise TooHard
+        found, tight = closed
         kinds = {(a, d): (s, t) for (a, _), s in steps.items() for (_, d), t in steps.items()}
         return {
             (a, d): Relation(self, _unnamed(found, s.map, t.map, a, d), exact=exact and tight)
@@ -260,20 +264,46 @@ class Relation:
         return build.disjunction(_conjunction(part, columns) for part in plain.get_basic_sets())
 
 
-def _plus(single: isl.UnionMap) -> tuple[isl.UnionMap, bool]:
-    """The closure of the steps, and whether it is exact."""
-    power, some, loose = single, single, single
+def _plus(single: isl.UnionMap) -> tuple[isl.UnionMap, bool] | None:
+    """The closure of the steps, and whether it is exact; None if it is not worth trying."""
+    power, some = single, single
+    loose: isl.UnionMap | None = None
     for number in range(1, POWERS + 1):
-        plus, exact = power.coalesce().transitive_closure()
-        if exact:
-            for _ in range(number - 1):
-                plus = plus.union(plus.apply_range(single))
-            return some.union(plus).coalesce(), True
-        if number == 1:
-            loose = plus
+        steps = power.get_map_list()
+        if all(_shifts(steps.get_at(i)) for i in range(steps.n_map())):
+            plus, exact = power.coalesce().transitive_closure()
+            if exact:
+                for _ in range(number - 1):
+                    plus = plus.union(plus.apply_range(single))
+                return some.union(plus).coalesce(), True
+            loose = loose or (plus if number == 1 else None)
         power = power.apply_range(single)
         some = some.union(power)
-    return loose, False
+    return None if loose is None else (loose, False)
+
+
+def _shifts(step: isl.Map) -> bool:
+    """Whether every output is an input plus a constant, a constant, or bounded only by inequalities.
+
+    Other closures are no finite union of polyhedra, and isl may look for one without end, uncounted."""
+    inputs, outputs = step.dim(IN), step.dim(OUT)
+    for number in range(outputs):
+        alone = step.project_out(OUT, number + 1, outputs - number - 1).project_out(OUT, 0, number)
+        for part in alone.wrap().flatten().get_basic_sets():
+            for constraint in part.detect_equalities().get_constraints():
+                if constraint.is_equality() and not _shift(constraint, inputs):
+                    return False
+    return True
+
+
+def _shift(constraint: isl.Constraint, inputs: int) -> bool:
+    """Whether an equality says nothing of the output, or that it is at most one input, plus a constant."""
+    aff = constraint.get_aff()
+    if aff.get_coefficient_val(IN, inputs).is_zero():
+        return True
+    factors = [aff.get_coefficient_val(IN, column) for column in range(inputs + 1)]
+    used = [factor for factor in factors if not factor.is_zero()]
+    return len(used) <= 2 and all(factor.abs().is_one() for factor in used)
 
 
 def _named(pairs: isl.Map, source: str, target: str) -> isl.Map:
