@@ -45,7 +45,9 @@ def lower_unit(unit: ast.Unit, property_: ErrorRules, budget: Budget | None = No
     main = unit.functions.get(MAIN)
     if main is None or main.body is None:
         message = f"{unit.file} defines no function `main`."
-        raise InputError([Diagnostic("no-main", message, hint="Certus verifies whole programs.")])
+        span = Span(unit.file, 1, 1, 1, 1, unit.file, 1)
+        hint = "Certus verifies whole programs."
+        raise InputError([Diagnostic("no-main", message, span=span, hint=hint)])
     world = _world(unit, property_)
     bodies = _lower_reachable(world, main, budget or Budget())
     return _Assembly(world, bodies).run()
@@ -112,6 +114,7 @@ def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[s
         functions = [callee(world, name) for name in world.addresses]
         _refuse_unknown_arguments(call, [f for f in functions if fits(call, f.type)])
         expand(call, [f for f in functions if fits(call, f.type)])
+    world.indirect.clear()  # these hold the bodies, which hold the world
     start.finish()
     return bodies
 
