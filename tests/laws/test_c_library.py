@@ -203,6 +203,7 @@ void two(void) {
     observe(__c11_atomic_compare_exchange_strong(&plain, &expected, n, 5, 5)),
     observe(__c11_atomic_load(&plain, 5));
     __c11_atomic_store(&plain, 12, 5), observe(plain);
+    __builtin_nontemporal_store(n, &word), observe(__builtin_nontemporal_load(&word));
 }
 int main(void) { switch (__VERIFIER_nondet_uint()) { case 0: one(); break; case 1: two(); break; } }
 """

@@ -2,7 +2,7 @@
 
 All operations are gone through, again and again until nothing more is learnt: which part of a sum is the
 address may be known only after other operations have been seen. A part is taken for the address if it is the
-only one that can be, or the only one known to point to objects.
+only one that can be, or the only one known to point to objects, or, in the end, the one most variables share.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class PointerFlow:
             known = [(base, spot) for base, spot in can if spot[0].pointing]
             if len(known) > 1:
                 known = [(base, spot) for base, spot in known if base.kind is not Kind.TO_INT] or known
-            can = known if known or not self._guessing else can[:1]
+            can = known if known or not self._guessing else [max(can, key=lambda c: self._shared(c[1]))]
         if len(can) != 1:
             return None
         chosen, (node, offset) = can[0]
@@ -175,6 +175,12 @@ class PointerFlow:
             return None
         self.places.narrow(node, gcd(*(factor for factor, _ in others)))
         return node, offset + sum(int(item.value) for item in term.args if item.kind is Kind.CONST)
+
+    def _shared(self, spot: Spot) -> int:
+        """How many variables point where this one does: more for an address that is passed around than for
+        a number that only counts."""
+        root, _ = spot[0].root()
+        return sum(node.root()[0] is root for node in self.nodes.values())
 
     def _measured(self, base: Expr, node: Node) -> bool:
         """Whether the distance from `base` is asked for, as far as is known."""

@@ -16,6 +16,8 @@ from typing import Final
 from certus.core.program import Program
 
 ARGUMENT: Final = "is an argument of the program"  # how the front end describes `argc` and `argv`
+_LENGTH: Final = "$argv length"  # and how it names the inputs that the arguments are made of
+_BYTE: Final = "$argv byte"
 _NAME: Final = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _INPUT: Final = "__VERIFIER_nondet"
 _ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
@@ -61,8 +63,8 @@ class Supply:
 
 
 def is_input(name: str) -> bool:
-    """Whether calls of this function are inputs and nothing else."""
-    return name.startswith(_INPUT)
+    """Whether calls of this function are inputs and nothing else; or what arguments are made of."""
+    return name.startswith(_INPUT) or name in (_LENGTH, _BYTE)
 
 
 def error_function(program: Program, location: str) -> str | None:
@@ -110,7 +112,7 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
     yield "__attribute__((weak)) int certus_noted;"
     yield "__attribute__((weak)) void certus_finish(int code) { _exit(code); }"
     yield f"int certus_argc = {supply.argc};"
-    yield 'char *certus_argv[] = {"program", 0, 0};'
+    yield from _arguments(supply.values.get(_LENGTH), supply.values.get(_BYTE, []))
     yield ""
     for name in undefined:
         if name == error:
@@ -119,6 +121,20 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
             yield from _supplied(name, supply.values.get(name, []))
         elif name in _FIXED:
             yield _FIXED[name].format(name=name)
+
+
+def _arguments(lengths: Sequence[int] | None, characters: Sequence[int]) -> Iterator[str]:
+    """The program's arguments, if the trace has any."""
+    if lengths is None:
+        yield 'char *certus_argv[] = {"program", 0, 0};'
+        return
+    start = 0
+    for number, length in enumerate(lengths):
+        listed = "".join(f"{c}, " for c in characters[start : start + length])
+        start += length
+        yield f"static char certus_argument_{number}[] = {{{listed}0}};"
+    names = "".join(f"certus_argument_{number}, " for number in range(len(lengths)))
+    yield f"char *certus_argv[] = {{{names}0, 0}};"
 
 
 def _supplied(name: str, values: Sequence[int]) -> Iterator[str]:

@@ -149,7 +149,8 @@ _TABLE: Final = (
     ("constant_p", "constant_p"),
     ("object_size", "object_size dynamic_object_size"),
     # atomic operations: without threads, plain ones
-    ("atomic", "load", "__atomic_load_n __c11_atomic_load"),
+    ("atomic", "load", "__atomic_load_n __c11_atomic_load nontemporal_load"),
+    ("atomic", "store-to", "nontemporal_store"),
     ("atomic", "load-into", "__atomic_load"),
     ("atomic", "store", "__atomic_store_n __c11_atomic_store __c11_atomic_init"),
     ("atomic", "store-from", "__atomic_store"),
@@ -183,15 +184,19 @@ _TABLE: Final = (
     ("refuse", "unsupported-float", "signbitl fabs fabsf fabsl copysign copysignf copysignl"),
 )
 
-_BUILTIN_ONLY: Final = frozenset(
-    name
-    for model, *detail, names in _TABLE
-    if model in ("same", "bits", "rotate", "checked", "checked_p", "constant_p", "object_size")
-    or model.startswith("arguments_")
-    or detail == ["unsupported-float"]
-    for name in names.split()
-    if not name.startswith("ffs")
-) | {"trap", "unreachable", "prefetch", "va_end", "alloca_with_align", "assume"}
+_BUILTIN_ONLY: Final = (
+    frozenset(
+        name
+        for model, *detail, names in _TABLE
+        if model in ("same", "bits", "rotate", "checked", "checked_p", "constant_p", "object_size")
+        or model.startswith("arguments_")
+        or detail == ["unsupported-float"]
+        for name in names.split()
+        if not name.startswith("ffs")
+    )
+    | {"trap", "unreachable", "prefetch", "va_end", "alloca_with_align", "assume", "nontemporal_load"}
+    | {"nontemporal_store"}
+)
 
 OVERRIDING: Final = frozenset(
     ("__VERIFIER_assume", "__VERIFIER_atomic_begin", "__VERIFIER_atomic_end", "__assert_fail")

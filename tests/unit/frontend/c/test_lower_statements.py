@@ -149,8 +149,10 @@ def test_arguments_of_main(tmp_path: Path) -> None:
     program = loaded(tmp_path, "int main(int argc, char **argv) { return argc; }").program
     conditions = [repr(op.condition) for op in ops(program, Assume, "$start") if isinstance(op, Assume)]
     assert conditions == ["$start.$1 >= 0"]
+    used = loaded(tmp_path, "int main(int argc, char **argv) { return argv[0][0]; }").program
+    assert [op.procedure for op in ops(used, Call, "$start") if isinstance(op, Call)] == ["$argv", "main"]
     with pytest.raises(Unsupported) as caught:
-        loaded(tmp_path, "int main(int argc, char **argv) { return argv[0][0]; }")
+        loaded(tmp_path, "int main(int argc, char **argv, char **envp) { return envp[0][0]; }")
     assert caught.value.diagnostic.code == "unsupported-arguments"
 
 

@@ -36,8 +36,10 @@ _OPERATIONS: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
 
 def atomic(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     given: list[Expr] = yield from arguments(body, node)
-    target = _object_type(node)
     operation, _, arithmetic = entry.detail.partition(":")
+    if operation == "store-to":  # the value comes first
+        operation, given = "store", given[::-1]
+    target = _object_type(node.arguments[-1 if entry.detail == "store-to" else 0])
     if operation == "set" or (operation == "clear" and entry.name == "__atomic_clear"):
         target = _CHARACTER
     if target is None or not is_scalar(target) or (arithmetic and sort_of(target) is INT):
@@ -48,8 +50,8 @@ def atomic(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]
     return _STEPS[operation](step)
 
 
-def _object_type(node: ast.Call) -> CType | None:
-    plain = unqualified(node.arguments[0].type)
+def _object_type(pointer: ast.Expression) -> CType | None:
+    plain = unqualified(pointer.type)
     return unqualified(plain.target) if isinstance(plain, PointerType) else None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.build import add, and_, eq, integer, le, lt, not_, scale, to_int, wrap
-from certus.core.program import Assign, Assume, BasicOp, Havoc, Load, Return, Store
+from certus.core.program import Alloc, Assign, Assume, BasicOp, Havoc, Load, Return, Store
 from certus.core.sorts import INT, Sort, machine
 from certus.core.terms import Expr
 from certus.frontend.c.lower.graph import Draft
@@ -353,6 +353,73 @@ def span_routine(world: World, *, within: bool) -> str:
             r.give(i)
 
     return routine(world, "strspn" if within else "strcspn", make)
+
+
+def line_routine(world: World) -> str:
+    """`(to, size)`: a line of input with less than `size` characters, and a zero."""
+
+    def make(r: Routine) -> None:
+        to, size = r.parameter("to"), r.parameter("size")
+        i, length, c = r.local("i"), r.local("length", machine(32, signed=False)), r.local("c", U8)
+        r.havoc(length)
+        count = to_int(length)
+        short = le(size, integer(1))
+        r.step(Assume(build.ite(short, eq(count, NULL), and_(lt(NULL, count), lt(count, size)))), "length")
+        r.set(i, NULL)
+        head = r.head()
+        done = r.test(lt(i, count))
+        r.havoc(c)
+        last = eq(add(i, integer(1)), count)
+        r.step(Assume(build.or_(last, not_(eq(c, build.constant(10, U8))))), "only the last is a newline")
+        r.store(add(to, i), c)
+        r.set(i, add(i, integer(1)))
+        r.back(head)
+        r.at = done
+        r.store(add(to, count), ZERO)
+        r.give()
+
+    return routine(world, "fgets", make)
+
+
+def arguments_routine(world: World) -> str:
+    """`(count)`: the program's arguments, each a string of any length; the result is where they are listed.
+    `ARGUMENT_LENGTH` and `ARGUMENT_BYTE` name the inputs."""
+    word = world.pointer_width // 8
+
+    def make(r: Routine) -> None:
+        count = r.parameter("count")
+        r.gives(INT)
+        table, at, i, j = r.local("table"), r.local("at"), r.local("i"), r.local("j")
+        length, c = r.local("length", machine(32, signed=False)), r.local("c", U8)
+        size = scale(word, add(count, integer(1)))
+        r.step(Alloc(table, size, word, "static", "argv"), "argv")
+        r.set(i, NULL)
+        outer = r.head()
+        done = r.test(lt(i, count))
+        r.step(Havoc((length,), ARGUMENT_LENGTH), "length = any length")
+        r.step(Alloc(at, add(to_int(length), integer(1)), 1, "static", "an argument"), "argv[i]")
+        r.set(j, NULL)
+        inner = r.head()
+        whole = r.test(lt(j, to_int(length)))
+        r.step(Havoc((c,), ARGUMENT_BYTE), "c = any character")
+        r.step(Assume(not_(eq(c, ZERO))), "c != 0")
+        r.store(add(at, j), c)
+        r.set(j, add(j, integer(1)))
+        r.back(inner)
+        r.at = whole
+        r.store(add(at, to_int(length)), ZERO)
+        r.store(add(table, scale(word, i)), wrap(at, world.pointer_sort))
+        r.set(i, add(i, integer(1)))
+        r.back(outer)
+        r.at = done
+        r.store(add(table, scale(word, count)), build.constant(0, world.pointer_sort))
+        r.give(table)
+
+    return routine(world, "argv", make)
+
+
+ARGUMENT_LENGTH: Final = "$argv length"
+ARGUMENT_BYTE: Final = "$argv byte"
 
 
 def unsigned_char(term: Expr) -> Expr:

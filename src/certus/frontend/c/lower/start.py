@@ -17,6 +17,7 @@ from certus.frontend.c.lower.exits import run_registered
 from certus.frontend.c.lower.function import RULES, finish_jumps
 from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.initialisers import initialise, store_bytes
+from certus.frontend.c.lower.routines import arguments_routine
 from certus.frontend.c.lower.steps import run
 from certus.frontend.c.lower.values import sort_of
 from certus.frontend.c.lower.world import StaticObject, World
@@ -119,14 +120,14 @@ class Start:
         passed: list[Expr] = []
         for number, parameter in enumerate(main.parameters):
             sort = sort_of(parameter.type) or INT
+            if number > 0 and parameter.identity in self.world.surveys[main.name].variables:
+                passed.append(self._arguments(parameter, number, passed[0]))
+                continue
             value = body.havoc(sort, parameter.span, f"{parameter.name} is an argument of the program")
             if number == 0 and isinstance(sort, MachineSort):
                 body.assume(
                     build.le(build.constant(0, sort), value), parameter.span, f"{parameter.name} >= 0"
                 )
-            elif number > 0 and parameter.identity in self.world.surveys[main.name].variables:
-                what = f"the use of the program's arguments through `{parameter.name}`"
-                body.refuse(parameter.span, "unsupported-arguments", what)
             passed.append(value)
         sort_result = sort_of(main.type.result)
         targets = (body.fresh(sort_result),) if sort_result is not None else ()
@@ -134,6 +135,17 @@ class Start:
         run_registered(body, main.span)
         self._call_all(self.world.unit.destructors)
         body.draft.skip(body.at, Draft.EXIT)
+
+    def _arguments(self, parameter: ast.Variable, number: int, count: Expr) -> Expr:
+        """`argv`: made only where the program looks at it."""
+        body, text = self.body, f"{parameter.name}: the arguments of the program"
+        if number > 1:
+            what = f"the use of the program's environment through `{parameter.name}`"
+            refused: Expr = body.refuse(parameter.span, "unsupported-arguments", what)
+            return refused
+        made = body.fresh(INT)
+        body.emit(Call(arguments_routine(self.world), (build.to_int(count),), (made,)), parameter.span, text)
+        return made
 
     def _call_all(self, names: Sequence[str]) -> None:
         """Call constructors or destructors."""

@@ -16,9 +16,9 @@ from certus.frontend.c.lower import routines
 from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
-    has_pointers,
     havoc_elements,
     havoc_memory,
+    havoc_some,
     pointed_to,
 )
 from certus.frontend.c.lower.body import Body
@@ -124,7 +124,8 @@ def scan(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
         success = build.lt(build.constant(number, sort), result)
         body.branch(success, converted, after, node.span, text, source_branch=False)
         body.at = converted
-        _written(body, argument, given[first + number], single=single)
+        what = "" if single else "the text that a function of the `scanf` family reads"
+        _written(body, argument, given[first + number], what, single=single)
         body.draft.skip(body.at, after)
         body.at = after
     body.wrote_anything()
@@ -147,18 +148,16 @@ _CONVERSION: Final = re.compile(r"%(\*?)(\d*)(?:hh?|ll?|[jztLqm])?([a-zA-Z\[])")
 _PRINTED: Final = "the text that a function of the `printf` family writes"
 
 
-def _written(
-    body: Body, argument: ast.Expression, term: Expr, *, single: bool = False, approximates: str = ""
-) -> None:
-    """The object an argument points to gets any contents, if its extent is known: `single` objects are of
-    the pointer's type, a character is otherwise the first of a string."""
+def _written(body: Body, argument: ast.Expression, term: Expr, approximates: str, *, single: bool) -> None:
+    """The object an argument points to gets any contents: `single` objects are of the pointer's type, a
+    character is otherwise the first of a string that nobody knows the length of."""
     target = pointed_to(argument)
     text = unqualified(target) if target is not None else None
     unknown = text is None or isinstance(text, VoidType) or (not single and text == _plain_char(text))
-    if not unknown and target is not None and not has_pointers(body.world, target):
+    if not unknown and target is not None:
         havoc_memory(body, term, target, argument.span, approximates)
     else:
-        body.refuse(argument.span, "unsupported-library-function", "writing to memory of unknown extent")
+        havoc_some(body, term, argument.span, approximates)
 
 
 def _plain_char(type_: CType) -> CType | None:
@@ -168,22 +167,50 @@ def _plain_char(type_: CType) -> CType | None:
 
 
 def read_input(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
-    """A number of bytes is read into memory; all of them get any value, even if fewer are read."""
+    """A number of bytes is read into memory: as many as the result says."""
     given = yield from arguments(body, node)
     text = body.text(node.span)
-    if entry.name in ("read", "recv"):
-        to, count = given[1], build.to_int(given[2])
-    elif entry.name == "fread":
-        to, count = given[0], build.mul(build.to_int(given[1]), build.to_int(given[2]))
-    else:
-        to, count = given[0], build.to_int(given[1])
-    havoc_elements(body, to, count, 1, node.span)
-    if isinstance(unqualified(node.type), VoidType):
+    if entry.name.startswith("fgets"):
+        return _read_line(body, node, given[0], build.to_int(given[1]))
+    if entry.name == "__VERIFIER_nondet_memory":
+        havoc_elements(body, given[0], build.to_int(given[1]), 1, node.span)
         return None
-    if entry.name == "fgets":
-        failed = build.eq(body.havoc(U8, node.span, text), build.constant(0, U8))
-        return build.ite(failed, NULL, to)
-    return any_result(body, node) if wanted else None
+    by_elements = entry.name.startswith("fread")
+    to, count = (given[0], build.to_int(given[2])) if by_elements else (given[1], build.to_int(given[2]))
+    size = build.to_int(given[1]) if by_elements else build.integer(1)
+    sort = integer_sort(node.type)
+    result = body.havoc(sort, node.span, text, entry.name)
+    least = build.integer(0 if by_elements else -1)
+    number = build.to_int(result)
+    body.assume(build.and_(build.le(least, number), build.le(number, count)), node.span, text)
+    havoc_elements(body, to, build.mul(number, size), 1, node.span)
+    if by_elements:  # what is left of an element that ends early has no known value
+        rest = build.ite(build.lt(number, count), size, NULL)
+        havoc_elements(body, build.add(to, build.mul(number, size)), rest, 1, node.span, _PARTIAL)
+    return result
+
+
+_PARTIAL: Final = "what `fread` leaves of an element it did not read"
+
+
+def _read_line(body: Body, node: ast.Call, to: Expr, size: Expr) -> Expr:
+    """`fgets`: less than `size` characters, the last of which may be a newline, and a zero; null at the end
+    of the input, or if that cannot be read, when the contents are anything."""
+    text, result = body.text(node.span), body.fresh(INT)
+    failed = build.eq(body.havoc(U8, node.span, text), build.constant(0, U8))
+    null, some, after = (body.draft.node() for _ in range(3))
+    body.branch(failed, null, some, node.span, text, source_branch=False)
+    body.at = null
+    havoc_elements(body, to, size, 1, node.span, "what `fgets` leaves when it fails")
+    body.assign(result, NULL, node.span, text)
+    body.draft.skip(body.at, after)
+    body.at = some
+    routine = routines.line_routine(body.world)
+    body.emit(Call(routine, (to, size), ()), node.span, text)
+    body.assign(result, to, node.span, text)
+    body.draft.skip(body.at, after)
+    body.at = after
+    return result
 
 
 def print_string(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
@@ -192,5 +219,5 @@ def print_string(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Step
     if entry.name.endswith("snprintf"):
         havoc_elements(body, given[0], build.to_int(given[1]), 1, node.span, _PRINTED)
     else:
-        _written(body, node.arguments[0], given[0], approximates=_PRINTED)
+        _written(body, node.arguments[0], given[0], _PRINTED, single=False)
     return any_result(body, node) if wanted else None
