@@ -22,18 +22,28 @@ _MARKER: Final = re.compile(
 _PACK: Final = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+pack[ \t]*\(([^)\n]*)\)", re.MULTILINE)
 
 
-def fill_files(tree: dict[str, Any]) -> None:
-    """Give every position the name of its file, which Clang prints only when it changes."""
+def fill_files(tree: dict[str, Any], main: str) -> None:
+    """Give every position outside of `main` the name of its file, which Clang prints only when it changes.
+
+    Positions are visited in the order in which they were printed."""
     current = ""
-    stack: list[Any] = [tree]
+    stack: list[dict[str, Any]] = [tree]
     while stack:
-        item = stack.pop()
-        if isinstance(item, list):
-            stack.extend(reversed(item))
-        elif "offset" in item:
-            current = item.setdefault("file", current)
-        else:
-            stack.extend(value for value in reversed(item.values()) if isinstance(value, dict | list))
+        node = stack.pop()
+        range_ = node.get("range")
+        for place in (node.get("loc"), *(range_.values() if range_ else ())):
+            if not place:
+                continue
+            parts = (place,) if "offset" in place else (place.get("spellingLoc"), place.get("expansionLoc"))
+            for position in parts:
+                if position:
+                    if "file" in position:
+                        current = position["file"]
+                    elif current != main:
+                        position["file"] = current
+        children = node.get("array_filler") or node.get("inner")
+        if children:
+            stack.extend(reversed(children))
 
 
 class FileText:

@@ -6,17 +6,15 @@ it refers to directly or indirectly, is read. Headers declare and define much th
 
 from __future__ import annotations
 
-import gc
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.errors import InputError
+from certus.core.errors import CertusError, InputError, Unsupported
 from certus.frontend.c import (
     ast,
     reader_declarations,
@@ -62,23 +60,7 @@ def read_unit(
     path: Path, *, model: DataModel, arguments: Sequence[str] = (), budget: Budget | None = None
 ) -> ast.Unit:
     """The translation unit of a file. Raises `InputError` with Clang's own messages."""
-    with _collection_paused():
-        return _read_unit(path, model, arguments, budget or Budget())
-
-
-@contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Trees have no cycles, and looking for some in hundreds of thousands of nodes takes half the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _read_unit(path: Path, model: DataModel, arguments: Sequence[str], budget: Budget) -> ast.Unit:
+    budget = budget or Budget()
     source = read_source(path)
     try:
         result = run_clang(path, model=model.name, arguments=arguments, seconds=budget.remaining())
@@ -89,13 +71,22 @@ def _read_unit(path: Path, model: DataModel, arguments: Sequence[str], budget: B
         budget.check()
         raise InputError([Diagnostic("clang-failed", str(error))]) from error
     if result.tree is None:
-        raise InputError(clang_diagnostics(result.messages, str(path)))
+        raise _refused_by_clang(clang_diagnostics(result.messages, str(path)))
     budget.check()
     main = os.path.abspath(path)
     if any(file != main for file in result.files):
-        fill_files(result.tree)
+        fill_files(result.tree, main)
     positions = Positions(main, str(path), path.read_bytes())
     return _Unit(positions, model, result.tree).read(str(path), source.text)
+
+
+def _refused_by_clang(errors: list[Diagnostic]) -> CertusError:
+    """What GNU C allows and Clang does not is a lack of ours, not a mistake of the user's."""
+    for error in errors:
+        if "variable length array in structure" in error.message:
+            message = "A variable-length array in a structure is not modelled."
+            return Unsupported(Diagnostic("unsupported-vla-in-struct", message, span=error.span))
+    return InputError(errors)
 
 
 def clang_diagnostics(messages: str, file: str) -> list[Diagnostic]:
@@ -146,6 +137,7 @@ class _Unit:
         variables += self.reading.local_statics
         positions = {variable.identity: number for number, variable in enumerate(variables)}
         initialisers = sorted(self.reading.initialisers, key=lambda pair: positions[pair[0].identity])
+        self.names.expression_type = lambda _: None  # so that nothing holds on to Clang's tree any more
         return ast.Unit(
             self.reading.types,
             self.functions,

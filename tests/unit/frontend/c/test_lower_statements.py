@@ -161,3 +161,9 @@ def test_sizes_follow_the_data_model(tmp_path: Path) -> None:
     program = loaded(tmp_path, text, model=ILP32).program
     (store,) = ops(program, Store)
     assert repr(store) == "Store(address=$&a + 4, value=3)"
+
+
+def test_a_variable_length_array_in_a_structure_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Unsupported) as caught:
+        loaded(tmp_path, "int main(void) { int n = 3; struct s { int a[n]; } x; return sizeof x; }")
+    assert caught.value.diagnostic.code == "unsupported-vla-in-struct"

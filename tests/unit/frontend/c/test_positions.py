@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from certus.frontend.c.positions import FileText, Positions, fill_files
 
 PREPROCESSED = b"""# 1 "dir/prog.c"
@@ -59,14 +61,16 @@ def test_nodes_without_a_place_stand_where_they_are_said_to() -> None:
 def test_file_names_are_filled_in_in_document_order() -> None:
     first, second, third = located(0, 1, file="a.h"), located(5, 1), located(9, 1, file="b.c")
     last = located(11, 1)
-    tree = {
+    tree: dict[str, Any] = {
         "loc": first,
         "range": {"begin": second, "end": {"spellingLoc": third, "expansionLoc": last}},
-        "inner": [{"loc": located(1, 1)}],
+        "inner": [{"loc": located(1, 1)}, {"loc": located(3, 1, file="main.c")}, {"loc": located(4, 1)}],
     }
-    fill_files(tree)
+    fill_files(tree, "main.c")
     assert [one["file"] for one in (first, second, third, last)] == ["a.h", "a.h", "b.c", "b.c"]
-    assert tree["inner"][0]["loc"]["file"] == "b.c"  # type: ignore[index]
+    inside, _, after = tree["inner"]
+    assert inside["loc"]["file"] == "b.c"
+    assert "file" not in after["loc"]  # where it is not said, it is the main file
 
 
 def test_pragma_pack_is_read_from_the_text() -> None:
