@@ -24,6 +24,7 @@ from certus.logic.presburger import TooHard, quota, solutions, value
 IN, OUT, DIV, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.div, isl.dim_type.set
 OPERATIONS = 1_000_000  # of isl in one operation; less than a second
 CLOSURE_OPERATIONS = 400_000  # they are not worth more: exact ones come quickly
+COALESCED = 100  # disjuncts of a formula, at most: coalescing is quadratic
 POWERS = 4  # closures of M, M^2 .. are tried
 
 T = TypeVar("T")
@@ -259,7 +260,8 @@ class Relation:
 
     def formula(self, inputs: Sequence[Expr], outputs: Sequence[Expr]) -> Expr:
         """The condition on the columns, as variables of their sorts."""
-        plain = self.maker.measured("formulas", lambda: self.map.coalesce().compute_divs().wrap().flatten())
+        pairs = self.map.coalesce() if self.size <= COALESCED else self.map
+        plain = self.maker.measured("formulas", lambda: pairs.compute_divs().wrap().flatten())
         columns = [_number(x) for x in (*inputs, *outputs)]
         return build.disjunction(_conjunction(part, columns) for part in plain.get_basic_sets())
 

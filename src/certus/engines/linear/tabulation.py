@@ -130,6 +130,8 @@ class Tabulation:
 
     def _keep(self, edge: PathEdge, store: Store) -> None:
         store.add(edge)
+        counters = self.transitions.relations.statistics.counters
+        counters["linear.disjuncts"] = max(counters["linear.disjuncts"], len(store.edges))
         if edge.vertex in self.transitions.program.error_locations:
             self.errors.append(edge)
         else:

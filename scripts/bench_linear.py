@@ -1,0 +1,129 @@
+"""The tables and the figure on the eureka library in docs/benchmarks.md (seed 000, Figure 2 remade).
+
+    python scripts/bench_linear.py [--limit 20] [--figure docs/figures/eureka.svg]
+
+Each family runs for growing N under enumeration (`linear` without acceleration), acceleration, `bmc` and
+`predicate`, one after the other, each within the limit; a series ends at its first time-out. Engine time is
+measured in this process without start-up; every definite answer is checked, in time that is given apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from certus.core.budget import Budget
+from certus.core.errors import BudgetExceeded
+from certus.core.outcome import ProofCheck, Replay
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.verdict import Unknown, Verdict
+from certus.engines.registry import ENGINES
+from certus.frontend.lp.library import FAMILIES, program
+from certus.frontend.lp.load import load_lp
+from certus.pipeline.confirm import examine
+from certus.report.plot import Axis, Panel, charts
+from certus.transform.constants import Constants
+from certus.transform.large_blocks import LargeBlocks
+from certus.transform.passes import apply_passes
+from certus.transform.slice import Slice
+
+SIZES = (1, 2, 3, 4, 6, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000)
+SERIES: dict[str, tuple[str, dict[str, bool]]] = {
+    "enumeration": ("linear", {"accelerate": False, "widen": False}),
+    "acceleration": ("linear", {}),
+    "bmc": ("bmc", {}),
+    "predicate": ("predicate", {}),
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: the answer, seconds of the engine, of isl in it, of the check, and what it counted."""
+
+    answer: str
+    seconds: float
+    isl: float
+    check: float
+    joins: int
+    entailments: int
+    disjuncts: int
+
+
+def measure(text: str, series: str, limit: float) -> Measured:
+    engine_name, options = SERIES[series]
+    engine, statistics = ENGINES[engine_name], Statistics()
+    subject = load_lp(text, "library.lp").program
+    task, back, _ = apply_passes(Task(subject), [Constants(), Slice(), LargeBlocks("large")])
+    start = time.perf_counter()
+    verdict: Verdict | None = None
+    try:
+        verdict = engine.run(task, engine.options(**options), Budget(limit), statistics)
+    except BudgetExceeded:
+        answer = "time-out"
+    seconds = time.perf_counter() - start
+    checked = 0.0
+    if verdict is not None:
+        answer = "UNKNOWN"
+    if verdict is not None and not isinstance(verdict, Unknown):
+        start = time.perf_counter()
+        check = examine(subject, back.verdict(verdict), budget=Budget(5 * limit), statistics=Statistics())
+        checked = time.perf_counter() - start
+        answer = {ProofCheck: "HOLDS", Replay: "VIOLATED"}.get(type(check), "unchecked")
+    counters = statistics.counters
+    return Measured(
+        answer,
+        seconds,
+        statistics.seconds.get("linear.isl", 0.0),
+        checked,
+        counters["linear.joins"],
+        counters["linear.entailments"],
+        counters["linear.disjuncts"],
+    )
+
+
+def rows(limit: float, families: list[str]) -> Iterator[tuple[str, str, str, Measured]]:
+    """All runs: family, series, N or "every N", what was measured."""
+    for family in families:
+        for series in SERIES:
+            if FAMILIES[family].symbolic and series != "enumeration":
+                yield family, series, "every N", measure(program(family, None), series, limit)
+            for number in SIZES:
+                found = measure(program(family, number), series, limit)
+                yield family, series, str(number), found
+                if found.answer != "HOLDS" or found.seconds > limit / 2:
+                    break
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds of one run")
+    parser.add_argument("--figure", type=Path, help="where to write the plots")
+    parser.add_argument("families", nargs="*", help="only these")
+    arguments = parser.parse_args()
+    lines: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    print(
+        "| family | engine | N | answer | seconds | of these isl | check | joins | entailments | disjuncts |"
+    )
+    print("|---|---|---:|---|---:|---:|---:|---:|---:|---:|")
+    for family, series, number, found in rows(arguments.limit, arguments.families or list(FAMILIES)):
+        counts = f"{found.joins:,} | {found.entailments:,} | {found.disjuncts:,}"
+        times = f"{found.seconds:.3f} | {found.isl:.3f} | {found.check:.3f}"
+        print(f"| {family} | {series} | {number} | {found.answer} | {times} | {counts} |", flush=True)
+        if number.isdigit() and found.answer == "HOLDS":
+            drawn = lines.setdefault(family, {}).setdefault(series, [])
+            drawn.append((float(number), max(found.seconds, 0.001)))
+    if arguments.figure is not None:
+        panels = [Panel(f"{family}(N)", series) for family, series in lines.items()]
+        picture = charts(panels, Axis("N", logarithmic=True), Axis("seconds", logarithmic=True))
+        arguments.figure.parent.mkdir(parents=True, exist_ok=True)
+        arguments.figure.write_text(picture)
+
+
+if __name__ == "__main__":
+    main()
