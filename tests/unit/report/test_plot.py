@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_logarithms_make_powers_equidistant() -> None:
     points = [(10.0**n, 10.0**n) for n in range(5)]
     picture = drawn([Panel("p", {"l": points})], Axis("N", logarithmic=True), Axis("s", logarithmic=True))
     xs = [float(dot.attrib["cx"]) for dot in picture.iter(f"{SVG}circle")]
-    steps = [b - a for a, b in zip(xs, xs[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(xs)]
     assert steps == pytest.approx([steps[0]] * 4, abs=0.02)
 
 
