@@ -26,7 +26,7 @@ from itertools import count
 from certus.core import build
 from certus.core.program import Assign, Assume, Block, Choice, Edge, Havoc, Procedure, Return, Seq
 from certus.core.sorts import BOOL, Sort
-from certus.core.terms import Expr, Value
+from certus.core.terms import Expr, Kind, Value
 from certus.core.walk import Substitution
 
 
@@ -79,13 +79,11 @@ class BlockFormula:
         """This block executed from a state with the given values, its symbols made unique."""
         renamed = {s: build.var(_numbered(s.name, number), s.sort) for s in self.symbols}
         substitution = Substitution({**values, **renamed})
-        return Instance(
-            self,
-            substitution.apply(self.guard),
-            substitution.apply_all(self.definitions),
-            {x: substitution.apply(v) for x, v in self.values.items()},
-            renamed,
+        guard, *definitions = _without_dead(
+            substitution.apply_all((self.guard, *self.definitions)), frozenset(renamed.values())
         )
+        written = {x: substitution.apply(v) for x, v in self.values.items()}
+        return Instance(self, guard, tuple(definitions), written, renamed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +143,20 @@ def _histories(last: History) -> Iterator[History]:
                 stack.append((at.before, False))
             else:
                 stack.extend((h, False) for _, h in reversed(at.branches))
+
+
+def _without_dead(formulas: tuple[Expr, ...], own: frozenset[Expr]) -> tuple[Expr, ...]:
+    """Formulas, the last of which are definitions, without the literals of their own that these say are
+    false; they still say so, since a path is read off the literals."""
+    dead: dict[Expr, Expr] = {}
+    while True:
+        denied = (f.args[0] for f in formulas if f.kind is Kind.NOT and f.args[0] in own)
+        new = {literal: build.FALSE for literal in denied if literal not in dead}
+        if not new:
+            return formulas
+        dead.update(new)
+        alive = Substitution(new)
+        formulas = tuple(f if f.kind is Kind.NOT and f.args[0] in dead else alive.apply(f) for f in formulas)
 
 
 def _numbered(name: str, number: int) -> str:

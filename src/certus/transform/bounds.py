@@ -4,7 +4,8 @@ A loop counts if control enters it at its head only, with a known constant c1 in
 from the head back to it passes the loop's only write to i, `i = i + c2`, exactly once; and one branch of the
 loop, passed on every way round before or after the write, leaves the loop as soon as a comparison of
 i with a constant is false. Then the number of entries follows by arithmetic, wrapping of machine
-integers included. There may be other ways out (`break`, `assume`): the number is *exact* only without
+integers included. (Where nothing that matters follows the loop, slicing leaves a branch that ends the
+execution instead.) There may be other ways out (`break`, `assume`): the number is *exact* only without
 them. An assertion is none, since the execution that fails it goes nowhere.
 
 The pass adds these numbers to the task, for engines that unroll, and does not change the program. No evidence
@@ -21,10 +22,10 @@ from certus.core import build
 from certus.core.evaluate import evaluate
 from certus.core.loops import Loop, LoopBound, components, loop_forest
 from certus.core.program import Assign, Assume, Call, Edge, Location, Procedure, Program
-from certus.core.sorts import INT, MachineSort
+from certus.core.sorts import INT, MachineSort, Sort
 from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind
-from certus.core.walk import substitute, variables
+from certus.core.walk import rebuild, variables
 from certus.transform.constants import KnownConstants, propagate
 from certus.transform.control import may_stop
 from certus.transform.effects import single_statements, written
@@ -68,13 +69,16 @@ def _bound(procedure: Procedure, loop: Loop, known: KnownConstants) -> LoopBound
     always = _on_every_round(procedure, loop)
     leaving = [e for e in inside if e.target not in loop.body]
     best: LoopBound | None = None
-    for branch in dict.fromkeys(e.source for e in leaving if e.source in always):
+    for branch in sorted(always, key=always.__getitem__):
+        if all(e.target in loop.body for e in procedure.successors[branch]) and not may_stop(
+            procedure, branch
+        ):
+            continue
         entries = _count(procedure, loop, branch, inside, always, known)
         if entries is not None and (best is None or entries < best.entries):
-            best = LoopBound(entries, *_others_out(known.program, procedure, branch, leaving))
-    if best is None or not _may_end(procedure, loop, inside):
-        return best
-    return replace(best, exact=False)
+            exact, fails = _others_out(known.program, procedure, branch, leaving)
+            best = LoopBound(entries, exact and not _may_end(procedure, loop, branch, inside), fails)
+    return best
 
 
 def _others_out(
@@ -95,11 +99,12 @@ def _fails(program: Program, procedure: Procedure, at: Location) -> bool:
     return at in program.error_locations
 
 
-def _may_end(procedure: Procedure, loop: Loop, inside: list[Edge]) -> bool:
-    """Whether an execution may end inside a loop or what it calls, other than by an error of the loop."""
+def _may_end(procedure: Procedure, loop: Loop, branch: Location, inside: list[Edge]) -> bool:
+    """Whether an execution may end inside a loop or what it calls, other than by an error of the loop or at
+    the branch."""
     if any(isinstance(e.op, Call) for e in inside):
         return True
-    return any(may_stop(procedure, at) for at in sorted(loop.body, key=lambda at: at.index))
+    return any(may_stop(procedure, e.source) for e in inside if e.source is not branch)
 
 
 def _on_every_round(procedure: Procedure, loop: Loop) -> dict[Location, int]:
@@ -181,33 +186,58 @@ def _start(procedure: Procedure, loop: Loop, counter: Expr, known: KnownConstant
 def _step(op: Assign, counter: Expr) -> int | None:
     """The constant that an assignment adds to the counter."""
     (value,) = (v for t, v in zip(op.targets, op.values, strict=True) if t is counter)
-    if variables(value) != (counter,) or not (counter.sort is INT or isinstance(counter.sort, MachineSort)):
-        return None
-    zero = build.constant(0, counter.sort)
-    moved = build.sub(value, counter) if counter.sort is INT else substitute(value, {counter: zero})
-    if moved.kind is not Kind.CONST or value.kind not in (Kind.ADD, Kind.SUB):
-        return None
-    if value.kind is Kind.SUB and value.args[0] is not counter:
-        return None
-    return int(moved.value)
+    moves = _moves(value, counter)
+    return None if moves is None else sum(move for move, _ in moves)
+
+
+def _moves(term: Expr, counter: Expr) -> list[tuple[int, Sort]] | None:
+    """A term that is the counter moved by constants, in one sort or another: each move and the sort of its
+    result, innermost first."""
+    found: list[tuple[int, Sort]] = []
+    while term is not counter:
+        if term.kind in (Kind.WRAP, Kind.TO_INT):
+            found.append((0, term.sort))
+            term = term.args[0]
+        elif term.kind in (Kind.ADD, Kind.SUB) and len(term.args) == 2:
+            fixed = 0 if term.kind is Kind.ADD and term.args[0].kind is Kind.CONST else 1
+            if term.args[fixed].kind is not Kind.CONST:
+                return None
+            move = int(term.args[fixed].value)
+            found.append((move if term.kind is Kind.ADD else -move, term.sort))
+            term = term.args[1 - fixed]
+        else:
+            return None
+    found.reverse()
+    return found
 
 
 def _rounds(counter: Expr, value: int, step: int, condition: Expr) -> int | None:
     """How often the condition is met by value, value + step, ... before it fails, and once more; None if
-    it never fails, or the counter wraps before."""
+    it never fails, or the counter, or what is compared, wraps before."""
     compared = condition.args[0] if condition.kind is Kind.NOT else condition
-    if counter not in compared.args or len(compared.args) != 2 or step == 0:
+    sides = [a for a in compared.args if a.kind is not Kind.CONST]
+    if len(compared.args) != 2 or len(sides) != 1 or step == 0:
         return None
+    side = sides[0]
+    moves = _moves(side, counter)
+    if moves is None or not (counter.sort is INT or isinstance(counter.sort, MachineSort)):
+        return None
+    moved = build.var("moved", side.sort)
+    about = rebuild(compared, [moved if a is side else a for a in compared.args])
+    if condition is not compared:
+        about = build.not_(about)
 
     def holds(rounds: int) -> bool | None:
         now = value + step * rounds
-        if isinstance(counter.sort, MachineSort) and not counter.sort.low <= now <= counter.sort.high:
-            return None
-        return bool(evaluate(condition, {counter: now}))
+        for move, sort in ((0, counter.sort), *moves):
+            now += move
+            if isinstance(sort, MachineSort) and not sort.low <= now <= sort.high:
+                return None
+        return bool(evaluate(about, {moved: now}))
 
     if compared.kind is Kind.EQ:
-        (goal,) = (int(a.value) for a in compared.args if a is not counter)
-        rounds, rest = divmod(goal - value, step)
+        (goal,) = (int(a.value) for a in compared.args if a is not side)
+        rounds, rest = divmod(goal - value - sum(move for move, _ in moves), step)
         if not holds(0):
             return 1
         if condition is compared:

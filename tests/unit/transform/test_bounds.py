@@ -38,6 +38,8 @@ def bounds(body: str) -> list[LoopBound]:
         ("i = 0; while (!(i > 4)) { g = *; i = i + 1; }", 6),
         ("i = 0; while (i < 1000000000000) { i = i + 1; }", 1000000000001),
         ("i = 0; again: i = i + 1; if (i < 5) { goto again; }", 5),
+        ("i = 0; while (i + 1 < 5) { i = i + 1; }", 5),
+        ("i = 5; while (i - 2 != 0) { i = i - 1; }", 4),
         ("i = 0; while (i < 4) { if (*) { g = 1; } else { g = 2; } i = i + 1; }", 5),
     ],
 )
