@@ -59,6 +59,8 @@ void four(void) {
     char a[length(n)][length(2)], b[n > 2 ? n + 1 : 7][(n && calls) + 1];
     observe(calls), observe(sizeof a), observe(sizeof b), observe(sizeof(int[length(n)])), observe(calls);
     observe(sizeof(a[n++])), observe(n);
+    int d[n++][--n], e[n-- - -1];
+    observe(sizeof d), observe(n), observe(sizeof e), observe(sizeof(char[++n])), observe(n);
     char *c = (char *)a;
     for (unsigned i = 0; i < sizeof a; i++) c[i] = i;
     observe(((char (*)[n])c)[1][1]), observe((*(char (*)[n - 2][2])c)[1][1]);

@@ -153,6 +153,9 @@ class _Parser:
             self.at += 1
             operand = self.promoted(self.unary())
             return ast.Unary(operand.type, self.span, token, operand)
+        if token in ("++", "--"):
+            self.at += 1
+            return self.increment(self.unary(), token, postfix=False)
         if self.accept("!"):
             return ast.Unary(INT, self.span, "!", self.value(self.unary()))
         if self.accept("*"):
@@ -261,8 +264,15 @@ class _Parser:
                 if not isinstance(pointed, PointerType):
                     raise _NotUnderstood
                 base = ast.Subscript(pointed.target, self.span, base, index)
+            elif self.peek() in ("++", "--"):
+                self.at += 1
+                base = self.increment(base, self.tokens[self.at - 1][0], postfix=True)
             else:
                 return base
+
+    def increment(self, operand: ast.Expression, operator: str, *, postfix: bool) -> ast.Expression:
+        delta = 1 if operator == "++" else -1
+        return ast.Increment(unqualified(operand.type), self.span, operand, delta, postfix)
 
     def member(self, base: ast.Expression) -> ast.Expression:
         """Members of anonymous records inside are found too."""
