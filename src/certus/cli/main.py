@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from certus.cli import cfa, check, engines, library, verify
+from certus.cli import abstract, cfa, check, engines, library, verify
 from certus.cli.exits import Exit
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import CertusError, InputError, Unsupported
@@ -59,13 +59,13 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"certus {VERSION}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (verify, cfa, check, engines, library):
+    for command in (verify, abstract, cfa, check, engines, library):
         command.add(commands)
     return top
 
 
 def _report_input_error(error: InputError, arguments: argparse.Namespace) -> None:
-    _report_diagnostics(error.diagnostics)
+    _report_diagnostics(error.diagnostics, {"--predicates": getattr(arguments, "predicates", None)})
     if getattr(arguments, "json", False):
         from certus.cli.terminal import emit
         from certus.report.json import render_input_error_json
@@ -74,14 +74,18 @@ def _report_input_error(error: InputError, arguments: argparse.Namespace) -> Non
             emit(render_input_error_json(str(arguments.file), error.diagnostics), arguments.output)
 
 
-def _report_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
+def _report_diagnostics(
+    diagnostics: Sequence[Diagnostic], texts: Mapping[str, str | None] | None = None
+) -> None:
+    """`texts` are sources that are no files."""
     from certus.cli.sources import source_of
     from certus.cli.terminal import coloured, write
     from certus.report.diagnostics import Palette, render_diagnostic
 
     palette = Palette(coloured(sys.stderr))
     for diagnostic in diagnostics:
-        source = None if diagnostic.span is None else source_of(diagnostic.span.file)
+        file = "" if diagnostic.span is None else diagnostic.span.file
+        source = (texts or {}).get(file) or source_of(file)
         write(sys.stderr, render_diagnostic(diagnostic, source, palette=palette) + "\n")
 
 
