@@ -82,6 +82,8 @@ class _Inputs:
     """The inputs of a trace with those it lacks, or that are to be others, `filled` in. `asked` tells which
     inputs a run took, with their values, and `given` which of them the trace has."""
 
+    fills_memory: Final = True
+
     def __init__(self, program: Program, trace: Trace, filled: Mapping[Key, tuple[Value, ...]]) -> None:
         self.asked: dict[Key, tuple[tuple[Expr, ...], tuple[Value, ...]]] = {}
         self.given: set[Key] = set()

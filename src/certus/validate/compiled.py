@@ -152,7 +152,10 @@ def _judged(ended: Ended, kind: str, unsure: str | None, missing: Sequence[str])
 
 
 class _TracedInputs:
-    """The inputs of a trace, noted down as they are asked for."""
+    """The inputs of a trace, noted down as they are asked for. New objects are zero in the compiled program,
+    too: flags see to that, and runtime.c."""
+
+    fills_memory: Final = True
 
     def __init__(self, program: Program, trace: Trace) -> None:
         self.supply = Supply()
@@ -186,6 +189,8 @@ class _TracedInputs:
 
 class _CertainInputs(NoInputs):
     """The same, where all values that a harness cannot supply must not be looked at."""
+
+    fills_memory: Final = True
 
     def __init__(self, program: Program, trace: Trace) -> None:
         self.traced = _TracedInputs(program, trace)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from random import Random
-from typing import NoReturn, Protocol, cast
+from typing import Final, NoReturn, Protocol, cast
 
 from certus.core.errors import CertusError, Inconsistent
 from certus.core.evidence import Trace
@@ -32,6 +32,12 @@ class Inputs(Protocol):
     def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
         """The values a `Havoc` edge gives its targets at its execution number `occurrence`, from 0."""
         ...
+
+
+def fills_memory(inputs: Inputs) -> bool:
+    """Whether the contents of new objects, which are arbitrary, are to be zeros in a run with these inputs.
+    In other runs it is a fault to use them."""
+    return bool(getattr(inputs, "fills_memory", False))
 
 
 class TraceInputs:
@@ -69,6 +75,12 @@ class TraceInputs:
         if occurrence < len(given):
             return given[occurrence]
         return tuple(default_value(t.sort) for t in targets)
+
+
+class ReplayInputs(TraceInputs):
+    """The same for a replay, where what new objects contain is 0 as well: one of the values they may have."""
+
+    fills_memory: Final = True
 
 
 def _checked(value: Datum, variable: Expr) -> Datum:

@@ -123,9 +123,11 @@ _NOWHERE: Final = MemoryObject(Start({}, 0), 0, "", "static", zero=True)
 
 
 class Memory:
-    """All objects of a run. `seen` has the object that each memory edge, by its slot, hit last."""
+    """All objects of a run. `seen` has the object that each memory edge, by its slot, hit last. `filled`: the
+    arbitrary contents of new objects are zeros, in this run."""
 
-    def __init__(self, slots: int, pointer_bits: int) -> None:
+    def __init__(self, slots: int, pointer_bits: int, *, filled: bool = False) -> None:
+        self._filled = filled
         self.seen = [_NOWHERE] * slots
         self._bits = pointer_bits
         self._next = _FIRST
@@ -145,7 +147,7 @@ class Memory:
         if self._next >= 1 << self._bits:
             raise Overgrown(f"no addresses are left for an object of {extent} bytes")
         self._count += 1
-        made = MemoryObject(start, extent, op.name, op.storage, zero=op.zero)
+        made = MemoryObject(start, extent, op.name, op.storage, zero=op.zero or self._filled)
         self._objects.append(made)
         self._starts.append(start)
         return self._address(made)

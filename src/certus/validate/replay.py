@@ -15,7 +15,7 @@ from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.validate.compile import Compiled, compile_program
 from certus.validate.indeterminate import Indeterminate
-from certus.validate.inputs import NoInputs, Nondeterministic, TraceInputs
+from certus.validate.inputs import NoInputs, Nondeterministic, ReplayInputs
 from certus.validate.interpreter import Ending, Machine, Run, run
 
 NOT_REPLAYED: Final = "trace-not-replayed"
@@ -32,7 +32,7 @@ def replay(program: Program, trace: Trace, *, budget: Budget, keep: int = 400) -
     where steps are to be kept."""
     compiled = compile_program(program)
     try:
-        inputs = TraceInputs(program, trace)
+        inputs = ReplayInputs(program, trace)
     except Inconsistent as error:
         return Diagnostic(NOT_REPLAYED, f"the trace does not fit the program: {error}")
     end = run(compiled, inputs, budget=budget)
@@ -41,7 +41,7 @@ def replay(program: Program, trace: Trace, *, budget: Budget, keep: int = 400) -
     return _recorded(compiled, inputs, end, budget, keep)
 
 
-def _recorded(compiled: Compiled, inputs: TraceInputs, end: Run, budget: Budget, keep: int) -> Replay:
+def _recorded(compiled: Compiled, inputs: ReplayInputs, end: Run, budget: Budget, keep: int) -> Replay:
     machine = Machine(compiled, inputs)
     fast, single = compiled.code(), compiled.code(compiled.everywhere)
     recorder = _Recorder(compiled, machine, keep)
