@@ -7,7 +7,7 @@ All operations are one, if-then-else, computed with a stack and remembered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from certus.core import build
@@ -85,6 +85,24 @@ class Regions:
                 seen.add(top)
                 stack.extend((top.low, top.high))
         return len(seen) - 2
+
+    def count(self, region: Region, predicates: Sequence[Expr]) -> int:
+        """How many valuations of `predicates`, among which are all that matter to it, are in the region."""
+        levels = sorted(self._level(p) for p in predicates)
+        depth = {level: n for n, level in enumerate(levels)} | {_LEAF: len(levels)}
+        done = {self.everything: 1, self.nothing: 0}  # valuations of the predicates from a node's level on
+        stack = [region]
+        while stack:
+            top = stack[-1]
+            missing = [] if top in done else [part for part in (top.low, top.high) if part not in done]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if top not in done:
+                parts = (top.low, top.high)
+                done[top] = sum(done[p] << depth[p.level] - depth[top.level] - 1 for p in parts)
+        return done[region] << depth[region.level]
 
     # ------------------------------------------------------------------------------- diagrams
 

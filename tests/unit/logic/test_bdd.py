@@ -92,3 +92,10 @@ def _conjuncts(formula: Expr) -> Iterator[Expr]:
             stack.extend(term.args)
         else:
             yield term
+
+
+@given(SETS)
+@settings(derandomize=True, deadline=None, max_examples=100)
+def test_valuations_are_counted(members: frozenset[Valuation]) -> None:
+    regions = Regions()
+    assert regions.count(region_of(regions, members), NAMES) == len(members)

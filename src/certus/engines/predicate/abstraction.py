@@ -4,10 +4,12 @@ The abstract successors of regions under a step are the valuations of the target
 concrete step from states in the regions gives: the strongest region that covers all of them. Each step has
 one incremental solver, in which a literal stands for every predicate, before and after.
 
-First each predicate is asked for alone (Cartesian abstraction). Then, for groups of those that can be
-either way, the joint valuations are enumerated, up to a budget: predicates that share variables, and the
-predicates of one conjunct of an interpolant, which is enough for the abstraction to imply that
-interpolant. What grouping or the budget loses only makes regions larger; `exact` loses nothing.
+First each predicate is asked for alone. This is Cartesian abstraction (seed 004, 2.2.1), and all that is done
+if so chosen. Boolean abstraction (2.2.2) goes on: for groups of predicates that can be either way, the joint
+valuations are enumerated, up to a budget; beyond it what is known of each alone is used. Groups are
+predicates that share variables, and the predicates of one conjunct of an interpolant, which is
+enough for the abstraction to imply that interpolant. What grouping, the budget or Cartesian abstraction
+loses only makes regions larger; `exact` loses nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Literal
 
 from certus.core import build
 from certus.core.budget import Budget
@@ -29,6 +32,7 @@ from certus.logic.solver import Answer
 from certus.logic.z3api import Z3Context
 from certus.logic.z3terms import Z3Terms
 
+Manner = Literal["boolean", "cartesian"]
 Valuation = dict[Expr, bool]
 Group = tuple[Expr, ...]
 SECONDS = "predicate.abstraction"  # the time spent here
@@ -58,6 +62,7 @@ class Abstraction:
     minterms: int  # the most valuations to enumerate for a group of predicates
     budget: Budget
     statistics: Statistics
+    manner: Manner = "boolean"
     terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))
     exact: dict[Step, None] = field(default_factory=dict)  # steps to be abstracted without loss
     _solvers: dict[Step, _StepSolver] = field(default_factory=dict)
@@ -103,6 +108,8 @@ class _StepSolver:
             return self.regions.nothing
         region, open_ = self._cartesian(given, after, seen)
         exact = self.step in self.limits.exact
+        if self.limits.manner == "cartesian" and not exact:
+            return region
         for group in [tuple(open_)] if exact else joint(open_, precision.groups):
             if len(group) > 1:
                 found = self._enumerate(given, {p: after[p] for p in group}, seen, exact=exact)

@@ -28,7 +28,7 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
-from certus.engines.predicate.abstraction import SECONDS, Abstraction, Group, Precision
+from certus.engines.predicate.abstraction import SECONDS, Abstraction, Group, Manner, Precision
 from certus.engines.predicate.copies import Copies
 from certus.engines.predicate.paths import PathFormula, flatten
 from certus.engines.predicate.reachability import Item, Reachability
@@ -39,14 +39,18 @@ from certus.logic.solver import Answer
 from certus.logic.z3api import Z3Context
 from certus.logic.z3terms import Z3Terms
 
+_MANY = 10**15  # abstract states are not counted beyond this
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`refinements`: the most paths to exclude; 0 means without end. `minterms`: the most valuations to
-    enumerate for a group of predicates in one abstraction."""
+    """`refinements`: the most paths to exclude; 0 means without end. `abstraction`: whether predicates are
+    abstracted jointly (boolean), or each alone until a path comes up again (cartesian). `minterms`: the
+    most valuations to enumerate for a group of predicates in one abstraction."""
 
     refinements: int = 0
     minterms: int = 512
+    abstraction: Manner = "boolean"
 
 
 class PredicateAbstraction:
@@ -110,7 +114,9 @@ class _Search:
         with self.statistics.timed("predicate.blocks"):
             self.steps = steps_of(self.program)
         self.copies = Copies(self.program)
-        self.abstraction = Abstraction(Regions(), self.options.minterms, self.budget, self.statistics)
+        self.abstraction = Abstraction(
+            Regions(), self.options.minterms, self.budget, self.statistics, self.options.abstraction
+        )
 
     def reach(self) -> Item | None:
         """Reachability under the present precision: an error, if one is reached."""
@@ -119,9 +125,17 @@ class _Search:
         before = seconds.get(SECONDS, 0.0)
         try:
             with self.statistics.timed("predicate.reachability"):
-                return self.reached.error()
+                error = self.reached.error()
+            self.statistics.counters["predicate.states"] = self._states()
+            return error
         finally:  # the phases apart: what reachability costs beside abstraction
             seconds["predicate.reachability"] -= seconds.get(SECONDS, 0.0) - before
+
+    def _states(self) -> int:
+        """The abstract states reached: valuations of predicates, at locations that have any."""
+        regions = self.abstraction.regions
+        found = ((at, self.reached.regions.get(at, regions.nothing)) for at in self.precision)
+        return min(sum(regions.count(region, self.precision[at].predicates) for at, region in found), _MANY)
 
     def proof(self) -> Inductive:
         """The regions at loop heads and entries of callees, and the summaries."""
