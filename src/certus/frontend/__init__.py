@@ -10,7 +10,6 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 from certus.frontend.loaded import LoadedProgram
-from certus.frontend.lp.load import load_lp
 from certus.frontend.properties import check_supported
 from certus.frontend.source import read_source
 from certus.frontend.task_files import C_SUFFIXES, MODELS, SUFFIXES, Question, read_question
@@ -49,6 +48,8 @@ def load_question(
         message = f"{path} is no C program: a data model and flags for Clang mean nothing to it."
         raise InputError([Diagnostic("usage", message)])
     check_supported(question.property, question.span)
+    from certus.frontend.lp.load import load_lp
+
     return load_lp(source.text, source.file, question.property.name)
 
 

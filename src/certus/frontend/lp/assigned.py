@@ -16,8 +16,9 @@ from typing import Final
 from certus.core.build import FALSE
 from certus.core.program import Assign, Assume, Call, Havoc
 from certus.core.terms import Expr
+from certus.frontend.graph import DraftEdge
 from certus.frontend.lp import ast
-from certus.frontend.lp.draft import Draft, DraftEdge
+from certus.frontend.lp.draft import TreeDraft
 
 _CHUNK: Final = 2048
 Transfer = Callable[[DraftEdge, int], int]
@@ -27,7 +28,7 @@ Read = tuple[Expr, ast.Node]
 class Flow:
     """The graph of a procedure, prepared for forward analyses."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: TreeDraft) -> None:
         self.draft = draft
         self._successors: dict[int, list[tuple[int, DraftEdge | None]]] = {}
         for source, steps in draft.successors().items():
@@ -41,8 +42,8 @@ class Flow:
 
     def _reverse_postorder(self) -> list[int]:
         order: list[int] = []
-        seen = {Draft.ENTRY}
-        stack = [(Draft.ENTRY, iter(self._successors.get(Draft.ENTRY, ())))]
+        seen = {TreeDraft.ENTRY}
+        stack = [(TreeDraft.ENTRY, iter(self._successors.get(TreeDraft.ENTRY, ())))]
         while stack:
             node, steps = stack[-1]
             for target, _ in steps:
@@ -57,8 +58,8 @@ class Flow:
 
     def solve(self, entry: int, transfer: Transfer) -> dict[int, int]:
         """The least states: the union over all paths of what `transfer` makes of `entry`."""
-        states = {Draft.ENTRY: entry}
-        waiting = [(0, Draft.ENTRY)]
+        states = {TreeDraft.ENTRY: entry}
+        waiting = [(0, TreeDraft.ENTRY)]
         while waiting:
             node = heapq.heappop(waiting)[1]
             while waiting and waiting[0][1] == node:
@@ -169,7 +170,7 @@ class _Globals:
         while waiting:
             name = next(iter(waiting))
             del waiting[name]
-            unwritten = self._states(name, self._all).get(Draft.EXIT, 0)
+            unwritten = self._states(name, self._all).get(TreeDraft.EXIT, 0)
             if unwritten & self._written[name]:
                 self._written[name] = self._all & ~unwritten
                 waiting.update(callers[name])

@@ -8,10 +8,11 @@ from typing import Final
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 from certus.core.program import ErrorSite, Havoc, Procedure, Program
+from certus.frontend.graph import Numbering
 from certus.frontend.loaded import LoadedProgram
 from certus.frontend.lp import ast
 from certus.frontend.lp.assigned import Flow, UnwrittenLocals, unwritten_globals
-from certus.frontend.lp.draft import Draft, Numbering
+from certus.frontend.lp.draft import TreeDraft
 from certus.frontend.lp.lower import NO_DIV_ZERO, UNREACH_CALL, Lowering
 from certus.frontend.lp.messages import Findings
 from certus.frontend.lp.parser import many_objects, parse
@@ -54,7 +55,7 @@ def _finish(lowered: Mapping[str, Lowering], symbols: Symbols, source: Source, f
         _warn_of_end(lowering, flows[name], findings)
         _begin(lowering, flows[name], findings)
         unit = lowering.unit
-        graph = lowering.draft.finish(numbering, (unit.start, unit.end))
+        graph = lowering.draft.finish(numbering)
         scope = lowering.scope
         procedures[name] = Procedure(
             name,
@@ -68,11 +69,12 @@ def _finish(lowered: Mapping[str, Lowering], symbols: Symbols, source: Source, f
         )
         errors += graph.errors
         names |= scope.names
-        for error in graph.unreached:
-            if error.kind != "division-by-zero":
-                what = "label" if error.kind == "error-label" else "assertion"
+        for node in graph.unreached:
+            kind, claim = lowering.draft.errors[node].kind, lowering.draft.claims[node]
+            if kind != "division-by-zero":
+                what = "label" if kind == "error-label" else "assertion"
                 message = f"No path leads to this {what}."
-                findings.warning(f"unreachable-{what}", message, error.start, error.end)
+                findings.warning(f"unreachable-{what}", message, claim.start, claim.end)
     return Program(
         procedures,
         "main",
@@ -103,13 +105,13 @@ def _begin(lowering: Lowering, flow: Flow, findings: Findings) -> None:
     unit, draft = lowering.unit, lowering.draft
     unwritten = UnwrittenLocals(flow, [v for v in lowering.scope.names if v not in lowering.scope.parameters])
     draft.drop(
-        [
+        {
             edge
             for edge in draft.edges
             if edge.declares
             and isinstance(edge.op, Havoc)
             and not any(v in unwritten.since_declaration for v in edge.op.targets)
-        ]
+        }
     )
     for variable, place in (unwritten.since_entry | unwritten.since_declaration).items():
         _warn_of_read(lowering.scope.names[variable], place, findings)
@@ -119,9 +121,9 @@ def _begin(lowering: Lowering, flow: Flow, findings: Findings) -> None:
         header = ast.Node(start=unit.start, end=unit.header)
         left = ", ".join(lowering.scope.names[v] for v in targets)
         right = ", ".join("*" for _ in targets)
-        del draft.stands_for[Draft.ENTRY]
+        del draft.stands_for[TreeDraft.ENTRY]
         op, text = Havoc(targets), f"{left} = {right};"
-        draft.edge(Draft.ENTRY, op, lowering.body_start, header, text, order=Draft.FIRST)
+        draft.step(TreeDraft.ENTRY, op, lowering.body_start, header, text, order=TreeDraft.FIRST)
 
 
 def _warn_of_globals(flows: Mapping[str, Flow], symbols: Symbols, findings: Findings) -> None:

@@ -20,7 +20,7 @@ from certus.core.program import Assign, Assume, Call, Havoc, Return
 from certus.core.sorts import BOOL, INT, Sort
 from certus.core.terms import Expr
 from certus.frontend.lp import ast
-from certus.frontend.lp.draft import Draft, DraftError
+from certus.frontend.lp.draft import TreeDraft
 from certus.frontend.lp.expressions import Elaborated, Elaborator, type_name
 from certus.frontend.lp.messages import Findings
 from certus.frontend.lp.scope import ProcedureScope
@@ -51,7 +51,7 @@ class Lowering:
         self, unit: ast.ProcedureDefinition, symbols: Symbols, findings: Findings, property_name: str
     ) -> None:
         self.unit = unit
-        self.draft = Draft(unit.name, findings.source)
+        self.draft = TreeDraft(unit, findings.source)
         self.scope = ProcedureScope(unit, symbols, findings)
         self.results = tuple(
             build.var(f"{unit.name}.$result{i}", SORTS[kind]) for i, kind in enumerate(unit.results)
@@ -68,7 +68,7 @@ class Lowering:
 
     def run(self) -> None:
         self._collect_labels()
-        self.draft.skip(Draft.ENTRY, self.body_start)
+        self.draft.skip(TreeDraft.ENTRY, self.body_start)
         self._fall_off_the_end()
         self._body(self.unit.body, self.body_start, self.body_end)
         while self._todo:
@@ -81,9 +81,9 @@ class Lowering:
             brace = ast.Node(start=self.unit.end - 1, end=self.unit.end)
             text = f"return {', '.join('*' for _ in self.results)};"
             op = Havoc(self.results)
-            self.draft.edge(self.body_end, op, Draft.EXIT, brace, text, order=Draft.LAST)
+            self.draft.step(self.body_end, op, TreeDraft.EXIT, brace, text, order=TreeDraft.LAST)
         else:
-            self.draft.skip(self.body_end, Draft.EXIT)
+            self.draft.skip(self.body_end, TreeDraft.EXIT)
 
     def _collect_labels(self) -> None:
         for statement in _statements(self.unit.body):
@@ -130,9 +130,9 @@ class Lowering:
         if label.name != ERROR_LABEL:
             self.draft.skip(node, after)
             return
-        self.draft.spans[node] = (label.start, label.end)  # nothing leaves it
+        self.draft.end(node, label)
         if self._property == UNREACH_CALL:
-            self.draft.errors[node] = DraftError("error-label", label.start, label.end, label.name)
+            self.draft.claim(node, "error-label", label, label.name)
 
     def _goto(self, goto: ast.Goto, at: int, after: int) -> None:
         node = self._labels.get(goto.label)
@@ -140,7 +140,7 @@ class Lowering:
             message = f"There is no label `{goto.label}` in `{self.unit.name}`."
             self._findings.error("unknown-label", message, goto.start, goto.end)
         else:
-            self.draft.jump(at, node, goto)
+            self.draft.goto(at, node, goto)
 
     def _break(self, statement: ast.Break | ast.Continue, at: int, after: int) -> None:
         if not self._loops:
@@ -159,7 +159,7 @@ class Lowering:
 
     def _while(self, statement: ast.While, at: int, after: int) -> None:
         body = self.draft.node()
-        self.draft.loops[at] = (statement.start, statement.end)
+        self.draft.loop(at, statement)
         self._branch(statement, at, body, after)
         self._loops.append((at, after))
         self._later(self._leave_loop)
@@ -172,8 +172,8 @@ class Lowering:
         header = ast.Node(start=statement.start, end=statement.header)
         text = self._text(header.start, header.end)
         (condition,), at = self._values(header, [(statement.condition, BOOL)], at)
-        self.draft.edge(at, Assume(condition), then, header, text, branch=True)
-        self.draft.edge(at, Assume(build.not_(condition)), otherwise, header, text, branch=False)
+        self.draft.step(at, Assume(condition), then, header, text, branch=True)
+        self.draft.step(at, Assume(build.not_(condition)), otherwise, header, text, branch=False)
 
     # --------------------------------------------------------------- values and their conditions
 
@@ -193,7 +193,7 @@ class Lowering:
 
     def _step(self, at: int, op: Assume | Havoc, node: ast.Node, text: str) -> int:
         after = self.draft.node()
-        self.draft.edge(at, op, after, node, text)
+        self.draft.step(at, op, after, node, text)
         return after
 
     def _divide(self, node: ast.Node, values: Sequence[Elaborated], at: int) -> int:
@@ -205,19 +205,17 @@ class Lowering:
             return self._step(at, Assume(guard), node, f"assume({' && '.join(dict.fromkeys(claims))});")
         for (division, guard), claim in zip(divisions, claims, strict=True):
             after = self.draft.node()
-            error = DraftError("division-by-zero", division.start, division.end, claim)
-            self._check(division, guard, at, after, error)
+            self._check(division, guard, at, after, ("division-by-zero", claim))
             at = after
         return at
 
-    def _check(self, node: ast.Node, claim: Expr, at: int, after: int, error: DraftError) -> None:
-        """Go on where the claim is true, to an error where it is not."""
+    def _check(self, node: ast.Node, claim: Expr, at: int, after: int, error: tuple[str, str]) -> None:
+        """Go on where the claim is true, to an error, given by kind and text, where it is not."""
         text = self._text(node.start, node.end)
         failed = self.draft.node()
-        self.draft.errors[failed] = error
-        self.draft.spans[failed] = (error.start, error.end)
-        self.draft.edge(at, Assume(claim), after, node, text, branch=True)
-        self.draft.edge(at, Assume(build.not_(claim)), failed, node, text, branch=False)
+        self.draft.claim(failed, error[0], node, error[1])
+        self.draft.step(at, Assume(claim), after, node, text, branch=True)
+        self.draft.step(at, Assume(build.not_(claim)), failed, node, text, branch=False)
 
     # ----------------------------------------------------------------------- simple statements
 
@@ -225,16 +223,15 @@ class Lowering:
         (claim,), at = self._values(statement, [(statement.condition, BOOL)], at)
         if self._property == UNREACH_CALL:
             claimed = self._text(statement.condition.start, statement.condition.end)
-            error = DraftError("assertion", statement.start, statement.end, claimed)
-            self._check(statement, claim, at, after, error)
+            self._check(statement, claim, at, after, ("assertion", claimed))
         else:
             text = self._text(statement.start, statement.end)
-            self.draft.edge(at, Assume(claim), after, statement, text)
+            self.draft.step(at, Assume(claim), after, statement, text)
 
     def _assume(self, statement: ast.AssumeStatement, at: int, after: int) -> None:
         (condition,), at = self._values(statement, [(statement.condition, BOOL)], at)
         text = self._text(statement.start, statement.end)
-        self.draft.edge(at, Assume(condition), after, statement, text)
+        self.draft.step(at, Assume(condition), after, statement, text)
 
     def _declaration(self, declaration: ast.Declaration, at: int, after: int) -> None:
         sort = SORTS[declaration.type]
@@ -255,7 +252,7 @@ class Lowering:
         if not plain:
             return at
         after = self.draft.node()
-        self.draft.edge(at, Havoc(tuple(plain)), after, node, text, declares=True)
+        self.draft.step(at, Havoc(tuple(plain)), after, node, text, declares=True)
         return after
 
     def _initialise(
@@ -270,11 +267,11 @@ class Lowering:
             return
         if isinstance(value, ast.Nondet):
             target = self.scope.declare(declarator.name, sort, declarator.start)
-            self.draft.edge(at, Havoc((target,)), after, declarator, text)
+            self.draft.step(at, Havoc((target,)), after, declarator, text)
             return
         (term,), at = self._values(declarator, [(value, sort)], at)
         target = self.scope.declare(declarator.name, sort, declarator.start)
-        self.draft.edge(at, Assign((target,), (term,)), after, declarator, text)
+        self.draft.step(at, Assign((target,), (term,)), after, declarator, text)
 
     def _assignment(self, statement: ast.Assignment, at: int, after: int) -> None:
         targets = self._targets(statement.targets)
@@ -289,14 +286,14 @@ class Lowering:
         text = self._text(statement.start, statement.end)
         known = tuple(target for target in targets if target is not None)
         if all(isinstance(value, ast.Nondet) for value in values):
-            self.draft.edge(at, Havoc(known), after, statement, text)
+            self.draft.step(at, Havoc(known), after, statement, text)
             return
         parts = [
             (value, target.sort if target is not None else self._expressions.natural_sort(value) or INT)
             for value, target in zip_longest(values, targets[: len(values)])
         ]
         terms, at = self._values(statement, parts, at)
-        self.draft.edge(at, Assign(known, tuple(terms)), after, statement, text)
+        self.draft.step(at, Assign(known, tuple(terms)), after, statement, text)
 
     def _targets(self, names: Sequence[ast.Name]) -> list[Expr | None]:
         """The variables assigned to; None for those that are not declared."""
@@ -337,7 +334,7 @@ class Lowering:
         self._check_results(call, signature.results, targets)
         text = self._text(statement.start, statement.end).removesuffix(";") + ";"
         known = tuple(target for _, target in targets if target is not None)
-        self.draft.edge(at, Call(call.procedure, tuple(arguments), known), after, statement, text)
+        self.draft.step(at, Call(call.procedure, tuple(arguments), known), after, statement, text)
 
     def _check_results(
         self,
@@ -369,7 +366,7 @@ class Lowering:
         parts = list(zip(values, [*sorts, *(INT for _ in values)], strict=False))
         terms, at = self._values(statement, parts, at)
         text = self._text(statement.start, statement.end)
-        self.draft.edge(at, Return(tuple(terms)), Draft.EXIT, statement, text)
+        self.draft.step(at, Return(tuple(terms)), TreeDraft.EXIT, statement, text)
 
 
 def _statements(body: Sequence[ast.Statement]) -> Iterator[ast.Statement]:

@@ -26,7 +26,6 @@ from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
-from certus.frontend.c.lower.graph import Draft, DraftEdge, Order
 from certus.frontend.c.lower.scopes import Passage, Passages, Scope, StackObject
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import as_pointer, sort_of
@@ -40,6 +39,7 @@ from certus.frontend.c.types import (
     VariableArrayType,
     unqualified,
 )
+from certus.frontend.graph import Draft, DraftEdge, Order
 
 Handler = Callable[..., Any]
 

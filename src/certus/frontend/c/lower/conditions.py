@@ -17,10 +17,10 @@ from certus.frontend.c import ast
 from certus.frontend.c.ast import Conversion
 from certus.frontend.c.lower.arguments import called_function
 from certus.frontend.c.lower.body import Body
-from certus.frontend.c.lower.graph import Order
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import from_bool, integer_sort, truth
 from certus.frontend.c.types import VoidType, unqualified
+from certus.frontend.graph import Order
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from certus.frontend.c import ast
 from certus.frontend.c.library import Entry
 from certus.frontend.c.lower.arguments import arguments
 from certus.frontend.c.lower.body import Body, IndirectCall, Rules
-from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import address_bits, integer_sort, sort_of
 from certus.frontend.c.lower.world import World
 from certus.frontend.c.types import FunctionType, VoidType
+from certus.frontend.graph import Draft
 
 EXIT: Final = "$exit"
 _HANDLER: Final = FunctionType(VoidType(), ())

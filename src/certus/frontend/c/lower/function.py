@@ -14,12 +14,12 @@ from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.lower import calls, conditions, expressions, places, statements, variadic
 from certus.frontend.c.lower.body import Body, Rules
-from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.steps import run
 from certus.frontend.c.lower.values import is_record, sort_of
 from certus.frontend.c.lower.world import Home, World
 from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import unqualified
+from certus.frontend.graph import Draft
 
 RULES: Final = Rules(
     values={

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Free, Havoc, Load, Return, Store
 from certus.core.terms import Expr
 from certus.core.walk import variables
-from certus.frontend.c.lower.graph import Settled
+from certus.frontend.graph import Settled
 
 
 def reads(op: BasicOp) -> tuple[Expr, ...]:

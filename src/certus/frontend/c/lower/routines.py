@@ -13,8 +13,8 @@ from certus.core.build import add, and_, eq, integer, le, lt, not_, scale, to_in
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Havoc, Load, Return, Store
 from certus.core.sorts import INT, Sort, machine
 from certus.core.terms import Expr
-from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.values import INT_SORT, NULL, U8
+from certus.frontend.graph import Draft
 
 if TYPE_CHECKING:
     from certus.frontend.c.lower.world import World

@@ -17,7 +17,7 @@ from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import Alloc, BasicOp, Free
 from certus.core.terms import Expr
-from certus.frontend.c.lower.graph import Draft
+from certus.frontend.graph import Draft
 
 
 @dataclass(slots=True, eq=False)

@@ -15,13 +15,13 @@ from certus.frontend.c.lower import places
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.exits import run_registered
 from certus.frontend.c.lower.function import RULES, finish_jumps
-from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.initialisers import initialise, store_bytes
 from certus.frontend.c.lower.routines import arguments_routine
 from certus.frontend.c.lower.steps import run
 from certus.frontend.c.lower.values import sort_of
 from certus.frontend.c.lower.world import StaticObject, World
 from certus.frontend.c.types import ArrayType, unqualified
+from certus.frontend.graph import Draft
 
 START: Final = "$start"
 

@@ -12,13 +12,13 @@ from certus.frontend.c import ast
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.body import Body, SwitchFrame, Target
 from certus.frontend.c.lower.conditions import branch_on
-from certus.frontend.c.lower.graph import Draft
 from certus.frontend.c.lower.initialisers import initialise
 from certus.frontend.c.lower.scopes import Scope
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import is_record
 from certus.frontend.c.lower.world import Home
 from certus.frontend.c.types import ArrayType, VariableArrayType, VoidType, unqualified
+from certus.frontend.graph import Draft
 
 
 def enter(body: Body, node: Any) -> None:

@@ -22,7 +22,6 @@ from certus.frontend.c.lower.body import Body, IndirectCall
 from certus.frontend.c.lower.calls import expand, fits
 from certus.frontend.c.lower.exits import EXIT, exit_body, registers
 from certus.frontend.c.lower.function import RULES, lower_function
-from certus.frontend.c.lower.graph import Draft, Numbering, Settled
 from certus.frontend.c.lower.liveness import Liveness, reads, writes
 from certus.frontend.c.lower.routines import Routine
 from certus.frontend.c.lower.sourcetext import SourceText
@@ -30,6 +29,7 @@ from certus.frontend.c.lower.standins import callee
 from certus.frontend.c.lower.start import START, Start
 from certus.frontend.c.lower.survey import Survey, survey
 from certus.frontend.c.lower.world import ErrorRules, World
+from certus.frontend.graph import Draft, Numbering, Settled
 
 MAIN = "main"
 

@@ -1,10 +1,11 @@
 """The control-flow graph of one procedure while it is being built.
 
-Nodes are numbers. Some steps are only known when the whole function has been seen (the objects that die at a
-jump, the functions a pointer may point to), so a step is added with an `order` that may have been reserved
-earlier. A node that takes no step stands for another. `settle` drops what is unreachable and follows the
-stand-ins; `number` then makes locations and edges. A cycle of stand-ins is an endless loop without any step:
-it gets one edge that does nothing.
+Nodes are numbers. A statement is lowered between two given nodes. Some steps are only known when the whole
+procedure has been seen (the objects that die at a jump, the functions a pointer may point to, the variables
+without a value at the start), so a step is added with an `order` that may have been reserved earlier. What
+takes no step (`;`, a label, `goto`) makes its node stand for another. `settle` drops what is unreachable and
+follows the stand-ins; `number` then makes locations and edges. A cycle of stand-ins is an endless loop
+without any step: it gets one edge that does nothing.
 """
 
 from __future__ import annotations
@@ -103,6 +104,10 @@ class Draft:
     def error(self, node: int, kind: str, span: Span | None, text: str) -> None:
         """Nothing may lead from `node`."""
         self.errors[node] = DraftError(kind, span, text)
+        self.place(node, span)
+
+    def place(self, node: int, span: Span | None) -> None:
+        """Where a node is that no step leads from; others are where their first step is."""
         self._spans[node] = span
 
     # -------------------------------------------------------------------------------- finishing
@@ -212,14 +217,16 @@ class Settled:
             for node, error in draft.errors.items()
             if final.get(node, node) in locations
         )
-        return Finished(locations[self.entry], locations[draft.EXIT], edges, errors)
+        unreached = tuple(node for node in draft.errors if final.get(node, node) not in locations)
+        return Finished(locations[self.entry], locations[draft.EXIT], edges, errors, unreached)
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The graph of a procedure."""
+    """The graph of a procedure; `unreached` are the nodes of errors that no path leads to."""
 
     entry: Location
     exit: Location
     edges: tuple[Edge, ...]
     errors: tuple[ErrorSite, ...]
+    unreached: tuple[int, ...]
