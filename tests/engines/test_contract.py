@@ -47,10 +47,14 @@ NOT_LINEAR = ("division_by_zero_ends", "division_checked", "division_in_conditio
 NOT_LINEAR += ("big_integers", "early_return", "factorial", "gcd_by_subtraction", "several_results")
 NOT_LINEAR += ("straight_line", "straight_line_bug", "sum", "sum_bug")
 
+# What ranges alone can prove.
+WITHIN_RANGES = ("assume_blocks", "endless_loop", "error_label", "straight_line", "swap", "unbounded_lock")
+
 DECIDES: Mapping[str, Callable[[Expected], bool]] = {
     "bmc": lambda program: program.bounded or program.answer == "VIOLATED",
     "predicate": lambda program: program.path.stem not in UNROLLED,
     "linear": lambda program: program.path.stem not in NOT_LINEAR,
+    "ranges": lambda program: program.path.stem in WITHIN_RANGES,
 }
 
 

@@ -8,7 +8,13 @@ from certus.core.task import Engine
 from certus.engines.bmc import BoundedModelChecking
 from certus.engines.linear import LinearReachability
 from certus.engines.predicate import PredicateAbstraction
+from certus.engines.ranges import RangeAnalysis
 
-_ALL: tuple[Engine, ...] = (BoundedModelChecking(), PredicateAbstraction(), LinearReachability())
+_ALL: tuple[Engine, ...] = (
+    BoundedModelChecking(),
+    PredicateAbstraction(),
+    LinearReachability(),
+    RangeAnalysis(),
+)
 
 ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in _ALL}

@@ -1,0 +1,1 @@
+"""Range analysis by linear programming (seed 002)."""

@@ -1,0 +1,308 @@
+"""The constraint system of a program, in e-SSA form.
+
+Every write makes a new quantity, every condition new ones for the variables it mentions; where control
+comes together, variables that differ are joined. A variable that a loop does not assign needs no join at
+its head, since conditions only make it smaller. Parameters are joined over all calls of a procedure, and so
+are the globals it reads (they may be recursive); results and the globals it writes come back from its exit.
+
+Two variables that have the same quantity have the same value. So a value that is merely of the same bounds
+(an element of an array, the result of a call) is a new quantity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from certus.analysis.ranges.control import Effects, Flow, Stretch, flat, flow
+from certus.analysis.ranges.system import Gate, Join, System, limits
+from certus.analysis.ranges.terms import Translation
+from certus.core.loops import call_graph, components
+from certus.core.program import Assign, Assume, Call, Edge, Havoc, Location, Procedure, Program, Return
+from certus.core.terms import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What variables are at a location: `gate` is open if it is reached, `environment` has the live ones."""
+
+    gate: int
+    environment: Mapping[Expr, int]
+
+
+@dataclass(slots=True, eq=False)
+class Version:
+    """The constraint system of `program`, and where in it the variables are."""
+
+    program: Program
+    system: System
+    translation: Translation
+    at: dict[Location, State] = field(default_factory=dict)
+    loops: list[tuple[int, int]] = field(default_factory=list)  # stretches of quantities, outer ones first
+    defined: dict[Expr, dict[int, None]] = field(default_factory=dict)  # by variable, all it is ever given
+    edges: dict[int, Edge] = field(default_factory=dict)  # by quantity that is not linear
+    called: dict[int, None] = field(default_factory=dict)  # joins over calls, and what returns from them
+
+
+@dataclass(slots=True, eq=False)
+class _Interface:
+    """What a procedure takes and gives, as joins that are filled as calls and returns are met."""
+
+    entered: int
+    inputs: dict[Expr, int]
+    left: int
+    outputs: dict[Expr, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a system tells. States are kept at entries, exits, loop heads and errors, or `everywhere`.
+    Without `elements` those of arrays are arbitrary; procedures by themselves (`alone`) may be entered with
+    any values, and give any. So much can be said without quantifiers, or without summaries."""
+
+    everywhere: bool = False
+    elements: bool = True
+    alone: bool = False
+
+
+def translate(program: Program, scope: Scope | None = None) -> Version:
+    """The system of a program."""
+    return _Building(flat(program), scope or Scope()).run()
+
+
+class _Building:
+    def __init__(self, program: Program, scope: Scope) -> None:
+        system = System()
+        self.program, self.scope = program, scope
+        self.system, self.translation = system, Translation(system, elements=scope.elements)
+        self.made = Version(program, system, self.translation)
+        self.effects = Effects(program)
+        self.flows = {name: flow(program, p, self.effects) for name, p in program.procedures.items()}
+        self.interfaces: dict[str, _Interface] = {}
+
+    def run(self) -> Version:
+        calls = call_graph(self.program)
+        groups = components((self.program.main, *calls), calls.__getitem__)
+        reached = _reached(self.program.main, calls)
+        for group in reversed(groups):  # callers first
+            for name in group:
+                if name in reached:
+                    _Walk(self, self.flows[name]).run()
+        return self.made
+
+    def interface(self, name: str) -> _Interface:
+        found = self.interfaces.get(name)
+        if found is not None:
+            return found
+        procedure, known = self.program.procedures[name], self.flows[name]
+        inputs = known.live[procedure.entry]
+        shared = frozenset((*self.program.globals, *procedure.parameters))
+        given = [x for x in known.members(inputs) if x in shared]
+        outputs = (*procedure.results, *self.effects.writes[name])
+        made = _Interface(
+            self._join(None),
+            {x: self._join(x) for x in given},
+            self._join(None),
+            {x: self._join(x) for x in outputs},
+        )
+        self.interfaces[name] = made
+        return made
+
+    def _join(self, x: Expr | None) -> int:
+        quantity = self.system.add(Join(cyclic=True))
+        self.translation.limits[quantity] = (0, 0) if x is None else limits(x.sort)
+        self.made.called[quantity] = None
+        return quantity
+
+    def given(self, join: int, x: Expr) -> int:
+        """What a procedure gets or gives: the join, or by itself anything."""
+        return self.translation.arbitrary(x.sort) if self.scope.alone else join
+
+    def joined(self, join: int, operand: int, gate: int) -> None:
+        definition = self.system.definitions[join]
+        assert isinstance(definition, Join)
+        definition.add(operand, gate)
+
+    def define(self, x: Expr, quantity: int) -> None:
+        self.made.defined.setdefault(x, {})[quantity] = None
+
+
+def _reached(main: str, calls: Mapping[str, Sequence[str]]) -> set[str]:
+    found, pending = {main}, [main]
+    while pending:
+        for callee in calls[pending.pop()]:
+            if callee not in found:
+                found.add(callee)
+                pending.append(callee)
+    return found
+
+
+class _Walk:
+    """One procedure, in its order."""
+
+    def __init__(self, building: _Building, known: Flow) -> None:
+        self.building, self.known = building, known
+        self.system, self.translation = building.system, building.translation
+        self.procedure: Procedure = known.procedure
+        self.arrivals: dict[Location, list[State]] = {}
+        self.back: list[tuple[Location, State]] = []
+        self.heads: dict[Location, dict[Expr, int]] = {}  # the joins that wait for edges back
+
+    def run(self) -> None:
+        building, kept = self.building, self.building.made.at
+        starts: dict[int, list[int]] = {}
+        for loop in dict.fromkeys(self.known.loops.values()):
+            starts.setdefault(loop.start, []).append(loop.end)
+        open_loops: list[tuple[int, int]] = []
+        self.arrivals[self.procedure.entry] = [self._start()]
+        errors = building.program.error_locations
+        ends = (self.procedure.entry, self.procedure.exit)
+        for position, at in enumerate(self.known.order):
+            while open_loops and open_loops[-1][0] <= position:
+                self._close(open_loops.pop())
+            open_loops.extend((end, len(self.system)) for end in starts.get(position, ()))
+            state = self._state(at)
+            edges = self.procedure.successors[at]
+            keep = building.scope.everywhere or at in self.known.loops or at in errors or at in ends
+            if keep:
+                live = self.known.members(self.known.live[at])
+                kept[at] = State(state.gate, {x: state.environment[x] for x in live})
+            for edge in edges:
+                self._follow(edge, state, shared=keep or len(edges) > 1)
+        while open_loops:
+            self._close(open_loops.pop())
+        self._finish()
+
+    def _close(self, opened: tuple[int, int]) -> None:
+        self.building.made.loops.append((opened[1], len(self.system)))
+
+    def _start(self) -> State:
+        program, procedure = self.building.program, self.procedure
+        live = self.known.live[procedure.entry]
+        environment: dict[Expr, int] = {}
+        interface = None if procedure.name == program.main else self.building.interface(procedure.name)
+        for x in self.known.members(live):
+            if interface is not None and x in interface.inputs:
+                environment[x] = self.building.given(interface.inputs[x], x)
+            elif x in program.initial and interface is None:
+                environment[x] = self.translation.quantity(program.initial[x], {})
+            else:
+                environment[x] = self.translation.arbitrary(x.sort)
+            self.building.define(x, environment[x])
+        return State(self.system.open if interface is None else interface.entered, environment)
+
+    # ------------------------------------------------------------------------------------- joining
+
+    def _state(self, at: Location) -> State:
+        arrivals = self.arrivals.pop(at)
+        loop = self.known.loops.get(at)
+        live = self.known.live[at]
+        if loop is None and len(arrivals) == 1:
+            return arrivals[0]
+        gates = [each.gate for each in arrivals]
+        gate = gates[0] if len(gates) == 1 else self._gate(gates)
+        waiting = 0 if loop is None else live if len(loop.entries) > 1 else loop.assigned & live
+        if loop is not None and len(loop.entries) > 1:
+            gate = self._gate([gate], cyclic=True)
+        environment: dict[Expr, int] = {}
+        heads: dict[Expr, int] = {}
+        cyclic = frozenset(self.known.members(waiting))
+        for x in self.known.members(live):
+            operands = [each.environment[x] for each in arrivals]
+            if x in cyclic:
+                environment[x] = heads[x] = self._join(x, operands, gates, cyclic=True)
+            elif all(each == operands[0] for each in operands):
+                environment[x] = operands[0]
+            else:
+                environment[x] = self._join(x, operands, gates, cyclic=False)
+        if loop is not None:
+            self.heads[at] = heads
+        return State(gate, environment)
+
+    def _gate(self, gates: list[int], *, cyclic: bool = False) -> int:
+        """Open if one of the gates is."""
+        return self.system.add(Join(gates, [self.system.open] * len(gates), cyclic))
+
+    def _join(self, x: Expr, operands: Sequence[int], gates: Sequence[int], *, cyclic: bool) -> int:
+        quantity = self.system.add(Join(list(operands), list(gates), cyclic))
+        self.translation.limits[quantity] = limits(x.sort)
+        return quantity
+
+    def _arrive(self, edge: Edge, gate: int, environment: Mapping[Expr, int]) -> None:
+        state = State(gate, environment)
+        loop: Stretch | None = self.known.loops.get(edge.target)
+        if loop is not None and edge.source in loop.body:
+            self.back.append((edge.target, state))
+        else:
+            self.arrivals.setdefault(edge.target, []).append(state)
+
+    def _finish(self) -> None:
+        """Fill the joins at loop heads, and the procedure's outputs."""
+        building = self.building
+        for head, state in self.back:
+            for x, join in self.heads[head].items():
+                building.joined(join, state.environment[x], state.gate)
+            if len(self.known.loops[head].entries) > 1:
+                building.joined(building.made.at[head].gate, state.gate, self.system.open)
+        exit_ = building.made.at.get(self.procedure.exit)
+        if exit_ is None or self.procedure.name == building.program.main:
+            return
+        interface = building.interface(self.procedure.name)
+        building.joined(interface.left, exit_.gate, self.system.open)
+        for x, join in interface.outputs.items():
+            building.joined(join, exit_.environment[x], exit_.gate)
+
+    # ---------------------------------------------------------------------------------- statements
+
+    def _follow(self, edge: Edge, state: State, *, shared: bool) -> None:
+        op, gate = edge.op, state.gate
+        before = len(self.system)
+        changed: dict[Expr, int]
+        if isinstance(op, Assume):
+            changed, needs = self.translation.assume(op.condition, state.environment)
+            if needs:
+                gate = self.system.add(Gate(gate, tuple(dict.fromkeys(needs))))
+        elif isinstance(op, Assign | Return):
+            targets = op.targets if isinstance(op, Assign) else self.procedure.results
+            values = [self.translation.quantity(value, state.environment) for value in op.values]
+            changed = dict(zip(targets, values, strict=True))
+        elif isinstance(op, Havoc):
+            changed = {x: self.translation.arbitrary(x.sort) for x in op.targets}
+        else:
+            assert isinstance(op, Call), f"{op} in a program for range analysis"
+            gate, changed = self._call(op, state)
+        for quantity in range(before, len(self.system)):
+            if quantity in self.translation.opaque:
+                self.building.made.edges[quantity] = edge
+        if not isinstance(op, Assume):
+            for x in changed if not isinstance(op, Call) else op.targets:
+                self.building.define(x, changed[x])
+        environment = state.environment
+        if changed:
+            assert isinstance(environment, dict)
+            environment = {**environment, **changed} if shared else environment
+            environment.update(changed)
+        self._arrive(edge, gate, environment)
+
+    def _call(self, op: Call, state: State) -> tuple[int, dict[Expr, int]]:
+        building = self.building
+        callee = building.program.procedures[op.procedure]
+        interface = building.interface(op.procedure)
+        building.joined(interface.entered, state.gate, self.system.open)
+        arguments = dict(zip(callee.parameters, op.arguments, strict=True))
+        for x, join in interface.inputs.items():
+            term = arguments.get(x)
+            given = (
+                state.environment[x] if term is None else self.translation.quantity(term, state.environment)
+            )
+            building.joined(join, given, state.gate)
+        changed = {x: self._returned(x, interface) for x in building.effects.writes[op.procedure]}
+        for x, result in zip(op.targets, callee.results, strict=True):
+            changed[x] = self._returned(result, interface)
+        return self.system.add(Gate(state.gate, (interface.left,))), changed
+
+    def _returned(self, x: Expr, interface: _Interface) -> int:
+        join = self.building.given(interface.outputs[x], x)
+        quantity = self.translation.copied(join, x.sort)
+        self.building.made.called[quantity] = None
+        return quantity

@@ -1,0 +1,103 @@
+"""The interval pass: a quick solution of the whole system, by widening.
+
+Control starts at the entry; a gate opens once all it needs has a value (conditional propagation). Cyclic
+joins that keep growing go to zero or to the end of their type. What has no value in this solution, or any
+other, is dead.
+
+`settled` turns any values into a solution by the same means: it re-checks every constraint in exact integers,
+and what does not check grows to the range of its type.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import Final
+
+from certus.analysis.ranges.system import Join, System, Values
+from certus.core.budget import Budget
+
+PATIENCE: Final = 3  # times that a cyclic join may grow by single steps
+CHECKED: Final = 4096  # evaluations between two looks at the budget
+
+
+class Propagation:
+    """Chaotic iteration from below: quantities in order, after a change those that use it."""
+
+    def __init__(self, system: System, limits: dict[int, tuple[int, int]]) -> None:
+        self.system, self.limits = system, limits
+        self.users: list[list[int]] = [[] for _ in range(len(system))]
+        for quantity, used in enumerate(system.uses()):
+            for each in used:
+                self.users[each].append(quantity)
+
+    def intervals(self, budget: Budget) -> Values:
+        """The solution by widening."""
+        values = Values(len(self.system))
+        self._propagate(values, PATIENCE, budget)
+        return values
+
+    def settled(self, values: Values, budget: Budget) -> int:
+        """Make `values` a solution, by growing what does not check; gives the number of changes."""
+        return self._propagate(values, 0, budget)
+
+    def reached(self, values: Values) -> Values:
+        """A solution, reduced to what control reaches under it: which is a solution again."""
+        found = Values(len(self.system))
+        found.wrapped = values.wrapped[:]
+        definitions, users = self.system.definitions, self.users
+        pending = list(range(len(definitions) - 1, -1, -1))
+        while pending:
+            quantity = pending.pop()
+            if found.has(quantity) or not values.has(quantity):
+                continue
+            low, high = found.evaluate(quantity, definitions[quantity])
+            if low <= high:
+                found[quantity] = values[quantity]
+                pending.extend(user for user in users[quantity] if not found.has(user))
+        return found
+
+    def _propagate(self, values: Values, patience: int, budget: Budget) -> int:
+        definitions, users = self.system.definitions, self.users
+        pending = list(range(len(definitions)))
+        heapify(pending)
+        waiting = bytearray(b"\x01") * len(definitions)
+        grown = [0] * len(definitions)
+        changes = steps = 0
+        while pending:
+            quantity = heappop(pending)
+            waiting[quantity] = 0
+            steps += 1
+            if steps % CHECKED == 0:
+                budget.check()
+            definition = definitions[quantity]
+            wrapped = values.wrapped[quantity]
+            low, high = values.evaluate(quantity, definition)
+            before_low, before_high = values[quantity]
+            if low > high or (before_low <= low and high <= before_high):
+                if wrapped == values.wrapped[quantity]:
+                    continue
+            elif before_low <= before_high:
+                changes += 1
+                low, high = min(low, before_low), max(high, before_high)
+                if isinstance(definition, Join) and definition.cyclic:
+                    grown[quantity] += 1
+                    if grown[quantity] > patience:
+                        low, high = self._widened(quantity, (before_low, before_high), (low, high))
+                values[quantity] = low, high
+            else:
+                changes += 1
+                values[quantity] = low, high
+            for user in users[quantity]:
+                if not waiting[user]:
+                    waiting[user] = 1
+                    heappush(pending, user)
+        return changes
+
+    def _widened(self, quantity: int, before: tuple[int, int], now: tuple[int, int]) -> tuple[int, int]:
+        least, greatest = self.limits[quantity]
+        low, high = now
+        if low < before[0]:
+            low = 0 if low >= 0 else least
+        if high > before[1]:
+            high = 0 if high <= 0 else greatest
+        return low, high

@@ -1,0 +1,115 @@
+"""`analyse`: the ranges of all variables of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from certus.analysis.ranges.essa import Scope, Version, translate
+from certus.analysis.ranges.intervals import Propagation
+from certus.analysis.ranges.operations import INFINITE, Bounds
+from certus.analysis.ranges.strategy import StrategyIteration
+from certus.analysis.ranges.system import NOTHING, Values, limits
+from certus.core.budget import Budget
+from certus.core.program import Edge, Location, Program
+from certus.core.sorts import ArraySort, MachineSort, Sort
+from certus.core.terms import Expr
+from certus.logic.intervals import Interval
+
+ROUNDS = 3  # of strategy iteration: each may find more branches dead, and the next be more precise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """A solution of the constraint system of a program: sound at every location for every execution."""
+
+    version: Version
+    values: Values
+    linear_programs: int = 0
+    widened: int = 0  # constraints that did not check, and grew until they did
+    not_linear: Mapping[int, Expr] | None = None
+
+    @property
+    def program(self) -> Program:
+        return self.version.program
+
+    def reaches(self, location: Location) -> bool:
+        """Whether control may come to a location; one whose state was not kept may be reached."""
+        state = self.version.at.get(location)
+        return state is None or self.values.has(state.gate)
+
+    def at(self, location: Location) -> dict[Expr, Interval]:
+        """The ranges of the live variables at a location whose state was kept; of arrays, of elements."""
+        state = self.version.at[location]
+        return {x: interval(self.values[q]) for x, q in state.environment.items() if self.values.has(q)}
+
+    def of(self, variable: Expr) -> Interval | None:
+        """All values that a variable is ever given; None if it is given none."""
+        low, high = NOTHING
+        for quantity in self.version.defined.get(variable, ()):
+            if self.values.has(quantity):
+                low, high = min(low, self.values.low[quantity]), max(high, self.values.high[quantity])
+        return interval((low, high)) if low <= high else None
+
+    def opaque(self) -> Iterator[tuple[Edge, Expr, Interval]]:
+        """The operations that are not linear, where they stand, and what is known of their results."""
+        for quantity, term in self.version.translation.opaque.items():
+            edge = self.version.edges.get(quantity)
+            if edge is not None and self.values.has(quantity):
+                yield edge, term, interval(self.values[quantity])
+
+
+def interval(bounds: Bounds) -> Interval:
+    low, high = bounds
+    return Interval(None if low <= -INFINITE else low, None if high >= INFINITE else high)
+
+
+def declared_bits(sort: Sort) -> int | None:
+    """The bits of a variable, or of an element of an array; None if it is no machine integer."""
+    while isinstance(sort, ArraySort):
+        sort = sort.element
+    return sort.width if isinstance(sort, MachineSort) else None
+
+
+def needed_bits(found: Interval | None) -> int | None:
+    """The bits that hold all numbers of a range; None if there is no end to it.
+
+    A range of several numbers needs a sign if one of them is negative; a single number needs no bit."""
+    if found is None:
+        return 0
+    if found.low is None or found.high is None:
+        return None
+    if found.low == found.high:
+        return 0
+    if found.low >= 0:
+        return found.high.bit_length()
+    return max((~found.low).bit_length(), max(found.high, 0).bit_length()) + 1
+
+
+def analyse(program: Program, scope: Scope | None = None, *, budget: Budget | None = None) -> Ranges:
+    """The ranges of a program without memory operations."""
+    return solve(translate(program, scope), budget or Budget())
+
+
+def solve(version: Version, budget: Budget) -> Ranges:
+    """Intervals first, which tell dead branches; then strategy iteration; then a check of all constraints."""
+    system, known = version.system, version.translation.limits
+    propagation = Propagation(system, known)
+    outer = propagation.intervals(budget)
+    programs = widened = 0
+    for _ in range(ROUNDS):
+        iteration = StrategyIteration(system, known, outer)
+        inner = iteration.solve(budget)
+        widened += propagation.settled(inner, budget)
+        programs += iteration.programs
+        inner = propagation.reached(inner)
+        fewer = sum(map(inner.has, range(len(system)))) < sum(map(outer.has, range(len(system))))
+        outer = inner
+        if not fewer:
+            break
+    widened += propagation.settled(outer, budget)
+    return Ranges(version, outer, programs, widened, version.translation.opaque)
+
+
+def type_range(sort: Sort) -> Interval:
+    return interval(limits(sort))

@@ -1,0 +1,344 @@
+"""Max-strategy iteration over linear programs (Gawlitza and Seidl, "Precise fixpoint computation through
+strategy iteration", 2007).
+
+With upper bounds u and negated lower bounds d as unknowns, every definition is monotone: a join is a
+maximum, a meet a minimum, a sum a combination with coefficients that are not negative. A *strategy* chooses
+one operand for each side of each join. What remains are minima of sums, whose greatest solution is that of a
+linear program: maximise the sum of all unknowns. The strategy improves where another operand is greater; the
+first that cannot improve gives the least solution of the system.
+
+The dependency graph is taken apart into strongly connected components, solved in order. In a component values
+grow from below by exact evaluation; a side of a join that has grown several times by the same operand stands
+on a cycle of the strategy's graph, and the linear program of that cycle's component tells how far
+it grows. Values come from HiGHS in floating point, are rounded to integers, and evaluation goes on: a value
+that is too small grows further, one that is too large is only less precise. A bound beyond `GREAT` is none:
+it becomes the end of its type. Whether all constraints hold is checked afterwards (`Propagation.settled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+from math import ceil
+from typing import Final
+
+from certus.analysis.ranges.operations import INFINITE
+from certus.analysis.ranges.system import (
+    Bound,
+    Gate,
+    Join,
+    Meet,
+    Operation,
+    Sum,
+    System,
+    Terms,
+    Values,
+    dependencies,
+)
+from certus.core.budget import Budget
+from certus.core.loops import components
+from certus.logic.lp import LinearProgram, LinearSolver
+
+PATIENCE: Final = 3  # times that a side of a join grows by one operand before its cycle is solved
+GREAT: Final = 1 << 50  # sums of integers below are exact in floating point
+ROUNDING: Final = 1e-4
+ENOUGH: Final = 500  # times that a side of a join may grow at all
+UPPER, LOWER = 0, 1  # the sides of a quantity: 2 * quantity + side is the number of an unknown
+
+
+class StrategyIteration:
+    """Solves the system under the gates of `outer`, a solution by intervals: what is shut there is dead."""
+
+    def __init__(self, system: System, limits: dict[int, tuple[int, int]], outer: Values) -> None:
+        self.system, self.limits, self.outer = system, limits, outer
+        self.values = Values(len(system))
+        self.programs = 0  # linear programs solved
+        self.in_cycles: dict[int, None] = {}  # operations that depend on themselves
+        self._solver: LinearSolver | None = None
+        self._strategy: dict[int, int] = {}  # from a side of a join to the operand it has its value from
+        self._grown: dict[int, int] = {}  # how often the side has grown by that operand
+        self._improved: dict[int, int] = {}  # how often it has grown at all
+        self._operands = self._live_operands()
+        self._uses = self._live_uses()
+
+    def solve(self, budget: Budget) -> Values:
+        live = [q for q in range(len(self.system)) if self.outer.has(q)]
+        for component in components(live, self._uses.__getitem__):  # dependencies first
+            budget.check()
+            if len(component) == 1 and component[0] not in self._uses[component[0]]:
+                self._evaluate(component[0])
+            else:
+                self._solve_component(sorted(component), budget)
+        return self.values
+
+    def _live_operands(self) -> dict[int, list[int]]:
+        """Of each join, the operands that count."""
+        outer = self.outer
+        found = {}
+        for quantity, definition in enumerate(self.system.definitions):
+            if isinstance(definition, Join) and outer.has(quantity):
+                pairs = zip(definition.operands, definition.gates, strict=True)
+                found[quantity] = [o for o, gate in pairs if outer.has(gate) and outer.has(o)]
+        return found
+
+    def _live_uses(self) -> list[tuple[int, ...]]:
+        found: list[tuple[int, ...]] = []
+        for quantity, definition in enumerate(self.system.definitions):
+            if not self.outer.has(quantity) or isinstance(definition, Gate):
+                found.append(())
+            elif isinstance(definition, Join):
+                found.append(tuple(self._operands[quantity]))
+            else:
+                found.append(tuple(dependencies(definition)))
+        return found
+
+    # --------------------------------------------------------------------------------- evaluation
+
+    def _evaluate(self, quantity: int) -> bool:
+        """Let a quantity grow to what its definition gives; whether it, or that it may wrap, has changed."""
+        definition = self.system.definitions[quantity]
+        values = self.values
+        if isinstance(definition, Join):
+            return self._evaluate_join(quantity)
+        if isinstance(definition, Gate):
+            values[quantity] = self.outer[quantity]
+            return False
+        wrapped = values.wrapped[quantity]
+        low, high = values.evaluate(quantity, definition)
+        if wrapped:
+            values.wrapped[quantity] = 1
+        before_low, before_high = values[quantity]
+        low, high = min(low, before_low), max(high, before_high)
+        values[quantity] = low, high
+        return low < before_low or high > before_high or wrapped != values.wrapped[quantity]
+
+    def _evaluate_join(self, quantity: int) -> bool:
+        values = self.values
+        low, high = values[quantity]
+        most = least = None
+        for operand in self._operands[quantity]:
+            own_low, own_high = values[operand]
+            if own_low > own_high:
+                continue
+            if own_high > high:
+                high, most = own_high, operand
+            if own_low < low:
+                low, least = own_low, operand
+        values[quantity] = low, high
+        if most is not None:
+            self._improve(2 * quantity + UPPER, most)
+        if least is not None:
+            self._improve(2 * quantity + LOWER, least)
+        return most is not None or least is not None
+
+    def _improve(self, side: int, operand: int) -> None:
+        """A side of a join has grown by an operand. One that has done so too often goes to its end."""
+        self._improved[side] = self._improved.get(side, 0) + 1
+        if self._improved[side] > ENOUGH:
+            self._set(side, self._type_end(side))
+        if self._strategy.get(side) == operand:
+            self._grown[side] = self._grown.get(side, 0) + 1
+        else:
+            self._strategy[side] = operand
+            self._grown[side] = 0
+
+    def _set(self, unknown: int, value: int) -> None:
+        if unknown & 1:
+            self.values.low[unknown >> 1] = -value
+        else:
+            self.values.high[unknown >> 1] = value
+
+    # --------------------------------------------------------------------------------- components
+
+    def _solve_component(self, component: Sequence[int], budget: Budget) -> None:
+        inside = dict.fromkeys(component)
+        users: dict[int, list[int]] = {q: [] for q in component}
+        fixed: dict[int, None] = {}
+        for quantity in component:
+            used = [u for u in self._uses[quantity] if u in inside]
+            if isinstance(self.system.definitions[quantity], Operation) and used:
+                fixed[quantity] = None  # not linear: what the interval pass knows of its arguments
+                self.in_cycles[quantity] = None
+                self.values[quantity] = self._from_outer(quantity)
+                continue
+            for each in used:
+                users[each].append(quantity)
+        pending = [q for q in component if q not in fixed]
+        heapify(pending)
+        waiting = set(pending)
+        while pending:
+            budget.check()
+            quantity = heappop(pending)
+            waiting.discard(quantity)
+            if not self._evaluate(quantity):
+                continue
+            changed = [quantity]
+            for side in (2 * quantity + UPPER, 2 * quantity + LOWER):
+                if self._grown.get(side, 0) >= PATIENCE:
+                    self._grown[side] = 0
+                    changed.extend(self._accelerate(side, inside, fixed, budget))
+            for each in changed:
+                for user in users[each]:
+                    if user not in waiting and user not in fixed:
+                        waiting.add(user)
+                        heappush(pending, user)
+
+    def _from_outer(self, quantity: int) -> tuple[int, int]:
+        return self.outer.evaluate(quantity, self.system.definitions[quantity])
+
+    # ------------------------------------------------------------------------------- acceleration
+
+    def _accelerate(
+        self, side: int, inside: dict[int, None], fixed: dict[int, None], budget: Budget
+    ) -> list[int]:
+        """Solve the cycle of the strategy's graph on which a side of a join stands; what has grown by it."""
+        cycle = self._cycle(side, inside, fixed)
+        if not cycle:
+            return []
+        solution = self._maximum(cycle, budget)
+        changed = []
+        for unknown, value in zip(cycle, solution, strict=True):
+            if value > self._value(unknown):
+                self._set(unknown, value)
+                changed.append(unknown >> 1)
+        return changed
+
+    def _cycle(self, side: int, inside: dict[int, None], fixed: dict[int, None]) -> list[int]:
+        """The strongly connected component of a side in the strategy's graph; empty if it is alone."""
+        arcs: dict[int, tuple[int, ...]] = {}
+        pending = [side]
+        while pending:
+            unknown = pending.pop()
+            if unknown in arcs:
+                continue
+            used = tuple(u for u in self._arcs(unknown) if u >> 1 in inside and u >> 1 not in fixed)
+            arcs[unknown] = used
+            pending.extend(used)
+        for group in components((side, *arcs), arcs.__getitem__):
+            if side in group:
+                return sorted(group) if len(group) > 1 else []
+        return []
+
+    def _arcs(self, unknown: int) -> list[int]:
+        """The unknowns that an unknown depends on under the strategy."""
+        quantity, side = unknown >> 1, unknown & 1
+        definition = self.system.definitions[quantity]
+        if not self.values.has(quantity):
+            return []
+        if isinstance(definition, Join):
+            chosen = self._strategy.get(unknown)
+            return [] if chosen is None else [2 * chosen + side]
+        if isinstance(definition, Sum):
+            if self.values.wrapped[quantity]:
+                return []
+            return _unknowns(definition.terms, side)
+        if isinstance(definition, Meet):
+            found = [2 * definition.of + side]
+            for bound in definition.uppers if side == UPPER else definition.lowers:
+                if self.values.applies(bound):
+                    found.extend(_unknowns(bound.terms, side))
+            return found
+        return []
+
+    def _maximum(self, cycle: Sequence[int], budget: Budget) -> list[int]:
+        """The greatest solution of a component of the strategy's graph, in integers."""
+        columns = {unknown: n for n, unknown in enumerate(cycle)}
+        model = LinearProgram()
+        for unknown in cycle:
+            model.column(float(self._present(unknown)), float(self._end(unknown)), 1.0)
+        for unknown in cycle:
+            self._rows(unknown, columns, model)
+        if self._solver is None:
+            self._solver = LinearSolver()
+        self.programs += 1
+        found = self._solver.maximum(model, seconds=budget.remaining())
+        budget.check()
+        if found is None:
+            return [self._type_end(unknown) for unknown in cycle]
+        return [self._rounded(unknown, value) for unknown, value in zip(cycle, found, strict=True)]
+
+    def _rows(self, unknown: int, columns: dict[int, int], model: LinearProgram) -> None:
+        """An unknown is at most what its definition, under the strategy, gives."""
+        quantity, side = unknown >> 1, unknown & 1
+        definition = self.system.definitions[quantity]
+        own = (columns[unknown], 1.0)
+        if isinstance(definition, Join):
+            self._at_most(own, 0, ((1, self._strategy[unknown]),), 1, side, columns, model)
+        elif isinstance(definition, Sum):
+            self._at_most(own, definition.constant, definition.terms, 1, side, columns, model)
+        elif isinstance(definition, Meet):
+            self._at_most(own, 0, ((1, definition.of),), 1, side, columns, model)
+            for bound in definition.uppers if side == UPPER else definition.lowers:
+                if self.values.applies(bound):
+                    self._at_most(own, bound.constant, bound.terms, bound.divisor, side, columns, model)
+            for bound in definition.excluded:
+                self._excludes(own, definition.of, bound, side, columns, model)
+
+    def _excludes(
+        self,
+        own: tuple[int, float],
+        of: int,
+        bound: Bound,
+        side: int,
+        columns: dict[int, int],
+        model: LinearProgram,
+    ) -> None:
+        """What is not equal to a value and has not passed it so far, stops before it. If it can pass
+        by another way, evaluation will find that."""
+        value = self.values.exactly(bound)
+        if value is None or any(2 * q in columns or 2 * q + 1 in columns for _, q in bound.terms):
+            return
+        signed = value if side == UPPER else -value
+        if self._present(2 * of + side) <= signed:
+            model.row([own], upper=float(signed - 1))
+
+    def _at_most(
+        self,
+        own: tuple[int, float],
+        constant: int,
+        terms: Terms,
+        divisor: int,
+        side: int,
+        columns: dict[int, int],
+        model: LinearProgram,
+    ) -> None:
+        """own <= (constant + terms) / divisor, on one side; what is outside the cycle has its value."""
+        total = constant if side == UPPER else -constant
+        row = {own[0]: own[1] * divisor}
+        for coefficient, quantity in terms:
+            unknown = 2 * quantity + (side if coefficient > 0 else 1 - side)
+            column = columns.get(unknown)
+            if column is None:
+                value = self._value(unknown)
+                if value >= INFINITE:
+                    return
+                total += abs(coefficient) * value
+            else:
+                row[column] = row.get(column, 0.0) - abs(coefficient)
+        if total < GREAT:
+            model.row([(column, c) for column, c in row.items() if c], upper=float(max(total, -GREAT)))
+
+    # --------------------------------------------------------------------------- values of unknowns
+
+    def _value(self, unknown: int) -> int:
+        quantity = unknown >> 1
+        return -self.values.low[quantity] if unknown & 1 else self.values.high[quantity]
+
+    def _present(self, unknown: int) -> int:
+        return max(-GREAT, min(GREAT, self._value(unknown)))
+
+    def _type_end(self, unknown: int) -> int:
+        least, greatest = self.limits.get(unknown >> 1, (-INFINITE, INFINITE))
+        return -least if unknown & 1 else greatest
+
+    def _end(self, unknown: int) -> int:
+        return max(-GREAT, min(GREAT, self._type_end(unknown)))
+
+    def _rounded(self, unknown: int, value: float) -> int:
+        if value >= GREAT / 2:
+            return self._type_end(unknown)
+        return min(ceil(value - ROUNDING), self._type_end(unknown))
+
+
+def _unknowns(terms: Terms, side: int) -> list[int]:
+    return [2 * quantity + (side if coefficient > 0 else 1 - side) for coefficient, quantity in terms]

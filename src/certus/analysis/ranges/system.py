@@ -1,0 +1,306 @@
+"""The constraint system: quantities with a lower and an upper bound each, and what defines them.
+
+A *quantity* is a number: one version of a program variable (e-SSA form), a value computed on the way, or a
+*gate*, which is 0 where control may pass and nothing elsewhere. Bounds are integers; from `INFINITE` on they
+mean that there is no bound, and `low > high` that there is no value, because control never comes there.
+
+The constraints of the paper (seed 002, section 3.2) are the definitions: initialisation (`Fixed`), assignment
+(`Sum`), flow (`Join`), conditionals (`Meet`); propagation constraints disappear in e-SSA form (3.5). What
+is not linear is an `Operation`. Every definition is a monotone function of the bounds of other quantities, so
+the least solution exists, and any solution is sound. `evaluate` is exact for machine integers: a sum that
+may leave the range of its type may have any value of the type, and a conditional says nothing of the
+variables of a sum that may wrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from certus.analysis.ranges.operations import INFINITE, Bounds, operate
+from certus.core.sorts import BOOL, ArraySort, MachineSort, Sort
+from certus.core.terms import Kind
+
+NOTHING: Final[Bounds] = (INFINITE, -INFINITE)
+ANYTHING: Final[Bounds] = (-INFINITE, INFINITE)
+Terms = tuple[tuple[int, int], ...]  # (coefficient, quantity), each quantity once
+
+
+def limits(sort: Sort) -> Bounds:
+    """The values of a sort; of an array, the values of its elements."""
+    while isinstance(sort, ArraySort):
+        sort = sort.element
+    if isinstance(sort, MachineSort):
+        return sort.low, sort.high
+    return (0, 1) if sort is BOOL else ANYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Known bounds."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """`constant` + the terms, modulo the type whose values are `least` .. `greatest`."""
+
+    constant: int
+    terms: Terms
+    least: int
+    greatest: int
+
+
+@dataclass(slots=True, eq=False)
+class Join:
+    """Any of the operands whose gate is open. `cyclic`: it may depend on itself."""
+
+    operands: list[int] = field(default_factory=list)
+    gates: list[int] = field(default_factory=list)
+    cyclic: bool = False
+
+    def add(self, operand: int, gate: int) -> None:
+        self.operands.append(operand)
+        self.gates.append(gate)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """(`constant` + the terms) / `divisor` bounds a quantity, but only if the sum `unless` does not wrap."""
+
+    constant: int
+    terms: Terms
+    divisor: int = 1
+    unless: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Meet:
+    """The quantity `of` where it is at most the uppers, at least the lowers, and none of the excluded."""
+
+    of: int
+    uppers: tuple[Bound, ...] = ()
+    lowers: tuple[Bound, ...] = ()
+    excluded: tuple[Bound, ...] = ()
+
+    def bounds(self) -> Iterator[Bound]:
+        yield from self.uppers
+        yield from self.lowers
+        yield from self.excluded
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator that is not linear, on machine integers of these limits (`ANYTHING` for Int)."""
+
+    kind: Kind
+    arguments: tuple[int, ...]
+    least: int
+    greatest: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Open if its source is, and all that must have a value do."""
+
+    source: int
+    needs: tuple[int, ...]
+
+
+Definition = Fixed | Sum | Join | Meet | Operation | Gate
+
+
+class System:
+    """The definitions of all quantities by number. Numbers follow control: within a procedure, a definition
+    uses greater numbers only in cyclic joins."""
+
+    def __init__(self) -> None:
+        self.definitions: list[Definition] = []
+        self._fixed: dict[Bounds, int] = {}
+        self.open = self.fixed(0, 0)  # a gate that always is
+        self.shut = self.fixed(*NOTHING)
+
+    def __len__(self) -> int:
+        return len(self.definitions)
+
+    def add(self, definition: Definition) -> int:
+        self.definitions.append(definition)
+        return len(self.definitions) - 1
+
+    def fixed(self, low: int, high: int) -> int:
+        found = self._fixed.get((low, high))
+        if found is None:
+            found = self._fixed[(low, high)] = self.add(Fixed(low, high))
+        return found
+
+    def uses(self) -> list[tuple[int, ...]]:
+        """The quantities each definition depends on, gates included."""
+        return [tuple(dependencies(definition)) for definition in self.definitions]
+
+
+def dependencies(definition: Definition) -> Iterator[int]:
+    if isinstance(definition, Join):
+        yield from definition.operands
+        yield from definition.gates
+    elif isinstance(definition, Sum):
+        for _, quantity in definition.terms:
+            yield quantity
+    elif isinstance(definition, Meet):
+        yield definition.of
+        for bound in definition.bounds():
+            for _, quantity in bound.terms:
+                yield quantity
+            if bound.unless is not None:
+                yield bound.unless
+    elif isinstance(definition, Operation):
+        yield from definition.arguments
+    elif isinstance(definition, Gate):
+        yield definition.source
+        yield from definition.needs
+
+
+# ----------------------------------------------------------------------------------------- values
+
+
+class Values:
+    """Bounds of all quantities of a system, and the sums that may wrap under them."""
+
+    __slots__ = ("high", "low", "wrapped")
+
+    def __init__(self, count: int) -> None:
+        self.low = [INFINITE] * count
+        self.high = [-INFINITE] * count
+        self.wrapped = bytearray(count)
+
+    def copy(self) -> Values:
+        made = Values(0)
+        made.low, made.high, made.wrapped = self.low[:], self.high[:], self.wrapped[:]
+        return made
+
+    def has(self, quantity: int) -> bool:
+        return self.low[quantity] <= self.high[quantity]
+
+    def __getitem__(self, quantity: int) -> Bounds:
+        return self.low[quantity], self.high[quantity]
+
+    def __setitem__(self, quantity: int, bounds: Bounds) -> None:
+        self.low[quantity], self.high[quantity] = bounds
+
+    def most(self, constant: int, terms: Terms) -> int:
+        """The supremum of a sum over the integers."""
+        low, high = self.low, self.high
+        for coefficient, quantity in terms:
+            if coefficient > 0:
+                value = high[quantity]
+                if value >= INFINITE:
+                    return INFINITE
+            else:
+                value = low[quantity]
+                if value <= -INFINITE:
+                    return INFINITE
+            constant += coefficient * value
+        return constant
+
+    def least(self, constant: int, terms: Terms) -> int:
+        """The infimum of a sum over the integers."""
+        low, high = self.low, self.high
+        for coefficient, quantity in terms:
+            if coefficient > 0:
+                value = low[quantity]
+                if value <= -INFINITE:
+                    return -INFINITE
+            else:
+                value = high[quantity]
+                if value >= INFINITE:
+                    return -INFINITE
+            constant += coefficient * value
+        return constant
+
+    def evaluate(self, quantity: int, definition: Definition) -> Bounds:
+        """What the definition of a quantity gives under these values. Notes whether a sum may wrap."""
+        if isinstance(definition, Sum):
+            return self._sum(quantity, definition)
+        if isinstance(definition, Join):
+            return self._join(definition)
+        if isinstance(definition, Meet):
+            return self._meet(definition)
+        if isinstance(definition, Fixed):
+            return definition.low, definition.high
+        if isinstance(definition, Gate):
+            passes = self.has(definition.source) and all(self.has(each) for each in definition.needs)
+            return (0, 0) if passes else NOTHING
+        given = [self[each] for each in definition.arguments]
+        if any(low > high for low, high in given):
+            return NOTHING
+        return operate(definition.kind, given, (definition.least, definition.greatest), definition.width)
+
+    def _sum(self, quantity: int, definition: Sum) -> Bounds:
+        for _, each in definition.terms:
+            if self.low[each] > self.high[each]:
+                return NOTHING
+        low = self.least(definition.constant, definition.terms)
+        high = self.most(definition.constant, definition.terms)
+        least, greatest = definition.least, definition.greatest
+        if low < least or high > greatest:
+            self.wrapped[quantity] = 1
+            return least, greatest
+        self.wrapped[quantity] = 0
+        return min(low, INFINITE), max(high, -INFINITE)
+
+    def _join(self, definition: Join) -> Bounds:
+        lows, highs = self.low, self.high
+        low, high = NOTHING
+        for operand, gate in zip(definition.operands, definition.gates, strict=True):
+            if lows[gate] <= highs[gate] and lows[operand] <= highs[operand]:
+                low = min(low, lows[operand])
+                high = max(high, highs[operand])
+        return low, high
+
+    def _meet(self, definition: Meet) -> Bounds:
+        low, high = self[definition.of]
+        if low > high:
+            return NOTHING
+        for bound in definition.uppers:
+            most = self.upper(bound)
+            if most is not None and most < high:
+                high = most
+        for bound in definition.lowers:
+            least = self.lower(bound)
+            if least is not None and least > low:
+                low = least
+        for bound in definition.excluded:
+            value = self.exactly(bound)
+            if value is not None:
+                low += value == low
+                high -= value == high
+        return (low, high) if low <= high else NOTHING
+
+    def upper(self, bound: Bound) -> int | None:
+        """The upper bound that a bound is, if it is one."""
+        if bound.unless is not None and self.wrapped[bound.unless]:
+            return None
+        value = self.most(bound.constant, bound.terms)
+        return None if value >= INFINITE else max(value // bound.divisor, -INFINITE)
+
+    def lower(self, bound: Bound) -> int | None:
+        """The lower bound that a bound is, if it is one."""
+        if bound.unless is not None and self.wrapped[bound.unless]:
+            return None
+        value = self.least(bound.constant, bound.terms)
+        return None if value <= -INFINITE else min(-(-value // bound.divisor), INFINITE)
+
+    def applies(self, bound: Bound) -> bool:
+        return bound.unless is None or not self.wrapped[bound.unless]
+
+    def exactly(self, bound: Bound) -> int | None:
+        """The one value of a bound, if it has just one and that is an integer."""
+        if not self.applies(bound):
+            return None
+        value = self.most(bound.constant, bound.terms)
+        if value != self.least(bound.constant, bound.terms) or value % bound.divisor:
+            return None
+        return value // bound.divisor

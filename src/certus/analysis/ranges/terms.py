@@ -1,0 +1,432 @@
+"""Terms and conditions as quantities.
+
+A term becomes a *form*: a linear combination of quantities over the integers that is congruent to the term's
+value modulo its type. Sums, differences and multiples of forms are forms, whatever wraps in between; only
+where the value itself is needed does the form become a `Sum`, which may wrap once. Arrays are as one
+element: reading gives that quantity, writing joins the value to it.
+
+A condition is solved for each of its variables (seed 002, section 3.3): `x + 2 * y <= z` bounds x and y from
+above and z from below. If a side may wrap, nothing follows for the variables in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from certus.analysis.ranges.control import mentioned
+from certus.analysis.ranges.operations import INFINITE
+from certus.analysis.ranges.system import (
+    ANYTHING,
+    Bound,
+    Fixed,
+    Join,
+    Meet,
+    Operation,
+    Sum,
+    System,
+    Terms,
+    limits,
+)
+from certus.core.sorts import BOOL, INT, MachineSort, Sort
+from certus.core.terms import Expr, Kind
+
+LONGEST: Final = 8  # terms of a form
+ALTERNATIVES: Final = 8  # of a disjunction that is looked at
+
+Environment = Mapping[Expr, int]  # from a variable to its quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """`constant` + the terms over the integers, congruent to a value of `sort`."""
+
+    sort: Sort
+    constant: int
+    terms: Terms
+
+    def plus(self, other: Form, factor: int = 1) -> Form:
+        coefficients = {quantity: c for c, quantity in self.terms}
+        for c, quantity in other.terms:
+            coefficients[quantity] = coefficients.get(quantity, 0) + factor * c
+        terms = tuple((c, quantity) for quantity, c in coefficients.items() if c)
+        return Form(self.sort, self.constant + factor * other.constant, terms)
+
+    def times(self, factor: int) -> Form:
+        if factor == 0:
+            return Form(self.sort, 0, ())
+        return Form(self.sort, factor * self.constant, tuple((factor * c, q) for c, q in self.terms))
+
+    def of(self, sort: Sort) -> Form:
+        return Form(sort, self.constant, self.terms)
+
+
+class Translation:
+    """Adds the quantities of terms to a system. `opaque` collects the terms that are not linear."""
+
+    def __init__(self, system: System, *, elements: bool = True) -> None:
+        self.system = system
+        self.elements = elements  # whether elements of arrays have bounds
+        self.limits: dict[int, tuple[int, int]] = {}  # of quantities, as far as their type is known
+        self.opaque: dict[int, Expr] = {}
+
+    # ------------------------------------------------------------------------------------- values
+
+    def quantity(self, term: Expr, environment: Environment) -> int:
+        """The quantity that is the value of a term; of an array, of its elements."""
+        return self.settle(self.form(term, environment))
+
+    def settle(self, form: Form) -> int:
+        """The quantity that is the value of a form."""
+        least, greatest = limits(form.sort)
+        if not form.terms:
+            value = form.constant
+            if isinstance(form.sort, MachineSort):
+                value = form.sort.wrap(value)
+            return self.system.fixed(min(value, INFINITE), max(value, -INFINITE))
+        if form.constant == 0 and len(form.terms) == 1 and form.terms[0][0] == 1:
+            quantity = form.terms[0][1]
+            low, high = self.limits.get(quantity, ANYTHING)
+            if least <= low and high <= greatest:
+                return quantity
+        return self._added(self.system.add(Sum(form.constant, form.terms, least, greatest)), form.sort)
+
+    def _added(self, quantity: int, sort: Sort) -> int:
+        self.limits[quantity] = limits(sort)
+        return quantity
+
+    def arbitrary(self, sort: Sort) -> int:
+        """A new quantity that may be any value of a sort. It is not shared: one quantity is one value."""
+        return self._added(self.system.add(Fixed(*limits(sort))), sort)
+
+    def copied(self, quantity: int, sort: Sort) -> int:
+        """A new quantity with the bounds of another, for a value that need not be the same."""
+        return self._added(self.system.add(Sum(0, ((1, quantity),), *limits(sort))), sort)
+
+    def form(self, term: Expr, environment: Environment) -> Form:
+        forms: dict[Expr, Form] = {}
+        if not term.args:
+            return self._form(term, forms, environment)
+        for part in _values(term):
+            forms[part] = self._form(part, forms, environment)
+        return forms[term]
+
+    def _form(self, term: Expr, forms: Mapping[Expr, Form], environment: Environment) -> Form:
+        kind, sort = term.kind, term.sort
+        if kind is Kind.CONST:
+            return (
+                Form(sort, int(term.value), ())
+                if _integral(sort)
+                else self._alone(self.arbitrary(sort), sort)
+            )
+        if kind is Kind.VAR:
+            found = environment.get(term)
+            return self._alone(self.arbitrary(sort) if found is None else found, sort)
+        if sort is BOOL or not _integral(sort):
+            return self._whole(term, forms)
+        given = [forms[a] for a in term.args if a in forms]
+        if kind is Kind.ADD:
+            return self._short(_total(given))
+        if kind is Kind.SUB:
+            return self._short(given[0].plus(given[1], -1))
+        if kind is Kind.NEG:
+            return given[0].times(-1)
+        if kind is Kind.WRAP:
+            return self._converted(given[0], sort)
+        if kind is Kind.TO_INT:
+            return self._alone(self.settle(given[0]), sort)
+        if kind is Kind.MUL:
+            return self._product(term, given)
+        if kind is Kind.SHL and _shifts(given[1], sort):
+            return given[0].times(1 << given[1].constant)
+        return self._other(term, given)
+
+    def _alone(self, quantity: int, sort: Sort) -> Form:
+        return Form(sort, 0, ((1, quantity),))
+
+    def _short(self, form: Form) -> Form:
+        return form if len(form.terms) <= LONGEST else self._alone(self.settle(form), form.sort)
+
+    def _converted(self, form: Form, sort: Sort) -> Form:
+        """To a machine type: congruence survives if it is not wider."""
+        assert isinstance(sort, MachineSort)
+        if form.sort is INT or (isinstance(form.sort, MachineSort) and sort.width <= form.sort.width):
+            return form.of(sort)
+        return self._alone(self.settle(form), sort)
+
+    def _product(self, term: Expr, given: Sequence[Form]) -> Form:
+        product = given[0]
+        for factor in given[1:]:
+            if not product.terms:
+                product = factor.times(product.constant)
+            elif not factor.terms:
+                product = product.times(factor.constant)
+            else:
+                product = self._operation(term, [product, factor])
+        return product
+
+    def _other(self, term: Expr, given: Sequence[Form]) -> Form:
+        if term.kind is Kind.ITE:
+            join = Join([self.settle(each) for each in given[-2:]], [self.system.open] * 2)
+            return self._alone(self._added(self.system.add(join), term.sort), term.sort)
+        if term.kind is Kind.SELECT:
+            element = (
+                self.copied(self.settle(given[0]), term.sort) if self.elements else self.arbitrary(term.sort)
+            )
+            return self._alone(element, term.sort)
+        return self._operation(term, given)
+
+    def _operation(self, term: Expr, given: Sequence[Form]) -> Form:
+        arguments = [self.settle(each) for each in given]
+        if term.kind is Kind.MUL and arguments[0] == arguments[1]:
+            arguments = arguments[:1]
+        least, greatest = limits(term.sort)
+        width = term.sort.width if isinstance(term.sort, MachineSort) else 0
+        added = self.system.add(Operation(term.kind, tuple(arguments), least, greatest, width))
+        self.opaque[added] = term
+        return self._alone(self._added(added, term.sort), term.sort)
+
+    def _whole(self, term: Expr, forms: Mapping[Expr, Form]) -> Form:
+        """Booleans, arrays and what has no number."""
+        if term.kind in (Kind.STORE, Kind.CONST_ARRAY, Kind.ITE, Kind.SELECT):
+            parts = [self.settle(forms[a]) for a in _parts(term)]
+            if len(parts) == 1:
+                return self._alone(parts[0], term.sort)
+            join = self.system.add(Join(parts, [self.system.open] * len(parts)))
+            return self._alone(self._added(join, term.sort), term.sort)
+        return self._alone(self.arbitrary(term.sort), term.sort)
+
+    # --------------------------------------------------------------------------------- conditions
+
+    def assume(self, condition: Expr, environment: Environment) -> tuple[dict[Expr, int], list[int]]:
+        """What variables become where a condition is true, and the quantities that must have a value then."""
+        changed: dict[Expr, int] = {}
+        needs: list[int] = []
+        for literal, positive in literals(condition):
+            now = _changed(environment, changed)
+            if literal.kind is (Kind.OR if positive else Kind.AND):
+                met = self._alternatives(literal, now, positive=positive)
+            else:
+                met = self._literal(literal, now, positive=positive)
+            if met is None:
+                return changed, [*needs, self.system.shut]
+            changed.update(met)
+            needs.extend(met.values())
+        return changed, needs
+
+    def _alternatives(
+        self, term: Expr, environment: Environment, *, positive: bool
+    ) -> dict[Expr, int] | None:
+        """One of several conditions is true: what all of them say something of."""
+        if len(term.args) > ALTERNATIVES:
+            return {}
+        found: list[dict[Expr, int]] = []
+        for part in term.args:
+            changed: dict[Expr, int] | None = {}
+            for literal, sign in literals(part, positive=positive):
+                if literal.kind is (Kind.OR if sign else Kind.AND):
+                    continue
+                met = self._literal(literal, _changed(environment, changed or {}), positive=sign)
+                if met is None:
+                    changed = None
+                    break
+                assert changed is not None
+                changed.update(met)
+            if changed is not None:
+                found.append(changed)
+        if not found:
+            return None
+        common = [x for x in found[0] if all(x in each for each in found)]
+        joined: dict[Expr, int] = {}
+        for x in common:
+            parts = [each[x] for each in found]
+            join = self.system.add(Join(parts, [self.system.open] * len(parts)))
+            joined[x] = self._added(join, x.sort)
+        return joined
+
+    def _literal(self, literal: Expr, environment: Environment, *, positive: bool) -> dict[Expr, int] | None:
+        if literal.kind is Kind.CONST:
+            return {} if bool(literal.value) is positive else None
+        if literal.kind is Kind.VAR:
+            return self._met(literal, environment, [Bound(int(positive), ())], [Bound(int(positive), ())], [])
+        if literal.kind is Kind.EQ:
+            choice = _choice(literal)
+            if choice is not None:
+                term, value = choice
+                if value is None:
+                    return None if positive else {}
+                inner = next(literals(term, positive=value is positive))
+                simple = inner[0].kind not in (Kind.AND, Kind.OR)
+                return self._literal(inner[0], environment, positive=inner[1]) if simple else {}
+        if literal.kind not in (Kind.EQ, Kind.LE, Kind.LT) or not _number(literal.args[0].sort):
+            return {}
+        a, b = literal.args
+        left, right = self.form(a, environment), self.form(b, environment)
+        sides = _Sides(self, left, right, {environment[x]: x for x in mentioned(literal) if x in environment})
+        if literal.kind is Kind.EQ:
+            met = sides.equal() if positive else sides.different()
+        elif positive:
+            met = sides.at_most(strict=literal.kind is Kind.LT)
+        else:
+            sides = _Sides(self, right, left, sides.names)
+            met = sides.at_most(strict=literal.kind is Kind.LE)
+        return {
+            x: found for x, bounds in met.items() for found in self._met(x, environment, *bounds).values()
+        }
+
+    def _met(
+        self,
+        variable: Expr,
+        environment: Environment,
+        uppers: Sequence[Bound],
+        lowers: Sequence[Bound],
+        excluded: Sequence[Bound],
+    ) -> dict[Expr, int]:
+        if variable not in environment:
+            return {}
+        meet = Meet(environment[variable], tuple(uppers), tuple(lowers), tuple(excluded))
+        return {variable: self._added(self.system.add(meet), variable.sort)}
+
+
+Solved = dict[Expr, tuple[list[Bound], list[Bound], list[Bound]]]  # uppers, lowers, excluded values
+
+
+class _Sides:
+    """A comparison of two forms, solved for the variables (by quantity: `names`) that occur in them."""
+
+    def __init__(self, translation: Translation, left: Form, right: Form, names: Mapping[int, Expr]) -> None:
+        self.names = names
+        self.left, self.right = left, right
+        self.sides = [(form, translation.settle(form)) for form in (left, right)]
+
+    def at_most(self, *, strict: bool = False) -> Solved:
+        """left <= right, or left < right."""
+        found: Solved = {}
+        for at, sign in ((0, 1), (1, -1)):
+            for x, c, bound in self._solved(at):
+                coefficient = sign * c
+                shifted = _shifted(bound, -int(strict) if coefficient > 0 else int(strict))
+                found.setdefault(x, ([], [], []))[0 if coefficient > 0 else 1].append(shifted)
+        return found
+
+    def equal(self) -> Solved:
+        found: Solved = {}
+        for at in (0, 1):
+            for x, _, bound in self._solved(at):
+                uppers, lowers, _ = found.setdefault(x, ([], [], []))
+                uppers.append(bound)
+                lowers.append(bound)
+        return found
+
+    def different(self) -> Solved:
+        found: Solved = {}
+        for at in (0, 1):
+            for x, _, bound in self._solved(at):
+                found.setdefault(x, ([], [], []))[2].append(bound)
+        return found
+
+    def _solved(self, at: int) -> Iterator[tuple[Expr, int, Bound]]:
+        """For each variable x of one side, with coefficient c: the value of x at which both sides are equal,
+        as a bound. Its divisor is positive: numerator and coefficient have been multiplied by c's sign."""
+        form, own = self.sides[at]
+        other = self.sides[1 - at][1]
+        compound = (
+            len(form.terms) > 1 or form.constant != 0 or form.terms[0][1] != own if form.terms else False
+        )
+        for c, quantity in form.terms:
+            x = self.names.get(quantity)
+            if x is None:
+                continue
+            sign = 1 if c > 0 else -1
+            rest: dict[int, int] = {other: sign}
+            for k, each in form.terms:
+                if each != quantity:
+                    rest[each] = rest.get(each, 0) - sign * k
+            terms = tuple((k, each) for each, k in rest.items() if k)
+            bound = Bound(-sign * form.constant, terms, abs(c), own if compound else None)
+            yield x, c, bound
+
+
+def _shifted(bound: Bound, by: int) -> Bound:
+    return Bound(bound.constant + by, bound.terms, bound.divisor, bound.unless) if by else bound
+
+
+# -------------------------------------------------------------------------------------------- shapes
+
+
+def literals(condition: Expr, *, positive: bool = True) -> Iterator[tuple[Expr, bool]]:
+    """The conjuncts of a condition, each with whether it must be true or false."""
+    stack = [(condition, positive)]
+    while stack:
+        term, sign = stack.pop()
+        if term.kind is Kind.NOT:
+            stack.append((term.args[0], not sign))
+        elif term.kind is (Kind.AND if sign else Kind.OR):
+            stack.extend((a, sign) for a in reversed(term.args))
+        else:
+            yield term, sign
+
+
+def _choice(literal: Expr) -> tuple[Expr, bool | None] | None:
+    """`(c ? a : b) == k` with constants: c and whether it must be true; None if neither a nor b is k."""
+    for choice, value in (literal.args, literal.args[::-1]):
+        if choice.kind is Kind.ITE and value.kind is Kind.CONST:
+            condition, then, otherwise = choice.args
+            if then.kind is Kind.CONST and otherwise.kind is Kind.CONST and then is not otherwise:
+                return condition, True if then is value else False if otherwise is value else None
+    return None
+
+
+def _values(term: Expr) -> Iterator[Expr]:
+    """The subterms whose value the term is made of, arguments first: no conditions, no indexes."""
+    done: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(term, False)]
+    while stack:
+        part, ready = stack.pop()
+        if part in done:
+            continue
+        inner = _parts(part)
+        if ready or not inner:
+            done.add(part)
+            yield part
+        else:
+            stack.append((part, True))
+            stack.extend((a, False) for a in reversed(inner) if a not in done)
+
+
+def _parts(term: Expr) -> tuple[Expr, ...]:
+    if term.kind is Kind.ITE:
+        return term.args[1:]
+    if term.kind is Kind.SELECT:
+        return term.args[:1]
+    if term.kind is Kind.STORE:
+        return term.args[0], term.args[2]
+    if term.sort is BOOL or term.kind in (Kind.APPLY, Kind.FLOOR):
+        return ()
+    return term.args
+
+
+def _shifts(amount: Form, sort: Sort) -> bool:
+    """Whether an amount to shift by is a constant that is not too large."""
+    return not amount.terms and isinstance(sort, MachineSort) and 0 <= amount.constant < sort.width
+
+
+def _changed(environment: Environment, changed: Mapping[Expr, int]) -> Environment:
+    return {**environment, **changed} if changed else environment
+
+
+def _total(given: Sequence[Form]) -> Form:
+    total = given[0]
+    for each in given[1:]:
+        total = total.plus(each)
+    return total
+
+
+def _number(sort: Sort) -> bool:
+    return sort is INT or isinstance(sort, MachineSort)
+
+
+def _integral(sort: Sort) -> bool:
+    """Whether values, or those of elements, are integers or Booleans."""
+    return _number(sort) or sort is BOOL

@@ -1,0 +1,184 @@
+"""The examples of seed 002, made exact, and what machine integers, arrays and calls add to them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.builders import ProgramBuilder
+from tests.unit.analysis.ranges_of import Found, c_program, lp_program
+
+from certus.analysis.ranges.result import needed_bits
+from certus.core import build
+from certus.core.sorts import machine
+from certus.logic.intervals import Interval
+
+INT_RANGE = (-(2**31), 2**31 - 1)
+UNSIGNED = (0, 2**32 - 1)
+XY = """extern unsigned any(void); extern unsigned isqrt(unsigned);
+int main(void) {{ unsigned x = any(), y = any();
+  if (x < 10 || x > 20 || y < 50 || y > 100) return 0;
+  while (x <= y + 1) {body};
+  return x + y; }}"""
+
+
+def test_a_condition_bounds_the_variable_that_needs_it() -> None:
+    found = Found(c_program(XY.format(body="y--")))
+    assert found.heads() == [{"x": (10, 20), "y": (8, 100)}]
+    assert found.before("return x + y") == {"x": (10, 20), "y": (8, 18)}
+
+
+def test_what_is_not_linear_leaves_the_other_variable_bounded() -> None:
+    found = Found(c_program(XY.format(body="y = isqrt(y)")))
+    assert found.heads() == [{"x": (10, 20), "y": UNSIGNED}]
+
+
+def test_conditions_relax_flow() -> None:
+    found = Found(
+        c_program("""extern int any(void);
+            int main(void) { int v = any(); if (v < 0 || v > 100) return 0;
+            if (v >= 20) return v; return 1; }""")
+    )
+    assert found.before("return v") == {"v": (20, 100)}
+
+
+def test_counting_without_end_wraps() -> None:
+    endless = "int main(void) { int i = 0; while (1) i++; }"
+    assert Found(c_program(endless)).heads() == [{"i": INT_RANGE}]
+
+
+def test_a_guarded_count_stops_where_widening_does_not() -> None:
+    found = Found(c_program("int main(void) { int i = 0; while (1) if (i < 100) i++; }"))
+    assert found.heads() == [{"i": (0, 100)}]
+
+
+def test_dead_branches_are_excluded() -> None:
+    found = Found(
+        c_program("""extern int any(void);
+            int main(void) { int i = 0, j = 1; while (i < 10) { if (i > 20) j = 1000; i++; }
+            return i + j; }""")
+    )
+    assert found.heads() == [{"i": (0, 10), "j": (1, 1)}]
+
+
+def test_a_branch_may_be_dead_only_for_the_precise_ranges() -> None:
+    """Widening alone gives i all non-negative values, and with it the assignment."""
+    found = Found(
+        c_program("""extern int any(void); int main(void) { int i = 0, j = 1;
+            while (any()) { if (i < 100) i++; if (i > 100) j = 1000; } return j; }""")
+    )
+    assert found.heads() == [{"i": (0, 100), "j": (1, 1)}]
+
+
+@pytest.mark.parametrize(
+    ("body", "range_"),
+    [
+        ("while (i != 10) { i = i + 1; }", (0, 10)),
+        ("while (i != 10) { i = i + 2; }", (0, None)),
+        ("while (i < 10) { i = i + 3; }", (0, 12)),
+        ("while (i > 0 - 7) { i = i - 2; }", (-8, 0)),
+        ("while (i <= 3 * n) { i = i + 1; }", (0, 22)),
+        ("while (2 * i < n) { i = i + 1; }", (0, 4)),
+        ("while (*) { i = i + 1; }", (0, None)),
+        ("while (*) { if (i < n && i < 5) { i = i + 1; } }", (0, 5)),
+        ("while (*) { if (i == 0 || i == 3) { i = i + 1; } }", (0, 1)),
+    ],
+)
+def test_loops_over_unbounded_integers(body: str, range_: tuple[int, int | None]) -> None:
+    found = Found(lp_program(f"void main() {{ int i; int n; i = 0; n = 7; {body} assert(i != 99); }}"))
+    assert found.heads()[0]["i"] == range_
+
+
+def test_a_condition_on_a_sum_that_may_wrap_says_nothing_of_its_variables() -> None:
+    found = Found(
+        c_program("""extern unsigned any(void);
+            int main(void) { unsigned x = any(), y = any(); if (y > 9) return 0;
+            if (x + 1 <= y) return x; return 0; }""")
+    )
+    assert found.before("return x") == {"x": UNSIGNED}
+
+
+def test_wrapping_in_between_does_not_matter() -> None:
+    found = Found(
+        c_program("""extern unsigned any(void); int main(void) { unsigned x = any(); if (x > 9) return 0;
+            unsigned y = x - 100 + 200; return y; }""")
+    )
+    assert found.before("return y") == {"y": (100, 109)}
+
+
+def test_two_inputs_are_not_one() -> None:
+    found = Found(
+        c_program("""extern int any(void); int t[3]; int main(void) {
+            int a = any(), b = any(), c = t[0] - t[1], d = a - b; return c + d; }""")
+    )
+    assert found.before("return c + d") == {"c": (0, 0), "d": INT_RANGE}
+
+
+def test_parameters_are_joined_over_calls_and_results_come_back() -> None:
+    found = Found(
+        c_program("""int f(int n) { if (n <= 0) return 0; return f(n - 1) + 1; }
+            int inc(int k) { return k + 1; }
+            int main(void) { int a = inc(1), b = inc(5); return a + b + f(3); }""")
+    )
+    assert found.of("k") == (1, 5)
+    assert found.of("a") == found.of("b") == (2, 6)
+    assert found.of("n") == (0, 3)
+
+
+def test_elements_of_an_array_have_one_range_and_fields_one_each() -> None:
+    found = Found(
+        c_program("""struct s { int a; unsigned char b; }; int t[200];
+            int main(void) { struct s v; int i, x; v.a = 5; v.b = 7;
+            for (i = 0; i < 200; i++) t[i] = i % 7; x = t[3] + v.a + v.b; return x; }""")
+    )
+    assert found.before("return x")["x"] == (12, 18)
+
+
+def test_a_pointer_ranges_over_its_array() -> None:
+    found = Found(c_program("int t[200]; int main(void) { int *p = t; while (p < t + 10) p++; return *p; }"))
+    low, high = found.heads()[0]["p"]
+    assert low is not None
+    assert high is not None
+    assert high - low == 4 * 10 + 3  # a multiple of 4 lies in it, but bounds know nothing of that
+
+
+def test_what_is_not_linear_is_listed_with_what_is_known_of_it() -> None:
+    found = Found(
+        c_program("""extern int any(void); int main(void) { int x = any(); int y = x * x; int z = x & 15;
+            return y + z; }""")
+    )
+    listed = {str(term): (i.low, i.high) for _, term, i in found.ranges.opaque()}
+    assert sorted(listed.values()) == [INT_RANGE, (0, 15)]
+
+
+def test_irreducible_loops_are_cut_at_all_entries() -> None:
+    b = ProgramBuilder()
+    x, s = b.var("x", machine(32, signed=True), 0), b.var("s", machine(32, signed=True))
+    one, ten = build.constant(1, x.sort), build.constant(10, x.sort)
+    b.branch("main", "entry", build.lt(s, ten), "a", "b")
+    b.branch("main", "a", build.lt(x, ten), "a1", "exit")
+    b.edge("main", "a1", "b", b.assign((x, build.add(x, one))))
+    b.edge("main", "b", "a", b.assign((x, x)))
+    found = Found(b.build())
+    assert found.at(b.at("main", "a"))["x"] == (0, 10)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bits"),
+    [
+        (0, 0, 0),
+        (5, 5, 0),
+        (0, 1, 1),
+        (0, 255, 8),
+        (0, 256, 9),
+        (-1, 0, 1),
+        (-1, 1, 2),
+        (-128, 127, 8),
+        (-5, -3, 4),
+    ],
+)
+def test_needed_bits(low: int, high: int, bits: int) -> None:
+    assert needed_bits(Interval(low, high)) == bits
+
+
+def test_needed_bits_without_a_range() -> None:
+    assert needed_bits(None) == 0
+    assert needed_bits(Interval(0, None)) is None
