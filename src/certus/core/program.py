@@ -44,11 +44,15 @@ class Assume:
     condition: Expr
 
 
+UNSPECIFIED = "$unspecified"
+
+
 @dataclass(frozen=True, slots=True)
 class Havoc:
     """Each target gets any value of its sort: an input of the program.
 
-    `function` is the one whose result this is, if the program calls one that it does not define.
+    `function` is the one whose result this is, if the program calls one that it does not define. If it is
+    `UNSPECIFIED`, the language leaves the value open: a proof allows for all of them, and a run takes 0.
     `approximates` is set if the values stand for something that is not modelled exactly ("the result of
     `atoi`"): a proof allows for all of them, but no counterexample may depend on one."""
 

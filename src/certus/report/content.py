@@ -134,7 +134,8 @@ class Names:
 
     def changes(self, edge: Edge, step: Step) -> tuple[tuple[str, Value], ...]:
         if isinstance(edge.op, Havoc):
-            input_ = f"{edge.op.function}()" if edge.op.function else INPUT
+            function = edge.op.function or "$"  # a name with `$` is not the user's
+            input_ = INPUT if function.startswith("$") else f"{function}()"
             return tuple((self._source.get(v, input_), value) for v, value in step.changes)
         return self.values(step.changes)
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from certus.core.budget import Budget
 from certus.core.evaluate import evaluate
-from certus.core.program import Edge, Havoc, Location
+from certus.core.program import UNSPECIFIED, Edge, Havoc, Location
+from certus.core.sorts import MachineSort
 from certus.core.terms import Expr
-from certus.core.values import Datum
+from certus.core.values import Datum, default_value
+from certus.validate.between import Between
 from certus.validate.compile import Code, Compiled, Link, What
 from certus.validate.expressions import Overgrown
 from certus.validate.indeterminate import Fault, Unmodelled
@@ -221,13 +223,31 @@ def _counting(compiled: Compiled, inputs: Inputs) -> Callable[[int], tuple[Datum
     }
     counts = dict.fromkeys(targets, 0)
     give = inputs.havoc
+    left_open = _left_open(compiled, inputs)
 
     def havoc(edge: int) -> tuple[Datum, ...]:
+        if edge in left_open:
+            return left_open[edge]
         occurrence = counts[edge]
         counts[edge] = occurrence + 1
         return give(edge, occurrence, targets[edge])
 
     return havoc
+
+
+def _left_open(compiled: Compiled, inputs: Inputs) -> dict[int, tuple[Datum, ...]]:
+    """Values that the language leaves open: 0, or only their bounds if the run is to be the only one."""
+    found: dict[int, tuple[Datum, ...]] = {}
+    for edge in compiled.program.edge.values():
+        if isinstance(edge.op, Havoc) and edge.op.function == UNSPECIFIED:
+            sorts = [t.sort for t in edge.op.targets]
+            found[edge.index] = tuple(
+                cast(Datum, Between(s.low, s.high))
+                if isinstance(inputs, NoInputs) and isinstance(s, MachineSort)
+                else default_value(s)
+                for s in sorts
+            )
+    return found
 
 
 def run(

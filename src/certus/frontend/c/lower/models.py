@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from certus.core import build
-from certus.core.program import Assume, Store
+from certus.core.program import UNSPECIFIED, Assume, Store
 from certus.core.sorts import MachineSort, Sort, machine
 from certus.core.terms import Expr
 from certus.frontend.c import ast
@@ -22,6 +22,7 @@ from certus.frontend.c.lower import (
     exits,
     memory_models,
     places,
+    routines,
     sort_models,
     string_models,
     token_models,
@@ -121,8 +122,15 @@ def _same(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]
 
 
 def _character(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+    """Classes are told by numbers that are not zero; C leaves open by which."""
     (c, *_) = yield from arguments(body, node)
-    return characters.classify(entry.name, c)
+    found = characters.classify(entry.name, c)
+    zero = build.constant(0, found.sort)
+    if entry.name.startswith("to") or found is zero:
+        return found
+    more = body.havoc(routines.OPEN, node.span, body.text(node.span), UNSPECIFIED)
+    other = build.add(build.constant(1, found.sort), build.wrap(more, integer_sort(node.type)))
+    return build.ite(build.ne(found, zero), other, zero)
 
 
 def _absolute(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:

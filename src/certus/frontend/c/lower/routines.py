@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.build import add, and_, eq, integer, le, lt, not_, scale, to_int, wrap
-from certus.core.program import Alloc, Assign, Assume, BasicOp, Havoc, Load, Return, Store
+from certus.core.program import UNSPECIFIED, Alloc, Assign, Assume, BasicOp, Havoc, Load, Return, Store
 from certus.core.sorts import INT, Sort, machine
 from certus.core.terms import Expr
 from certus.frontend.c.lower.values import INT_SORT, NULL, U8
@@ -195,10 +195,14 @@ def havoc_routine(world: World, width: int, approximates: str = "") -> str:
 # --------------------------------------------------------------------------- strings, by bytes
 
 
-def _difference(a: Expr, b: Expr) -> Expr:
-    """The sign of the difference of two characters, as a C library may return it."""
-    one, less = build.constant(1, INT_SORT), build.constant(-1, INT_SORT)
-    return build.ite(lt(a, b), less, build.ite(eq(a, b), build.constant(0, INT_SORT), one))
+def _difference(a: Expr, b: Expr, more: Expr) -> Expr:
+    """A number with the sign of the difference of two characters. How large it is C leaves open: `more`."""
+    one, less, extra = build.constant(1, INT_SORT), build.constant(-1, INT_SORT), wrap(more, INT_SORT)
+    positive, negative = build.add(one, extra), build.sub(less, extra)
+    return build.ite(lt(a, b), negative, build.ite(eq(a, b), build.constant(0, INT_SORT), positive))
+
+
+OPEN: Final = machine(30, signed=False)  # of numbers whose size C leaves open
 
 
 def compare_routine(world: World, *, strings: bool) -> str:
@@ -218,7 +222,9 @@ def compare_routine(world: World, *, strings: bool) -> str:
         r.set(i, add(i, integer(1)))
         r.back(head)
         r.at = differ
-        r.give(_difference(x, y))
+        more = r.local("more", OPEN)
+        r.step(Havoc((more,), UNSPECIFIED), "more = any value")
+        r.give(_difference(x, y, more))
         r.at = limited
         r.give(build.constant(0, INT_SORT))
 
