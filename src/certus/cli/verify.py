@@ -33,6 +33,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("file", metavar="FILE", type=Path, help="the program, or a task definition (.yml)")
     parser.add_argument("--engine", metavar="NAME", help="how to look for an answer; see `certus engines`")
+    parser.add_argument("--engines", metavar="A,B,..", type=names, help="run these side by side")
+    parser.add_argument("--cores", metavar="N", type=cores, help="processes at a time (all there are)")
     parser.add_argument(
         "--set",
         metavar="ENGINE.FIELD=VALUE",
@@ -92,6 +94,20 @@ def assignment(text: str) -> tuple[str, str]:
     return name, value
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Names between commas, each once."""
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of engines such as bmc,predicate")
+    return found
+
+
+def cores(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes (1, 2, ...)")
+    return int(text)
+
+
 def bound(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of loop entries (0, 1, 2, ...)")
@@ -114,6 +130,8 @@ def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
     """The settings the user gave; `Settings` knows the others."""
     given = {
         "engine": arguments.engine,
+        "engines": arguments.engines,
+        "cores": arguments.cores,
         "options": dict(arguments.set) or None,
         "blocks": arguments.blocks,
         "bound": arguments.bound,

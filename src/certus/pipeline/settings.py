@@ -18,13 +18,16 @@ Blocks = Literal["single", "large", "advanced"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`engine` is a name from `certus engines` or "auto"; `options` are raw pairs as of `--set`
-    ("bmc.bound" -> "10"); `timeout` is in seconds, `memory` in bytes. `property_name` is a name or a property
-    file (by default what the task file says, else unreach-call), `data_model` ILP32 or LP64 (by default what
-    the task file says, else LP64), `clang_arguments` are flags for Clang. A violation of a C
-    program is replayed by the compiled program if `execute`; `harness` is where its inputs are saved."""
+    """`engine` is a name from `certus engines` or "auto", which runs `engines` (by default its choice) side
+    by side on `cores` (by default all there are); `options` are raw pairs ("bmc.bound" -> "10");
+    `timeout` is in seconds, `memory` in bytes. `property_name` is a name or a property file (by default what
+    the task file says, else unreach-call), `data_model` ILP32 or LP64 (by default what the task file says,
+    else LP64), `clang_arguments` are flags for Clang. A violation of a C program is replayed by the compiled
+    program if `execute`; `harness` is where its inputs are saved."""
 
     engine: str = AUTO
+    engines: tuple[str, ...] = ()
+    cores: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     blocks: Blocks = "large"
     bound: int | None = None
@@ -61,6 +64,11 @@ def check_owners(settings: Settings, engines: Mapping[str, Engine]) -> None:
     choices = ", ".join((AUTO, *engines))
     if settings.engine not in (AUTO, *engines):
         raise bad_usage(f"there is no engine {settings.engine!r}", f"choose one of: {choices}")
+    if settings.engines and settings.engine != AUTO:
+        raise bad_usage("both one engine and several are asked for", "give either --engine or --engines")
+    for name in settings.engines:
+        if name not in engines:
+            raise bad_usage(f"there is no engine {name!r}", f"choose of: {', '.join(engines)}")
     for key in settings.options:
         if key.partition(".")[0] not in engines:
             raise bad_usage(

@@ -17,7 +17,7 @@ from certus.core.task import Engine, Pass, Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.registry import ENGINES
 from certus.pipeline.confirm import confirm
-from certus.pipeline.settings import AUTO, Settings, engine_options
+from certus.pipeline.settings import Settings, engine_options
 from certus.transform.bounds import Bounds
 from certus.transform.constants import Constants
 from certus.transform.inline import Inline
@@ -28,12 +28,14 @@ from certus.transform.slice import Slice
 
 RESERVE_SHARE, RESERVE_SECONDS = 0.1, 2.0  # of the time limit, kept for validation
 EXECUTION_SHARE = 0.2  # of the time limit, for running a program that seems to have no inputs
-STAGES = (("bmc", 0.15), ("predicate", 0.5), ("bmc", 1.0))  # of `auto`, with shares of the time left
 VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say
 
 
-def solve(task: Task, settings: Settings, on_progress: Callable[[str], None] | None = None) -> Outcome:
-    """Answer the task within the time limit of the settings."""
+def solve(
+    task: Task, settings: Settings, on_progress: Callable[[str], None] | None = None, *, looks: bool = False
+) -> Outcome:
+    """Answer the task by one engine within the time limit of the settings; with `looks`, a program that has
+    no inputs is run first: its one run is the answer."""
     assert isinstance(task.subject, Program)
     statistics = Statistics(on_progress=on_progress)
     if settings.log_queries is not None:
@@ -41,9 +43,10 @@ def solve(task: Task, settings: Settings, on_progress: Callable[[str], None] | N
 
         statistics.queries = QueryLog(settings.log_queries)
     whole = Budget(settings.timeout)
-    found = _by_execution(task, settings, whole, statistics)
+    found = _by_execution(task, whole, statistics) if looks else None
     if found is None:
-        found = _by_engines(task, settings, _before_validation(whole), statistics)
+        engine = ENGINES[settings.engine]
+        found = _by_engine(engine, task, settings, _before_validation(whole), statistics)
     verdict, check = confirm(task.subject, found.verdict, budget=whole, statistics=statistics)
     if isinstance(verdict, Unsafe) and isinstance(check, Replay) and settings.execute:
         verdict, check = _by_the_compiled(task.subject, verdict, check, settings, whole, statistics)
@@ -53,10 +56,7 @@ def solve(task: Task, settings: Settings, on_progress: Callable[[str], None] | N
     return replace(found, verdict=verdict, check=check, diagnostics=notes)
 
 
-def _by_execution(task: Task, settings: Settings, budget: Budget, statistics: Statistics) -> Outcome | None:
-    """`auto` first executes a program that has no inputs: its one run is the answer."""
-    if settings.engine != AUTO:
-        return None
+def _by_execution(task: Task, budget: Budget, statistics: Statistics) -> Outcome | None:
     from certus.pipeline.execute import execute
 
     assert isinstance(task.subject, Program)
@@ -82,19 +82,6 @@ def _by_the_compiled(
 
     with statistics.timed("validate.compiled"):
         return replay_compiled(program, verdict, check, settings, budget=budget)
-
-
-def _by_engines(task: Task, settings: Settings, budget: Budget, statistics: Statistics) -> Outcome:
-    """The engine asked for; `auto` looks for short counterexamples and small proofs first, then for
-    invariants, then for longer counterexamples."""
-    if settings.engine != AUTO:
-        return _by_engine(ENGINES[settings.engine], task, settings, budget, statistics)
-    stages = STAGES[:1] if settings.bound is not None else STAGES
-    for name, share in stages:
-        found = _by_engine(ENGINES[name], task, settings, budget.part(share), statistics)
-        if not isinstance(found.verdict, Unknown) or budget.remaining() == 0.0:
-            break
-    return found
 
 
 def _by_engine(

@@ -1,15 +1,13 @@
-"""`verify`: the only door. Front end here, the rest in a child process under hard limits."""
+"""`verify`: the only door. Front end here, the rest in child processes under hard limits."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from certus.core.budget import Budget
-from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.outcome import Outcome
@@ -19,8 +17,11 @@ from certus.core.verdict import Unknown
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, load_question, read_question
 from certus.frontend.properties import UNREACH_CALL, Property
+from certus.pipeline.apart import outcome_of, work
+from certus.pipeline.auto import Portfolio
+from certus.pipeline.clauses import has_clauses, verify_clauses
 from certus.pipeline.settings import AUTO, Settings, check_owners, engine_options
-from certus.system.child import ChildResult, Reporter, run_limited
+from certus.system.child import Reporter, run_limited
 
 __all__ = ["Settings", "verify"]
 
@@ -40,6 +41,8 @@ def verify(
     question = Question(Path(path), Property(settings.property_name or UNREACH_CALL))
     try:
         question = read_question(Path(path), property=settings.property_name, data_model=settings.data_model)
+        if has_clauses(question.file):
+            return verify_clauses(question, settings, on_progress=on_progress)
         loaded = load_question(question, arguments=settings.clang_arguments, budget=budget)
         budget.check()
     except Unsupported as refusal:
@@ -49,13 +52,12 @@ def verify(
     task = Task(loaded.program, question.property.name)
     parsed = time.monotonic()
     remaining = replace(settings, timeout=budget.remaining(), data_model=question.data_model)
-    result = run_limited(
-        lambda reporter: _work(task, question, remaining, reporter),
-        seconds=remaining.timeout,
-        memory=settings.memory,
-        on_progress=on_progress,
-    )
-    outcome = _outcome(task, settings, result)
+    if settings.engine == AUTO:
+        outcome = Portfolio(task, remaining, on_progress).run()
+    else:
+        outcome = _by_engine(task, remaining, on_progress)
+    if settings.evidence is not None:
+        outcome = _saved(outcome, question, settings)
     end = time.monotonic()
     seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
     diagnostics = (*loaded.warnings, *outcome.diagnostics)
@@ -85,37 +87,30 @@ def _too_slow(settings: Settings) -> Diagnostic:
     return Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
 
 
-def _work(task: Task, question: Question, settings: Settings, reporter: Reporter) -> bytes:
-    """All that happens in the child."""
-    from certus.pipeline.solve import solve
+def _by_engine(task: Task, settings: Settings, on_progress: Callable[[str], None] | None) -> Outcome:
+    """The answer of one engine, in a child under the limits."""
+    result = run_limited(
+        lambda reporter: work(task, settings, reporter),
+        seconds=settings.timeout,
+        memory=settings.memory,
+        on_progress=on_progress,
+    )
+    return outcome_of(task, settings.engine, result, settings.timeout)
 
-    outcome = solve(task, settings, reporter.progress)
-    if settings.evidence is not None:
+
+def _saved(outcome: Outcome, question: Question, settings: Settings) -> Outcome:
+    """The outcome, its evidence saved."""
+
+    def save_all(_: Reporter) -> bytes:
         from certus.pipeline.evidence import save
 
+        assert settings.evidence is not None
         save(settings.evidence, outcome, question, settings.clang_arguments)
-    return json.dumps(encode_outcome(outcome)).encode()
+        return b""
 
-
-def _outcome(task: Task, settings: Settings, result: ChildResult) -> Outcome:
-    assert isinstance(task.subject, Program)
-    if result.payload is None:
-        verdict = Unknown(_no_answer(result, settings))
-        return Outcome(task.subject, task.property_name, verdict, settings.engine)
-    return decode_outcome(json.loads(result.payload), task.subject)
-
-
-def _no_answer(result: ChildResult, settings: Settings) -> Diagnostic:
-    """Why the child gave none."""
-    known = f"; last: {result.progress}" if result.progress else ""
-    if result.kind == "timeout":
-        message = f"no answer within {settings.timeout:g} s{known}"
-        return Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
-    if result.kind == "memory":
-        return Diagnostic(
-            "memory-limit", f"{result.detail}{known}", Severity.NOTE, hint="try a larger --memory"
-        )
-    if result.kind == "interrupted":
-        return Diagnostic("interrupted", f"interrupted{known}", Severity.NOTE)
-    message = f"the engine crashed: {result.detail}{known}"
-    return Diagnostic("engine-crashed", message, hint="this is a defect of Certus: please report it")
+    result = run_limited(save_all, seconds=None, memory=settings.memory)
+    if result.kind == "done":
+        return outcome
+    hint = "see that the directory can be written"
+    told = Diagnostic("evidence-not-saved", f"the evidence was not saved: {result.detail}", hint=hint)
+    return replace(outcome, diagnostics=(*outcome.diagnostics, told))

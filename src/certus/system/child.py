@@ -1,46 +1,46 @@
-"""Run a piece of work in a forked child process under hard limits.
+"""Run pieces of work in forked child processes under hard limits.
 
 Solvers hold the interpreter lock, ignore signals and abort the process when memory runs out, so the
-only limit that always works is the end of a process. The child leads a session of its own: ending
-its process group ends everything it started. Messages come back through a pipe, each with its kind
-and length in front; whatever the child prints otherwise goes to a second pipe, of which the end is
-kept to explain a crash.
+only limit that always works is the end of a process. Each child leads a session of its own: ending
+its process group ends everything it started. `Children` runs several side by side; `run_limited` runs one.
 
-Invariant of `run_limited`: when it returns or raises, the child is reaped and its group is gone. If
-this process is killed outright, the kernel ends the child.
+Invariant: when `Children` is left, by whatever way, every child is reaped and its group is gone. If this
+process is killed outright, the kernel ends the children.
 """
 
 from __future__ import annotations
 
-import ctypes
-import faulthandler
 import json
 import math
 import os
-import resource
 import select
 import signal
-import struct
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final, Literal, NoReturn
+from types import TracebackType
+from typing import Final
 
-from certus.core.errors import BudgetExceeded
+from certus.system.life import (
+    FAILURE,
+    HEADER,
+    PAYLOAD,
+    Kind,
+    Reporter,
+    Work,
+    describe,
+    live,
+    speaks_of_memory,
+)
 
-Kind = Literal["done", "timeout", "memory", "crashed", "interrupted"]
+__all__ = ["ChildResult", "Children", "Kind", "Reporter", "Work", "describe", "run_limited"]
 
-_HEADER: Final = struct.Struct("<cQ")  # kind of message, length of its body
-_PROGRESS: Final = b"p"
-_PAYLOAD: Final = b"r"
-_FAILURE: Final = b"f"
 _TICK: Final = 0.1  # seconds between looks at signals and at an exit without end of file
 _GRACE: Final = 1.0  # seconds between the last message and the end of the child
 _TAIL: Final = 4096  # bytes kept of what the child prints
-_CPU_SLACK: Final = 2  # seconds of CPU above the wall limit, should this process not end the child
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +55,6 @@ class ChildResult:
     progress: str = ""
 
 
-class Reporter:
-    """The child's end of the line."""
-
-    __slots__ = ("_fd",)
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    def progress(self, line: str) -> None:
-        """Tell the parent what is being done, in a line."""
-        self._send(_PROGRESS, line.encode())
-
-    def _send(self, kind: bytes, body: bytes) -> None:
-        for part in (_HEADER.pack(kind, len(body)), body):
-            view = memoryview(part)
-            while view:
-                view = view[os.write(self._fd, view) :]
-
-
-Work = Callable[[Reporter], bytes]
-
-
 def run_limited(
     work: Work,
     *,
@@ -88,29 +66,181 @@ def run_limited(
 
     SIGINT and SIGTERM end the child at once: the first gives the result `interrupted`, the second
     is delivered again after the child is gone."""
-    messages, messages_in = os.pipe()
-    printed, printed_in = os.pipe()
-    with _signals() as received:
+    with Children() as children:
+        children.start("", work, seconds=seconds, memory=memory, on_progress=on_progress)
+        return children.next_result()[1]
+
+
+class Children:
+    """Children side by side, told apart by names."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, _Child] = {}
+        self._signals = _signals()
+        self._received: list[int] = []
+
+    def __enter__(self) -> Children:
+        self._received = self._signals.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            for name in tuple(self._running):
+                self.end(name)
+        finally:
+            self._signals.__exit__(kind, error, trace)
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        return tuple(self._running)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether SIGINT or SIGTERM came: every child still running then ends so."""
+        return bool(self._received)
+
+    def start(
+        self,
+        name: str,
+        work: Work,
+        *,
+        seconds: float | None,
+        memory: int | None,
+        on_progress: Callable[[str], None] | None = None,
+    ) -> None:
+        """Start `work` in a child of its own."""
+        assert name not in self._running
+        self._running[name] = _Child.born(work, seconds, memory, on_progress)
+
+    def next_result(self) -> tuple[str, ChildResult]:
+        """Wait for a child to finish, or to reach a limit."""
+        assert self._running
+        while (found := self.ready_result()) is None:
+            self._wait()
+        return found
+
+    def ready_result(self) -> tuple[str, ChildResult] | None:
+        """The result of a child that has finished, or is at a limit, if there is one."""
+        for name, child in tuple(self._running.items()):
+            if child.finished(interrupted=self.interrupted):
+                del self._running[name]
+                return name, child.result()
+        return None
+
+    def end(self, name: str) -> None:
+        """End a child that is not needed any more."""
+        child = self._running.pop(name)
+        child.stopped = "interrupted"
+        child.result()
+
+    def _wait(self) -> None:
+        """Until something arrives or a moment has passed."""
+        poll = select.poll()
+        for child in self._running.values():
+            for fd in child.open:
+                poll.register(fd, select.POLLIN)
+        soonest = min(child.deadline for child in self._running.values()) - time.monotonic()
+        poll.poll(max(0.0, min(_TICK, soonest)) * 1000)
+
+
+# ------------------------------------------------------------------------------------- one child
+
+
+class _Child:
+    """A child as its parent sees it: descriptors still `open`, what has arrived, when it must end."""
+
+    def __init__(self, pid: int, messages: int, printed: int) -> None:
+        self.pid = pid
+        self.messages = messages
+        self.printed = printed
+        self.inbox = _Inbox(None)
+        self.deadline = math.inf
+        self.memory: int | None = None
+        self.stopped: Kind | None = None
+        self.open = [messages, printed]
+        with suppress(OSError):  # a descriptor that is ready when the process ends, where there are such
+            self.open.append(os.pidfd_open(pid))
+        self._all = tuple(self.open)
+        for fd in self.open:
+            os.set_blocking(fd, False)
+
+    @staticmethod
+    def born(
+        work: Work, seconds: float | None, memory: int | None, on_progress: Callable[[str], None] | None
+    ) -> _Child:
+        messages, messages_in = os.pipe()
+        printed, printed_in = os.pipe()
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
             os.close(messages)
             os.close(printed)
-            _be_child(work, messages_in, printed_in, parent, seconds, memory)
+            live(work, messages_in, printed_in, parent, seconds, memory)
         os.close(messages_in)
         os.close(printed_in)
-        inbox = _Inbox(on_progress)
-        stopped: Kind | None = None
+        child = _Child(pid, messages, printed)
+        child.inbox.on_progress = on_progress
+        child.memory = memory
+        if seconds is not None:
+            child.deadline = time.monotonic() + seconds
+        return child
+
+    def finished(self, *, interrupted: bool) -> bool:
+        """Read what has arrived; whether the child has ended, or has to be ended now.
+
+        A child that has sent its last message gets a moment to end by itself."""
+        exited = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        for fd in (self.messages, self.printed):
+            if fd in self.open and not self._read(fd):
+                self.open.remove(fd)
+        left = self.deadline - time.monotonic()
+        if exited or (self.inbox.complete and left <= 0):
+            return True
+        if self.inbox.complete:
+            self.deadline = min(self.deadline, time.monotonic() + _GRACE)
+        elif interrupted:
+            self.stopped = "interrupted"
+        elif left <= 0:
+            self.stopped = "timeout"
+        return self.stopped is not None
+
+    def _read(self, fd: int) -> bool:
+        """Take what has arrived (one read empties a pipe); False at the end of the file."""
         try:
-            stopped = _listen(pid, messages, printed, inbox, seconds, received)
-        finally:
-            status, usage = _end(pid)
-            os.close(messages)
-            os.close(printed)
-        return _result(inbox, stopped, status, usage, memory)
+            data = os.read(fd, 1 << 20)
+        except BlockingIOError:
+            return True
+        if fd == self.printed:
+            self.inbox.printed = (self.inbox.printed + data)[-_TAIL:]
+        else:
+            self.inbox.take(data)
+        return bool(data)
 
+    def result(self) -> ChildResult:
+        """End the child and all it started, reap it, and say how it ended."""
+        for end in (os.kill, os.killpg):  # its number stays taken until it is reaped
+            with suppress(ProcessLookupError, PermissionError):
+                end(self.pid, signal.SIGKILL)
+        _, status, usage = os.wait4(self.pid, 0)
+        for fd in self._all:
+            os.close(fd)
+        unit = 1 if sys.platform == "darwin" else 1024
+        peak = usage.ru_maxrss * unit
+        kind, detail = self._ending(status, peak)
+        seconds = usage.ru_utime + usage.ru_stime
+        return ChildResult(kind, self.inbox.payload, detail, seconds, peak, self.inbox.progress)
 
-# ------------------------------------------------------------------------------------ the parent
+    def _ending(self, status: int, peak: int) -> tuple[Kind, str]:
+        if self.inbox.payload is not None:
+            return "done", ""
+        if self.inbox.failure is not None:
+            return self.inbox.failure
+        if self.stopped is not None:
+            return self.stopped, self.inbox.progress
+        full = self.memory is not None and peak > 0.8 * self.memory
+        return _explain_death(status, self.inbox.printed.decode(errors="replace"), full=full)
 
 
 class _Inbox:
@@ -133,111 +263,25 @@ class _Inbox:
 
     def take(self, data: bytes) -> None:
         self._buffer += data
-        while len(self._buffer) >= _HEADER.size:
-            kind, length = _HEADER.unpack_from(self._buffer)
-            end = _HEADER.size + length
+        while len(self._buffer) >= HEADER.size:
+            kind, length = HEADER.unpack_from(self._buffer)
+            end = HEADER.size + length
             if len(self._buffer) < end:
                 return
-            body = bytes(memoryview(self._buffer)[_HEADER.size : end])
+            body = bytes(memoryview(self._buffer)[HEADER.size : end])
             del self._buffer[:end]
             self._message(kind, body)
 
     def _message(self, kind: bytes, body: bytes) -> None:
-        if kind == _PAYLOAD:
+        if kind == PAYLOAD:
             self.payload = body
-        elif kind == _FAILURE:
+        elif kind == FAILURE:
             failure, detail = json.loads(body)
             self.failure = (failure, detail)
         else:
             self.progress = body.decode(errors="replace")
             if self.on_progress is not None:
                 self.on_progress(self.progress)
-
-
-def _listen(
-    pid: int, messages: int, printed: int, inbox: _Inbox, seconds: float | None, received: list[int]
-) -> Kind | None:
-    """Read until the child is finished, or name the limit at which it has to be ended.
-
-    A child that has sent its last message gets a moment to end by itself."""
-    deadline = math.inf if seconds is None else time.monotonic() + seconds
-    unfinished = [messages, printed]
-    with _exit_notice(pid) as notices:
-        poll = select.poll()
-        for fd in (*unfinished, *notices):
-            os.set_blocking(fd, False)
-            poll.register(fd, select.POLLIN)
-        while True:
-            left = deadline - time.monotonic()
-            ready = [fd for fd, _ in poll.poll(max(0.0, min(_TICK, left)) * 1000)]
-            exited = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-            for fd in tuple(unfinished):
-                if (exited or fd in ready) and not _read(fd, inbox, printed):
-                    poll.unregister(fd)
-                    unfinished.remove(fd)
-            if exited or (inbox.complete and left <= 0):
-                return None
-            if inbox.complete:
-                deadline = min(deadline, time.monotonic() + _GRACE)
-            elif received:
-                return "interrupted"
-            elif left <= 0:
-                return "timeout"
-
-
-@contextmanager
-def _exit_notice(pid: int) -> Iterator[list[int]]:
-    """A descriptor that is ready when the process ends, where the system has them."""
-    try:
-        notices = [os.pidfd_open(pid)]
-    except OSError:
-        notices = []
-    try:
-        yield notices
-    finally:
-        for fd in notices:
-            os.close(fd)
-
-
-def _read(fd: int, inbox: _Inbox, printed: int) -> bool:
-    """Take what has arrived (one read empties a pipe); False at the end of the file."""
-    try:
-        data = os.read(fd, 1 << 20)
-    except BlockingIOError:
-        return True
-    if fd == printed:
-        inbox.printed = (inbox.printed + data)[-_TAIL:]
-    else:
-        inbox.take(data)
-    return bool(data)
-
-
-def _end(pid: int) -> tuple[int, resource.struct_rusage]:
-    """End the child and all it started, and reap it. Its number stays taken until then."""
-    for end in (os.kill, os.killpg):
-        with suppress(ProcessLookupError, PermissionError):
-            end(pid, signal.SIGKILL)
-    _, status, usage = os.wait4(pid, 0)
-    return status, usage
-
-
-def _result(
-    inbox: _Inbox, stopped: Kind | None, status: int, usage: resource.struct_rusage, memory: int | None
-) -> ChildResult:
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = usage.ru_maxrss * unit
-    kind: Kind
-    if inbox.payload is not None:
-        kind, detail = "done", ""
-    elif inbox.failure is not None:
-        kind, detail = inbox.failure
-    elif stopped is not None:
-        kind, detail = stopped, inbox.progress
-    else:
-        full = memory is not None and peak > 0.8 * memory
-        kind, detail = _explain_death(status, inbox.printed.decode(errors="replace"), full=full)
-    seconds = usage.ru_utime + usage.ru_stime
-    return ChildResult(kind, inbox.payload, detail, seconds, peak, inbox.progress)
 
 
 def _explain_death(status: int, printed: str, *, full: bool) -> tuple[Kind, str]:
@@ -247,19 +291,13 @@ def _explain_death(status: int, printed: str, *, full: bool) -> tuple[Kind, str]
     said = f": {lines[-1]}" if lines else ""
     if code == -signal.SIGXCPU:
         return "timeout", "the CPU limit was reached"
-    if full or _speaks_of_memory(printed):
+    if full or speaks_of_memory(printed):
         return "memory", f"out of memory{said}"
     if code == -signal.SIGKILL:
         return "memory", "the process was killed by the system, most likely for lack of memory"
     if code < 0:
         return "crashed", f"the process was ended by {signal.Signals(-code).name}{said}"
     return "crashed", f"the process ended with exit code {code}{said}"
-
-
-def _speaks_of_memory(text: str) -> bool:
-    """Native libraries tell of failed allocations in words only."""
-    lowered = text.lower()
-    return any(words in lowered for words in ("bad_alloc", "out of memory", "cannot allocate", "memoryerror"))
 
 
 @contextmanager
@@ -281,82 +319,3 @@ def _signals() -> Iterator[list[int]]:
             signal.signal(number, handler)
         if signal.SIGTERM in received:
             os.kill(os.getpid(), signal.SIGTERM)
-
-
-# ------------------------------------------------------------------------------------- the child
-
-
-def _be_child(
-    work: Work, messages: int, printed: int, parent: int, seconds: float | None, memory: int | None
-) -> NoReturn:
-    """The whole life of the child. Never returns, whatever happens: the caller's frames are a copy."""
-    code = 1
-    try:
-        _settle(printed, parent)
-        _limit(seconds, memory)
-        reporter = Reporter(messages)
-        try:
-            reporter._send(_PAYLOAD, work(reporter))
-        except BaseException as error:  # the end of the process: nobody above could report it
-            _limit_memory(None)
-            reporter._send(_FAILURE, json.dumps(_classify(error)).encode())
-        code = 0
-    finally:
-        os._exit(code)
-
-
-def _settle(printed: int, parent: int) -> None:
-    os.setsid()
-    faulthandler.disable()
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    if sys.platform == "linux":
-        set_parent_death_signal = 1  # PR_SET_PDEATHSIG
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(printed, 1)
-    os.dup2(printed, 2)
-
-
-def _limit(seconds: float | None, memory: int | None) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _limit_memory(memory)
-    if seconds is not None:
-        hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-        wanted = math.ceil(seconds) + _CPU_SLACK
-        resource.setrlimit(resource.RLIMIT_CPU, (_at_most(wanted, hard), hard))
-
-
-def _limit_memory(memory: int | None) -> None:
-    """Set the soft limit only, so that it can be lifted to report a failure."""
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    soft = hard if memory is None else _at_most(memory, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _at_most(wanted: int, hard: int) -> int:
-    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-
-
-def _classify(error: BaseException) -> tuple[Kind, str]:
-    if isinstance(error, BudgetExceeded):
-        kinds: dict[str, Kind] = {"time": "timeout", "memory": "memory"}
-        return kinds.get(error.limit, "interrupted"), str(error)
-    if isinstance(error, MemoryError) or _speaks_of_memory(str(error)):
-        return "memory", "out of memory"
-    return "crashed", describe(error)
-
-
-def describe(error: BaseException) -> str:
-    """An exception in one line: its type, message and innermost place."""
-    place = ""
-    frame = error.__traceback__
-    while frame is not None:
-        place = f" ({os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno})"
-        frame = frame.tb_next
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}{': ' if message else ''}{message}{place}"

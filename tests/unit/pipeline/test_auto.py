@@ -1,0 +1,183 @@
+"""`auto`: who runs when, the first checked answer, members that crash, hang or contradict each other."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from certus import InputError, Settings, verify
+from certus.core.budget import Budget
+from certus.core.codec import encode_outcome
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.evidence import Inductive, Trace
+from certus.core.program import Program
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.pipeline.auto import Portfolio, Turn, turns
+from certus.system.child import ChildResult
+
+SAFE = "void main() { int x = *; assume(x > 3); assert(x > 2); }"
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """An engine without options."""
+
+
+class Stub:
+    """An engine that answers as it is told."""
+
+    summary = "for tests"
+    options = NoOptions
+    inlines = True
+
+    def __init__(self, name: str, answer: Callable[[Program], Verdict]) -> None:
+        self.name = name
+        self.answer = answer
+
+    def unsupported(self, task: Task) -> Diagnostic | None:
+        return None
+
+    def run(self, task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:
+        assert isinstance(task.subject, Program)
+        return self.answer(task.subject)
+
+
+def give_up(_: Program) -> Verdict:
+    return Unknown(Diagnostic("tired", "it was too much", Severity.NOTE))
+
+
+def prove(_: Program) -> Verdict:
+    return Safe(Inductive({}))
+
+
+def hang(_: Program) -> Verdict:
+    while True:
+        time.sleep(1)
+
+
+def crash(_: Program) -> Verdict:
+    os.abort()
+
+
+@pytest.fixture
+def engines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def install(**answers: Callable[[Program], Verdict]) -> None:
+        found: Mapping[str, Stub] = {name: Stub(name, answer) for name, answer in answers.items()}
+        for module in ("certus.pipeline.solve", "certus.pipeline.verify"):
+            monkeypatch.setattr(f"{module}.ENGINES", found)
+
+    return install
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "safe.lp"
+    path.write_text(SAFE)
+    return path
+
+
+def test_bmc_keeps_a_core_and_the_others_take_turns() -> None:
+    order = list(turns(Settings(), 2))
+    assert order[0] == Turn("bmc", 1.0)
+    assert order[-1].share == 1.0
+    assert all(turn.share < 1.0 for turn in order[1:-1])
+
+
+def test_on_one_core_bmc_comes_first_and_last() -> None:
+    order = list(turns(Settings(), 1))
+    assert order[0].engine == order[-1].engine == "bmc"
+    assert all(turn.share < 1.0 for turn in order[:-1])
+
+
+def test_a_bound_is_for_bmc() -> None:
+    assert list(turns(Settings(bound=3), 2)) == [Turn("bmc", 1.0)]
+
+
+def test_the_first_checked_answer_wins(engines: Callable[..., None], program: Path) -> None:
+    engines(idle=hang, prover=prove)
+    start = time.monotonic()
+    outcome = verify(program, Settings(engines=("idle", "prover"), cores=2, timeout=60))
+    assert outcome.answer == "HOLDS"
+    assert outcome.engine == "prover"
+    assert time.monotonic() - start < 30
+
+
+def test_a_crash_costs_nobody_else_anything(engines: Callable[..., None], program: Path) -> None:
+    engines(wreck=crash, prover=prove)
+    outcome = verify(program, Settings(engines=("wreck", "prover"), cores=1, timeout=60))
+    assert outcome.answer == "HOLDS"
+    assert [d.code for d in outcome.diagnostics] == ["engine-crashed"]
+
+
+def test_why_each_gave_up(engines: Callable[..., None], program: Path) -> None:
+    engines(wreck=crash, tired=give_up)
+    outcome = verify(program, Settings(engines=("wreck", "tired"), cores=1, timeout=60))
+    assert isinstance(outcome.verdict, Unknown)
+    assert outcome.verdict.reason.code == "tired"
+    (note,) = outcome.diagnostics
+    assert note.message.startswith("wreck: the engine crashed")
+
+
+def test_a_wrong_answer_is_not_published(engines: Callable[..., None], program: Path) -> None:
+    def lie(subject: Program) -> Verdict:
+        return Unsafe(Trace(subject.errors[0].location.name))
+
+    engines(liar=lie, prover=prove)
+    outcome = verify(program, Settings(engines=("liar", "prover"), cores=1, timeout=60))
+    assert outcome.answer == "HOLDS"
+
+
+def test_the_limit_holds_for_all(engines: Callable[..., None], program: Path) -> None:
+    engines(one=hang, two=hang)
+    start = time.monotonic()
+    outcome = verify(program, Settings(engines=("one", "two"), cores=2, timeout=1))
+    assert time.monotonic() - start < 10
+    assert isinstance(outcome.verdict, Unknown)
+    assert outcome.verdict.reason.code == "time-limit"
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (Settings(engines=("bmc", "frog")), "there is no engine 'frog'"),
+        (Settings(engine="bmc", engines=("bmc",)), "both one engine and several"),
+    ],
+)
+def test_usage(settings: Settings, words: str, program: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        verify(program, settings)
+
+
+def test_contradicting_answers_are_a_defect(program: Path) -> None:
+    first = verify(program, Settings(engine="bmc"))
+    assert isinstance(first.subject, Program)
+    opposite = replace(
+        first, verdict=Unsafe(Trace(first.subject.errors[0].location.name)), engine="liar", check=None
+    )
+
+    class Finished:
+        """The children of a race in which another member has just finished."""
+
+        results: ClassVar = [
+            ("liar", ChildResult("done", json.dumps(encode_outcome(opposite)).encode(), "", 0.0, 0))
+        ]
+
+        def ready_result(self) -> tuple[str, ChildResult] | None:
+            return self.results.pop() if self.results else None
+
+    race = Portfolio(Task(first.subject), Settings(), None)
+    outcome = race._unless_contradicted(first, Finished())  # type: ignore[arg-type]
+    assert isinstance(outcome.verdict, Unknown)
+    assert outcome.verdict.reason.code == "internal-contradiction"
+    assert "bmc says HOLDS, liar says VIOLATED" in outcome.verdict.reason.message
