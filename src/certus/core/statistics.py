@@ -27,7 +27,7 @@ class QueryRecorder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an engine found out on its way, for people: its kind ("path edges", "unreachable"), where, what."""
+    """What an engine found out on its way, for people: its kind ("path edges"), where, and what."""
 
     kind: str
     place: str
