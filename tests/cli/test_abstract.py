@@ -54,6 +54,19 @@ def test_c(certus: Certus, tmp_path: Path) -> None:
     assert done.returncode == 0, target.read_text()
 
 
+def test_names_that_the_small_language_has_not(certus: Certus, tmp_path: Path) -> None:
+    """C programs may start in a procedure of ours, and call others."""
+    source, target = tmp_path / "start.c", tmp_path / "start.lp"
+    source.write_text(
+        "extern void reach_error(void);\nint g;\n"
+        "__attribute__((constructor)) static void first(void) { g = 1; }\n"
+        "int main(void) { if (g != 1) reach_error(); }\n"
+    )
+    assert certus("abstract", source, "--predicates", "global: g == 1", "-o", target).returncode == 0
+    done = certus("verify", target, "--quiet")
+    assert done.returncode == 0, target.read_text()
+
+
 @pytest.mark.parametrize(
     ("predicates", "expected"),
     [

@@ -40,26 +40,48 @@ def render_boolean(abstraction: BooleanProgram) -> str:
     ]
     for variable, value in abstraction.shared.items():
         lines.append(_declaration(variable, value, abstraction.known, 0))
+    names = _procedure_names(abstraction)
     for procedure in abstraction.procedures.values():
-        lines += ["", *_Text(procedure, abstraction).lines()]
+        lines += ["", *_Text(procedure, abstraction, names).lines()]
     return "\n".join(lines) + "\n"
+
+
+def _variable_names(abstraction: BooleanProgram) -> set[str]:
+    own = (x for p in abstraction.procedures.values() for x in (*p.known, *p.received))
+    return {x.name for x in (*abstraction.known, *own)}
+
+
+def _procedure_names(abstraction: BooleanProgram) -> dict[str, str]:
+    """What procedures are called: execution starts in `main`, and names of ours lose their marks."""
+    first = abstraction.program.main
+    found = {first: "main"}
+    taken = _variable_names(abstraction) | {"main"}
+    for name in abstraction.procedures:
+        if name != first:
+            plain = re.sub(r"\W", "_", name).strip("_") or "procedure"
+            candidates = (plain if n == 1 else f"{plain}_{n}" for n in count(1))
+            found[name] = next(candidate for candidate in candidates if candidate not in taken)
+            taken.add(found[name])
+    return found
 
 
 class _Text:
     """The text of one procedure."""
 
-    def __init__(self, procedure: BooleanProcedure, whole: BooleanProgram) -> None:
+    def __init__(self, procedure: BooleanProcedure, whole: BooleanProgram, names: Mapping[str, str]) -> None:
         self._procedure = procedure
+        self._names = names
         self._errors = whole.program.error_locations
         self._labels: dict[Location, str] = {}
-        taken = {x.name for p in whole.procedures.values() for x in (*p.known, *p.received)}
-        taken |= {x.name for x in whole.known}
+        taken = _variable_names(whole)
         self._numbers = (name for n in count(1) if (name := f"L{n}") not in taken)
 
     def lines(self) -> Iterator[str]:
         p = self._procedure
         results = ", ".join("bool" for _ in p.results) or "void"
-        yield _commented(f"{results} {p.procedure.name}(" + ("" if p.parameters else ") {"), "", 0)
+        name = self._names[p.procedure.name]
+        comment = "" if name == p.procedure.name else p.procedure.name
+        yield _commented(f"{results} {name}(" + ("" if p.parameters else ") {"), comment, 0)
         if p.parameters:
             for n, x in enumerate(p.parameters):
                 end = ") {" if n == len(p.parameters) - 1 else ","
@@ -69,7 +91,7 @@ class _Text:
         for x, predicate in p.received.items():
             yield _commented(f"bool {x.name};", f"returned: {predicate.text}", 1)
         for statement in p.start:
-            yield _commented(_statement(statement), "no two predicates contradict each other", 1)
+            yield _commented(self._statement(statement), "no predicates contradict each other", 1)
         lines = structured(p.procedure, lambda edge: not p.steps[edge])
         for line in lines:
             yield from self._line(line)
@@ -113,7 +135,15 @@ class _Text:
         if not statements and not branching:
             yield _commented(";", text, depth)
         for n, statement in enumerate(statements):
-            yield _commented(_statement(statement), "" if n else text, depth)
+            yield _commented(self._statement(statement), "" if n else text, depth)
+
+    def _statement(self, statement: Statement) -> str:
+        if isinstance(statement, Guard):
+            return f"assume({condition_text(statement.condition)});"
+        if isinstance(statement, Invoke):
+            call = f"{self._names[statement.procedure]}({_listed(statement.arguments)});"
+            return f"{_listing(statement.targets)} = {call}" if statement.targets else call
+        return f"{_listing(statement.targets)} = {_listed(statement.values)};"
 
 
 def _declaration(x: Expr, value: Choose, known: Mapping[Expr, Predicate], depth: int) -> str:
@@ -151,19 +181,10 @@ def _folded(line: str, margin: str) -> list[str]:
     )
 
 
-# ------------------------------------------------------------------------------ statements as text
+# ---------------------------------------------------------------------------------- values as text
 
 
-def _statement(statement: Statement) -> str:
-    if isinstance(statement, Guard):
-        return f"assume({condition_text(statement.condition)});"
-    if isinstance(statement, Invoke):
-        call = f"{statement.procedure}({_listed(statement.arguments)});"
-        return f"{_names(statement.targets)} = {call}" if statement.targets else call
-    return f"{_names(statement.targets)} = {_listed(statement.values)};"
-
-
-def _names(variables: Iterable[Expr]) -> str:
+def _listing(variables: Iterable[Expr]) -> str:
     return ", ".join(x.name for x in variables)
 
 
