@@ -25,7 +25,7 @@ from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import postorder, substitute, variables
 from certus.logic.canonical import as_equalities, canonical, compares_only
-from certus.logic.equations import with_equations
+from certus.logic.equations import with_affine_equations, with_equations
 from certus.logic.integer_clauses import IntegerClauses, has_machine_integers
 from certus.logic.solver import Answer
 from certus.logic.spacer import horn_model
@@ -48,7 +48,7 @@ def invariants(
     """For each relation its parameters and a formula over them, together a model of clauses that may
     have cycles; None if Spacer finds none with that `effort`."""
     search = _Search(system, effort, budget, statistics, terms)
-    return search.first([search.by_spacer])
+    return search.first([search.by_affine_equations, search.by_spacer])
 
 
 def interpolants(
@@ -102,6 +102,14 @@ class _Search:
     def by_equations(self) -> Model | None:
         def find(system: HornSystem) -> Model | None:
             return with_equations(
+                system, self._spacer, budget=self.budget, statistics=self.statistics, terms=self.terms
+            )
+
+        return self._over_integers(find)
+
+    def by_affine_equations(self) -> Model | None:
+        def find(system: HornSystem) -> Model | None:
+            return with_affine_equations(
                 system, self._spacer, budget=self.budget, statistics=self.statistics, terms=self.terms
             )
 

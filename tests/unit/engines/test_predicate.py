@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
 from examples.locks import locks
 
@@ -9,9 +12,11 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded
-from certus.core.evidence import Inductive
+from certus.core.evidence import Inductive, Point, old
 from certus.core.horn import HornSystem
+from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck, Replay
+from certus.core.program import Program
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
@@ -20,6 +25,7 @@ from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.walk import variables
 from certus.engines.predicate import Options, PredicateAbstraction
 from certus.engines.predicate.abstraction import Abstraction, Precision, joint
+from certus.engines.predicate.engine import usable
 from certus.engines.predicate.steps import Step, steps_of
 from certus.frontend.lp.load import load_lp
 from certus.logic.bdd import Regions
@@ -166,10 +172,9 @@ def test_large_blocks_prove_locks_without_predicates() -> None:
 
 DIVERGES = """
 void main() {
-  int x = *, y = *, n = 0;
-  assume(x > 0 && y > 0);
-  while (n < 40) { n = n + 1; x = x + y; }
-  assert(n == 40 && x > 41);
+  int x = 1, y = 1;
+  while (*) { x, y = y, x * y + 1; }
+  assert(x != 4);
 }
 """
 
@@ -178,8 +183,113 @@ def test_the_number_of_refinements_can_be_limited() -> None:
     verdict, statistics = run(DIVERGES, options=Options(refinements=2))
     assert isinstance(verdict, Unknown)
     assert verdict.reason.code == "refinements-reached"
-    assert "the loop in line 5" in verdict.reason.message
+    assert "the loop in line 4" in verdict.reason.message
     assert statistics.counters["predicate.refinements"] == 2
+
+
+def test_a_divergence_names_the_loop_and_the_predicates_that_kept_coming() -> None:
+    verdict, _ = run(DIVERGES, options=Options(rounds=2))
+    assert isinstance(verdict, Unknown)
+    assert verdict.reason.code == "diverging"
+    assert "the loop in line 4 is unrolled round by round" in verdict.reason.message
+    assert "y" in verdict.reason.message.split("kept coming:")[1]
+    assert "main." not in verdict.reason.message
+
+
+def test_a_bounded_loop_is_not_unrolled() -> None:
+    text = "void main() { int x = 0, y = 5; while (x < 1000) { x, y = x + 1, y + 1; } assert(y == 1005); }"
+    verdict, statistics = run(text)
+    assert isinstance(verdict, Safe)
+    assert statistics.counters["predicate.refinements"] <= 4
+
+
+def test_two_loops_with_a_relation_between_their_counters() -> None:
+    text = """
+    void main() {
+      int x = 0, y = 0, n = *;
+      assume(n >= 0);
+      while (x < n) { x = x + 1; y = y + 1; }
+      while (x > 0) { x = x - 1; y = y - 1; }
+      assert(y == 0);
+    }
+    """
+    verdict, _ = run(text)
+    assert isinstance(verdict, Safe)
+
+
+def test_parity_of_unbounded_mutual_recursion() -> None:
+    text = """
+    int even(int n) { if (n == 0) return 1; int r = odd(n - 1); return r; }
+    int odd(int n) { if (n == 0) return 0; int r = even(n - 1); return r; }
+    void main() { int n = *; assume(n >= 0); int a = even(n); int b = odd(n); assert(a + b == 1); }
+    """
+    verdict, _ = run(text)
+    assert isinstance(verdict, Safe)
+
+
+# ------------------------------------------------------------------------------------------ facts
+
+
+def test_facts_are_relied_on_and_become_part_of_the_proof() -> None:
+    """Without the fact the product has to be reasoned about."""
+    text = """
+    void main() {
+      int x = 3, y = 0;
+      while (*) { x = x * x; y = y + 1; }
+      assert(x > 0);
+    }
+    """
+    program = load_lp(text, "test.lp").program
+    encoded, back = LargeBlocks("large").apply(Task(program))
+    assert isinstance(encoded.subject, Program)
+    (head,) = loop_forest(encoded.subject.procedures["main"]).heads
+    fact = build.lt(build.integer(0), build.var("main.x", INT))
+    known = replace(encoded, facts={Point(head): fact})
+    statistics = Statistics()
+    verdict = back.verdict(PredicateAbstraction().run(known, Options(), Budget(60), statistics))
+    assert isinstance(verdict, Safe)
+    assert statistics.counters["predicate.refinements"] == 0
+    check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
+    assert isinstance(check, ProofCheck), check
+
+
+def test_facts_about_other_places_or_other_variables_are_left_alone() -> None:
+    program = load_lp("void main() { int x = 0; assert(x == 0); }", "test.lp").program
+    entry = program.procedures["main"].entry
+    fact = build.le(build.var("main.x", INT), build.integer(1))
+    assert usable(Task(program, facts={Point(entry): fact})) == {Point(entry): fact}
+    assert usable(Task(program, facts={Point(entry, (7,)): fact})) == {}
+    assert (
+        usable(Task(program, facts={Point(entry): build.le(old(build.var("main.x", INT)), fact.args[1])}))
+        == {}
+    )
+
+
+# ------------------------------------------------------------------------------- paths and laziness
+
+
+def test_a_path_through_a_thousand_choices_is_decided() -> None:
+    choices = "if (*) { x = 1; } else { x = 2; } " * 1000
+    start = time.perf_counter()
+    verdict, statistics = run(f"void main() {{ int x = 0; {choices} assert(x == 1); }}")
+    assert isinstance(verdict, Unsafe)
+    assert statistics.counters["solver.path"] == 1
+    assert time.perf_counter() - start < 60
+
+
+def test_only_steps_that_new_predicates_touch_are_abstracted_again() -> None:
+    """The second loop needs predicates, what leads to the first does not change by that."""
+    before = " ".join(f"while (*) {{ a{n} = a{n} + 1; }}" for n in range(10))
+    names = ", ".join(f"a{n} = 0" for n in range(10))
+    text = f"""
+    void main() {{ int {names}, x = 0, y = 0; {before} while (*) {{ x, y = x + 1, y + 1; }} assert(x == y); }}
+    """
+    verdict, statistics = run(text)
+    assert isinstance(verdict, Safe)
+    refinements = statistics.counters["predicate.refinements"]
+    assert refinements >= 1
+    steps = 30  # about three for each loop
+    assert statistics.counters["predicate.abstractions"] < steps + 10 * refinements
 
 
 def test_time_is_limited() -> None:

@@ -9,16 +9,17 @@ is none, interpolants along the path give predicates that exclude it, and the se
 Invariant: the regions cover all states reached by executions whose steps have been followed. Sound
 because abstract successors cover all concrete ones, and because a counterexample is executed;
 both answers are checked again by `validate`.
-Says Unknown at the number of refinements asked for, and where a solver finds no interpolants.
+Says Unknown at the number of refinements asked for, where a loop is unrolled round by round without end,
+and where a solver finds no interpolants.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from certus.core import build
 from certus.core.budget import Budget
-from certus.core.ctext import c_text
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Inductive, Point, Trace
@@ -28,12 +29,14 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.core.walk import variables
 from certus.engines.predicate.abstraction import SECONDS, Abstraction, Group, Manner, Precision
 from certus.engines.predicate.copies import Copies
 from certus.engines.predicate.paths import PathFormula, flatten
 from certus.engines.predicate.reachability import Item, Reachability
 from certus.engines.predicate.refinement import new_predicates, step_chain
 from certus.engines.predicate.steps import Steps, steps_of
+from certus.engines.predicate.unrolled import Unrolled
 from certus.logic.bdd import Regions
 from certus.logic.solver import Answer
 from certus.logic.z3api import Z3Context
@@ -46,11 +49,13 @@ _MANY = 10**15  # abstract states are not counted beyond this
 class Options:
     """`refinements`: the most paths to exclude; 0 means without end. `abstraction`: whether predicates are
     abstracted jointly (boolean), or each alone until a path comes up again (cartesian). `minterms`: the
-    most valuations to enumerate for a group of predicates in one abstraction."""
+    most valuations to enumerate for a group of predicates in one abstraction. `rounds`: of a loop, each
+    with new predicates, after which the search counts as diverging; 0 means never."""
 
     refinements: int = 0
     minterms: int = 512
     abstraction: Manner = "boolean"
+    rounds: int = 40
 
 
 class PredicateAbstraction:
@@ -79,7 +84,7 @@ class PredicateAbstraction:
     ) -> Verdict:
         """Like `run`, from the predicates in `precision`, where those found are kept, whatever the end."""
         assert isinstance(task.subject, Program)
-        search = _Search(task.subject, options, budget, statistics, precision)
+        search = _Search(task.subject, options, budget, statistics, usable(task), precision)
         while True:
             error = search.reach()
             if error is None:
@@ -102,18 +107,21 @@ class _Search:
     options: Options
     budget: Budget
     statistics: Statistics
+    facts: Mapping[Point, Expr]  # invariants that were checked
     precision: dict[Location, Precision] = field(default_factory=dict)
     steps: Steps = field(init=False)
     abstraction: Abstraction = field(init=False)
     copies: Copies = field(init=False)
     reached: Reachability = field(init=False)
     terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))  # of all questions about paths
+    unrolled: Unrolled = field(init=False)
     met: dict[tuple[tuple[str, int], ...], None] = field(default_factory=dict)  # the paths excluded
 
     def __post_init__(self) -> None:
         with self.statistics.timed("predicate.blocks"):
-            self.steps = steps_of(self.program)
+            self.steps = steps_of(self.program, {p.location: fact for p, fact in self.facts.items()})
         self.copies = Copies(self.program)
+        self.unrolled = Unrolled(self.program.source_names)
         self.abstraction = Abstraction(
             Regions(), self.options.minterms, self.budget, self.statistics, self.options.abstraction
         )
@@ -145,6 +153,8 @@ class _Search:
             procedure = self.steps.procedure(exit_)
             invariants[Point(procedure.entry)] = self._formula(procedure.entry)
             summaries[procedure.name] = self._formula(exit_)
+        for point, fact in self.facts.items():
+            invariants[point] = build.and_(self._formula(point.location), fact)
         return Inductive(invariants, summaries)
 
     def _heads(self) -> tuple[Location, ...]:
@@ -187,8 +197,10 @@ class _Search:
             return self._gave_up(
                 "no-interpolants", f"no interpolants for a path of {len(path.actions)} blocks"
             )
-        self._add(found)
-        return None
+        self.unrolled.note([action.node[0].location for action in path.actions], self._add(found))
+        self.statistics.progress(self._newest())
+        message = self.unrolled.message(self.options.rounds)
+        return None if message is None else self._gave_up("diverging", message)
 
     def _repeated(self, error: Item) -> Diagnostic | None:
         """A path that came up again was abstracted too coarsely: from now on exactly."""
@@ -201,27 +213,38 @@ class _Search:
         self.statistics.count("predicate.repeated")
         return None
 
-    def _add(self, found: list[tuple[Location, Group]]) -> None:
-        new: list[str] = []
+    def _add(self, found: list[tuple[Location, Group]]) -> dict[Location, list[Expr]]:
+        """Add predicates; those that were not there, by location."""
+        new: dict[Location, list[Expr]] = {}
         for location, group in found:
             for copy in self.copies.of(location, group):
                 before = self.precision.get(copy, Precision())
                 after = self.precision[copy] = before.with_group(group)
-                for predicate in after.predicates[len(before.predicates) :]:
-                    new.append(f"{c_text(predicate, limit=60)} at {_place(copy)}")
+                if len(after.predicates) > len(before.predicates):
+                    new.setdefault(copy, []).extend(after.predicates[len(before.predicates) :])
         total = sum(len(precision.predicates) for precision in self.precision.values())
         self.statistics.counters["predicate.predicates"] = total
-        newest = ", ".join(list(dict.fromkeys(new))[-3:])
-        number = self.statistics.counters["predicate.refinements"]
-        self.statistics.progress(f"refinement {number}: {total} predicates, newest {newest}")
+        return new
+
+    def _newest(self) -> str:
+        number, total = (self.statistics.counters[f"predicate.{n}"] for n in ("refinements", "predicates"))
+        return f"refinement {number}: {total} predicates, newest {self.unrolled.newest()}"
 
     def _gave_up(self, code: str, message: str) -> Diagnostic:
         known = f"; {self.statistics.latest}" if self.statistics.latest else ""
         return Diagnostic(code, message + known, Severity.NOTE, hint="try another engine")
 
 
-def _place(location: Location) -> str:
-    span = location.loop or location.span
-    if span is None:
-        return location.name
-    return f"the loop in line {span.line}" if location.loop else f"line {span.line}"
+def usable(task: Task) -> dict[Point, Expr]:
+    """The facts at locations of the program that speak of present values, without calls around them."""
+    program = task.subject
+    assert isinstance(program, Program)
+    found: dict[Point, Expr] = {}
+    for point, fact in task.facts.items():
+        location = program.location.get(point.location.name)
+        if location is None or point.calls:
+            continue
+        present = {*program.globals, *program.procedures[location.procedure].variables}
+        if present.issuperset(variables(fact)):
+            found[Point(location)] = fact
+    return found

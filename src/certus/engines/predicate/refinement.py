@@ -62,14 +62,10 @@ def _attempts(
     error: Item, steps: Steps, kept: Kept, limits: Limits
 ) -> Iterator[tuple[PathClauses, Interpolants | None]]:
     sliced = PathClauses(error, steps, kept)
-    whole = None if not sliced.has_cycles else PathClauses(error, steps, None, collapsed=True)
-    if whole is not None:
-        small = PathClauses(error, steps, kept, collapsed=True)
-        yield small, invariants(small.system(), effort=QUICK, **limits)
-        yield whole, invariants(whole.system(), effort=QUICK, **limits)
-    relational = whole is not None
-    found = interpolants(sliced.system(), relational=relational, **limits)
-    yield sliced, found
+    for part in (None, kept) if sliced.has_cycles else ():  # what no round needs, an invariant may
+        collapsed = PathClauses(error, steps, part, collapsed=True)
+        yield collapsed, invariants(collapsed.system(), effort=QUICK, **limits)
+    yield sliced, interpolants(sliced.system(), relational=sliced.has_cycles, **limits)
     full = PathClauses(error, steps, None)
     yield full, interpolants(full.system(), relational=False, **limits)
 

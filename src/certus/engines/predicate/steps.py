@@ -9,7 +9,7 @@ and parameters, to the present ones. There are four kinds of steps:
     call    over a call: a state before it and one at the callee's exit (its summary) give one after
 
 So a step has up to two premises, and all locals of a caller survive a call by themselves. Errors are
-reached by blocks only.
+reached by blocks only. Facts, known invariants at locations, are conditions of all steps from there.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ class Steps:
         return self.program.procedures[location.procedure]
 
 
-def steps_of(program: Program) -> Steps:
-    """The steps of `program`, whose edges may be blocks."""
+def steps_of(program: Program, facts: Mapping[Location, Expr] | None = None) -> Steps:
+    """The steps of `program`, whose edges may be blocks. `facts` speak of present values only."""
+    known = facts or {}
     main = program.procedures[program.main]
     initial = {x: program.initial.get(x, x) for x in program.globals}
     values = {**initial, **{old(x): v for x, v in initial.items()}, **{old(x): x for x in main.parameters}}
@@ -82,15 +83,15 @@ def steps_of(program: Program) -> Steps:
     for procedure in program.procedures.values():
         for edge in procedure.edges:
             if isinstance(edge.op, Call):
-                _add_call(found, edge, edge.op, shape[edge.op.procedure])
+                _add_call(found, edge, edge.op, shape[edge.op.procedure], known.get(edge.source, build.TRUE))
             else:
-                _add_block(found, edge, procedure)
+                _add_block(found, edge, procedure, known.get(edge.source, build.TRUE))
     for steps in found.before.values():
         steps.sort(key=lambda s: s.target not in program.error_locations)
     return found
 
 
-def _add_block(found: Steps, edge: Edge, procedure: Procedure) -> None:
+def _add_block(found: Steps, edge: Edge, procedure: Procedure, fact: Expr) -> None:
     live = () if edge.target in found.program.error_locations else None
     block = edge.op if isinstance(edge.op, Seq | Choice) else edge
     formula = block_formula(block, procedure, live=live)
@@ -102,7 +103,7 @@ def _add_block(found: Steps, edge: Edge, procedure: Procedure) -> None:
             edge.target,
             ({},),
             formula.values,
-            formula.guard,
+            build.and_(formula.guard, fact),
             formula.definitions,
             frozenset(formula.symbols),
             formula,
@@ -110,7 +111,7 @@ def _add_block(found: Steps, edge: Edge, procedure: Procedure) -> None:
         found.before.setdefault(edge.source, []).append(step)
 
 
-def _add_call(found: Steps, edge: Edge, call: Call, shape: Shape) -> None:
+def _add_call(found: Steps, edge: Edge, call: Call, shape: Shape, fact: Expr) -> None:
     program, callee = found.program, shape.procedure
     bound = dict(zip(callee.parameters, call.arguments, strict=True))
     anything = {x: build.var(f"{x.name}@entry", x.sort) for x in callee.variables if x not in bound}
@@ -123,6 +124,7 @@ def _add_call(found: Steps, edge: Edge, call: Call, shape: Shape) -> None:
         callee.entry,
         ({},),
         {**bound, **anything, **olds},
+        fact,
         symbols=frozenset(anything.values()),
     )
     written = set(shape.written)
@@ -136,6 +138,7 @@ def _add_call(found: Steps, edge: Edge, call: Call, shape: Shape) -> None:
         edge.target,
         ({}, {**olds, **after, **results}),
         {**after, **targets},
+        fact,
         symbols=frozenset((*after.values(), *results.values())),
     )
     found.before.setdefault(edge.source, []).extend((entered, passed))
