@@ -21,6 +21,7 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evaluate import evaluate
 from certus.core.evidence import Trace
+from certus.core.memory import uses_memory
 from certus.core.program import (
     Alloc,
     Assign,
@@ -90,8 +91,12 @@ class _Inputs:
         self._filled = filled
         self._trace = trace
         self._given = TraceInputs(program, trace)
-        edges = program.edge.items()
-        self._fixed = {n for n, e in edges if isinstance(e.op, Havoc) and e.op.approximates}
+        edges, memory = program.edge.items(), uses_memory(program)
+        havocs = [(n, e.op) for n, e in edges if isinstance(e.op, Havoc)]
+        # A pointer from nowhere points to no object of the program: its value is not to be made an address.
+        self._fixed = {
+            n for n, op in havocs if op.approximates or (memory and any(t.sort is INT for t in op.targets))
+        }
 
     def initial(self, variable: Expr) -> Datum:
         (value,) = self._take(variable, (variable,), (self._given.initial(variable),))

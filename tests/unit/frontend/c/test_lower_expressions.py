@@ -9,6 +9,8 @@ from tests.unit.frontend.c.lowering import edges, loaded, ops
 
 from certus.core.errors import Unsupported
 from certus.core.program import Alloc, Assign, Assume, Call, Free, Havoc, Load, Store
+from certus.pipeline.settings import Settings
+from certus.pipeline.verify import verify
 
 
 def assigned(directory: Path, body: str) -> list[str]:
@@ -187,3 +189,15 @@ def test_deep_expressions_and_chains_need_no_stack(tmp_path: Path) -> None:
     text = f"int main(void) {{ int x = __VERIFIER_nondet_int(); {chain} x = 0; return {total}; }}"
     program = loaded(tmp_path, text).program
     assert len(edges(program)) > 2400
+
+
+def test_a_pointer_from_a_function_without_body_may_point_to_an_object_of_its_own(tmp_path: Path) -> None:
+    """Its contents are not those of the objects that the program has."""
+    path = tmp_path / "program.c"
+    path.write_text(
+        "#include <assert.h>\nstruct s { int x; }; struct s *get(void); static struct s own;\n"
+        "int __VERIFIER_nondet_int(void);\n"
+        "int main(void) { struct s *p = &own; if (__VERIFIER_nondet_int()) p = get();\n"
+        "  if (p) assert(p->x == 0); return 0; }\n"
+    )
+    assert verify(path, Settings(timeout=60.0)).answer != "HOLDS"

@@ -21,6 +21,7 @@ from certus.frontend.c.lower.arguments import (
     pointed_to,
 )
 from certus.frontend.c.lower.body import Body, IndirectCall, Joint
+from certus.frontend.c.lower.effects import unknown_pointer
 from certus.frontend.c.lower.models import MODELS
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import is_record, sort_of
@@ -265,6 +266,8 @@ def _undefined(body: Body, node: ast.Call, name: str, function: ast.Function | N
     if function is not None and function.noreturn:
         body.stop()
     result: Expr | None = any_result(body, node)
+    if result is not None and not name.startswith("__VERIFIER_"):
+        result = unknown_pointer(body, node, name, given, result)
     return result
 
 

@@ -18,7 +18,7 @@ Without one of the last three the result is any value of its type.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from certus.core import build
@@ -28,6 +28,7 @@ from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.library import Entry
+from certus.frontend.c.lower import places
 from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
@@ -40,10 +41,10 @@ from certus.frontend.c.lower.arguments import (
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import NULL, U8, address_bits
-from certus.frontend.c.types import FunctionType, VoidType, unqualified
+from certus.frontend.c.types import FunctionType, PointerType, VoidType, unqualified
 
 _DISTANCE: Final = machine(32, signed=False)
-LIBRARY_OBJECT: Final = 1 << 16  # bytes; accesses are assumed to stay inside, so it only has to be large
+LIBRARY_OBJECT: Final = 50_000  # bytes; accesses are assumed to stay inside, so it only has to be large
 
 
 def effects(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
@@ -179,6 +180,44 @@ def library_object(body: Body, node: ast.Call, storage: str = "static") -> Expr:
     kind: Any = storage
     body.emit(Alloc(made, size, 16, kind, text), node.span, text)
     return made
+
+
+def unknown_pointer(body: Body, node: ast.Call, name: str, given: Sequence[Expr | None], other: Expr) -> Expr:
+    """Where the result of a function that nobody defines may point: to an object of its own, which is new or
+    known from a call before; to what an argument of its type points to; or anywhere, as `other` says."""
+    plain = unqualified(node.type)
+    if not isinstance(plain, PointerType) or isinstance(unqualified(plain.target), FunctionType):
+        return other
+    text, span, width = body.text(node.span), node.span, body.world.pointer_width
+    kept = body.world.library_static(f"{name}$result", bytes(width // 8), span, width)
+    choice, result, after = body.havoc(U8, span, text), body.fresh(INT), body.draft.node()
+
+    def before() -> Expr:
+        return places.read(body, places.at_address(plain, kept), span)
+
+    target = unqualified(plain.target)
+    same = [
+        term
+        for term, argument in zip(given, node.arguments, strict=True)
+        if term is not None
+        and (pointed := pointed_to(argument)) is not None
+        and unqualified(pointed) == target
+    ]
+    makers: list[Callable[[], Expr]] = [lambda: library_object(body, node, "heap"), before]
+    makers += [lambda term=term: term for term in same]  # type: ignore[misc]
+    for number, make in enumerate(makers):
+        chosen, others = body.draft.node(), body.draft.node()
+        condition = build.eq(choice, build.constant(number + 1, U8))
+        body.branch(condition, chosen, others, span, text, source_branch=False)
+        body.at = chosen
+        body.assign(result, make(), span, text)
+        body.draft.skip(body.at, after)
+        body.at = others
+    body.assign(result, other, span, text)
+    body.draft.skip(body.at, after)
+    body.at = after
+    body.emit(Store(kept, address_bits(result, width)), span, text)
+    return result
 
 
 def _inside(body: Body, node: ast.Call, string: Expr) -> Expr:
