@@ -2,7 +2,8 @@
 
 z3 gets terms through its C interface, cvc5 gets SMT-LIB text, so a bug in one translation shows as
 a disagreement. cvc5 may take about twice the time z3 took; what it cannot finish is not counted.
-Machine integers are tried as integers first, then as bit-vectors.
+Machine integers are tried as integers first, then as bit-vectors; for a moment the other way round if
+integers cannot represent an operation exactly.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from certus.validate.unrolled import unrolling_clauses
 SECOND_OPINION = 2.0  # cvc5's share of time, as a multiple of z3's
 AT_LEAST = 0.5  # seconds for cvc5 in any case
 CHALLENGE = 0.2  # seconds of random runs
+MOMENT = 1.0  # seconds for bit-vectors before integers that only approximate
 
 Check = Callable[[Sequence[Expr], Budget], Answer]
 
@@ -120,9 +122,17 @@ def _ask(solver: str, clauses: Iterable[Clause], check: Check, budget: Budget) -
 
 
 def _decide(formulas: tuple[Expr, ...], check: Check, budget: Budget) -> Answer:
-    """Satisfiability, with machine integers as integers if that decides it."""
+    """Satisfiability, with machine integers as integers if that decides it.
+
+    Where these only approximate (bits of variables), bit-vectors get a moment before: a model of an
+    approximation is found in vain."""
     if any(isinstance(term.sort, MachineSort) for term in postorder(*formulas)):
         encoded = eliminate_machine(formulas, style="mod")
+        if not encoded.exact:
+            left = budget.remaining()
+            answer = check(formulas, Budget(MOMENT if left is None else min(MOMENT, left / 4)))
+            if answer is not Answer.UNKNOWN:
+                return answer
         answer = check((*encoded.formulas, *encoded.ranges), budget.part(0.5))
         if answer is Answer.UNSAT or (answer is Answer.SAT and encoded.exact):
             return answer

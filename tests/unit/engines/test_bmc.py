@@ -216,7 +216,7 @@ def test_the_least_bound_comes_first_in_a_counting_loop() -> None:
       int i = 0; int s = 0; int c = *;
       while (i < 40) {
         if (c == 1) { s = s + 1; s = s - 1; s = s + 1; s = s - 1; s = s + 1; s = s - 1; s = s + 1; }
-        assert(!(c == 1 && i >= 1)); assert(!(c == 2 && i >= 2)); i = i + 1;
+        assert(!(c == 1 && i >= 1 && s >= 1)); assert(!(c == 2 && i >= 2)); i = i + 1;
       }
     }
     """

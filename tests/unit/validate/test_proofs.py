@@ -10,17 +10,34 @@ from pathlib import Path
 import pytest
 
 from certus.core.budget import Budget
-from certus.core.build import FALSE, TRUE, add, and_, eq, ge, implies, integer, le, ne, not_, or_, var
+from certus.core.build import (
+    FALSE,
+    TRUE,
+    add,
+    and_,
+    bit_and,
+    eq,
+    ge,
+    implies,
+    integer,
+    le,
+    lt,
+    ne,
+    not_,
+    or_,
+    var,
+)
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Execution, Inductive, KInductive, Point, Proof, Unrolling, in_frame, old
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck
 from certus.core.program import Call, Location, Program
-from certus.core.sorts import INT
+from certus.core.sorts import INT, machine
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.frontend.lp.load import load_lp
-from certus.validate.proofs import check_proof
+from certus.validate.proofs import check_proof, discharge
+from certus.validate.ssa import Clause
 
 
 def program(text: str) -> Program:
@@ -388,3 +405,14 @@ def test_the_body_of_200_locks_is_checked_in_time() -> None:
     start = time.process_time()
     assert passes(subject, proof)
     assert time.process_time() - start < 20  # 5 s are promised; machines differ
+
+
+def test_bits_are_not_searched_for_in_integers_first() -> None:
+    """The integers' model of a function symbol for `&` says nothing; one query over bit-vectors decides."""
+    u32 = machine(32, signed=False)
+    x, y = var("x", u32), var("y", u32)
+    statistics = Statistics()
+    larger = lt(x, bit_and(x, y))
+    found = discharge([Clause("it is no larger", (larger,))], budget=Budget(30), statistics=statistics)
+    assert found["z3"] == 1
+    assert statistics.counters["solver.validate"] == 1
