@@ -55,6 +55,7 @@ DECIDES: Mapping[str, Callable[[Expected], bool]] = {
     "predicate": lambda program: program.path.stem not in UNROLLED,
     "linear": lambda program: program.path.stem not in NOT_LINEAR,
     "ranges": lambda program: program.path.stem in WITHIN_RANGES,
+    "spacer": lambda program: False,
 }
 
 
@@ -62,7 +63,9 @@ def answer(engine_name: str, expected: Expected, mode: Mode) -> tuple[Program, V
     program = load_lp(expected.path.read_text(), expected.path.name, expected.property_name).program
     engine = ENGINES[engine_name]
     task = Task(program, expected.property_name)
-    assert engine.unsupported(task) is None
+    refusal = engine.unsupported(task)
+    if refusal is not None:
+        return program, Unknown(refusal)
     prepared, back = LargeBlocks(mode).apply(task)
     options = engine.options(**OPTIONS.get(engine_name, {}))
     try:

@@ -23,7 +23,7 @@ from certus.core.evidence_codec import (
     require_location,
     require_program,
 )
-from certus.core.outcome import Outcome, PassSize, ProofCheck, Replay, Size, Step
+from certus.core.outcome import Check, DerivationCheck, Outcome, PassSize, ProofCheck, Replay, Size, Step
 from certus.core.program import Program
 from certus.core.reading import mapping, natural, position, seconds, sequence, shown, text
 from certus.core.statistics import Finding, Statistics
@@ -214,9 +214,11 @@ def decode_verdict(data: object, subject: Subject) -> Verdict:
 # ---------------------------------------------------------------------------------------- check
 
 
-def encode_check(check: ProofCheck | Replay | None) -> Json | None:
+def encode_check(check: Check | None) -> Json | None:
     if check is None:
         return None
+    if isinstance(check, DerivationCheck):
+        return {"kind": "derivation-check", "steps": check.steps}
     if isinstance(check, ProofCheck):
         return {
             "kind": "proof-check",
@@ -242,10 +244,13 @@ def _encode_step(step: Step, numbers: dict[Expr, int]) -> list[Any]:
     return [step.edge, step.depth, [[numbers[v], encode_value(value)] for v, value in step.changes]]
 
 
-def decode_check(data: object, subject: Subject) -> ProofCheck | Replay | None:
+def decode_check(data: object, subject: Subject) -> Check | None:
     if data is None:
         return None
     kind = mapping(data, "a check", ("kind",))["kind"]
+    if kind == "derivation-check":
+        found = mapping(data, "a derivation check", ("steps",))
+        return DerivationCheck(natural(found["steps"], "the number of steps"))
     if kind == "proof-check":
         found = mapping(data, "a proof check", ("clauses", "discharged", "runs"))
         discharged = mapping(found["discharged"], "the discharged clauses")

@@ -26,7 +26,14 @@ from certus.core.program import Call, Havoc, Program
 from certus.core.reading import mapping, natural, position, sequence, shown, text
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Function, Kind, Value
-from certus.core.wire import decode_terms, decode_value, encode_terms, encode_value
+from certus.core.wire import (
+    decode_datum,
+    decode_terms,
+    decode_value,
+    encode_datum,
+    encode_terms,
+    encode_value,
+)
 
 Subject = Program | HornSystem
 Json = dict[str, Any]
@@ -209,7 +216,7 @@ def _decode_inputs(edge: str, runs: object, program: Program) -> tuple[int, tupl
 
 
 def _encode_derivation(derivation: Derivation) -> Json:
-    steps = [[s.clause, _encode_values(s.values), list(s.premises)] for s in derivation.steps]
+    steps = [[s.clause, [encode_datum(v) for v in s.values], list(s.premises)] for s in derivation.steps]
     return {"kind": "derivation", "steps": steps}
 
 
@@ -222,7 +229,14 @@ def _decode_derivation(data: object, system: HornSystem) -> Derivation:
         found.append(
             Step(
                 number,
-                _decode_values(values, clause.variables),
+                tuple(
+                    decode_datum(value, v.sort)
+                    for value, v in zip(
+                        sequence(values, "the values of variables", len(clause.variables)),
+                        clause.variables,
+                        strict=True,
+                    )
+                ),
                 tuple(position(p, len(found), "earlier step") for p in earlier),
             )
         )

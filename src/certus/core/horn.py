@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from certus.core.terms import Expr, Function, Value
+from certus.core.terms import Expr, Function
+from certus.core.values import Datum
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Step:
     derive its body atoms."""
 
     clause: int
-    values: tuple[Value, ...]
+    values: tuple[Datum, ...]
     premises: tuple[int, ...]
 
 

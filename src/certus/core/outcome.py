@@ -54,6 +54,16 @@ class ProofCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class DerivationCheck:
+    """A derivation from Horn clauses, every step of which was evaluated again."""
+
+    steps: int
+
+
+Check = ProofCheck | Replay | DerivationCheck
+
+
+@dataclass(frozen=True, slots=True)
 class Size:
     """Locations and edges of a program, or relations and clauses of a Horn system."""
 
@@ -79,7 +89,7 @@ class Outcome:
     property_name: str
     verdict: Verdict
     engine: str
-    check: ProofCheck | Replay | None = None
+    check: Check | None = None
     statistics: Statistics = field(default_factory=Statistics)
     diagnostics: tuple[Diagnostic, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)

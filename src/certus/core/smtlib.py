@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -30,7 +30,7 @@ Scope = tuple[str, ...]  # the bound variables around a term, outermost first; (
 
 def script(asserted: Sequence[Expr], *, logic: str | None = None, comment: str = "") -> str:
     """A script that asserts the formulas, one by one, and asks whether they are satisfiable."""
-    writer = _Writer(asserted)
+    writer = Writer(asserted)
     assertions = [f"(assert {writer.text(formula)})" for formula in asserted]
     comments = [f"; {line}".rstrip() for line in comment.splitlines()]
     head = ["(set-info :smt-lib-version 2.6)", f"(set-logic {logic or 'ALL'})"]
@@ -89,15 +89,18 @@ def symbol(name: str) -> str:
 # -------------------------------------------------------------------------------------- writer
 
 
-class _Writer:
+class Writer:
     """Texts of the subterms of some roots, with the declarations and definitions they need."""
 
-    def __init__(self, roots: Sequence[Expr]) -> None:
+    def __init__(self, roots: Sequence[Expr], known: Mapping[Function, str] | None = None) -> None:
+        """`known`: the symbols of functions that are declared elsewhere."""
         self.lines: list[str] = []  # declarations and definitions, each after what it uses
         self._uses: Counter[Expr] = Counter(roots)  # how often a term's text is needed
         self._open: dict[Expr, int] = {}  # how many of the binders around a term it looks through
         self._symbols: dict[Expr | Function | tuple[Kind, Sort], str] = {}
-        self._taken: set[str] = set()
+        for function, name in (known or {}).items():
+            self._symbols[function] = name
+        self._taken: set[str] = set(self._symbols.values())
         self._texts: dict[tuple[Expr, Scope], str] = {}
         self._depths: dict[tuple[Expr, Scope], int] = {}
         self._bindings: dict[Scope, list[tuple[str, str]]] = {}  # the `let`s of each scope
@@ -151,9 +154,20 @@ class _Writer:
         inside = " ".join(sort_text(s) for s in parameters)
         self.lines.append(f"(declare-fun {name} ({inside}) {sort_text(result)})")
 
-    def text(self, root: Expr) -> str:
-        """The text of a closed term."""
-        start = self._placed(root, ())
+    def open(self, names: Sequence[str]) -> Scope:
+        """A scope with variables of these names, as far as they are free."""
+        scope = tuple(self._free_symbol(name) for name in names)
+        self._bindings[scope] = []
+        return scope
+
+    def within(self, scope: Scope, text: str) -> str:
+        """The text inside the definitions that terms of the scope needed."""
+        bindings = self._bindings[scope]
+        return "".join(f"(let (({name} {value})) " for name, value in bindings) + text + ")" * len(bindings)
+
+    def text(self, root: Expr, scope: Scope = ()) -> str:
+        """The text of a term that is closed but for the variables of the scope."""
+        start = self._placed(root, scope)
         stack = [start]
         while stack:
             item = stack[-1]
@@ -238,10 +252,8 @@ class _Writer:
         inner = self._scopes[item]
         own = inner[len(inner) - len(term.bound_sorts) :]
         declared = " ".join(f"({n} {sort_text(s)})" for n, s in zip(own, term.bound_sorts, strict=True))
-        bindings = self._bindings[inner]
-        lets = "".join(f"(let (({name} {text})) " for name, text in bindings)
         word = "forall" if term.kind is Kind.FORALL else "exists"
-        return f"({word} ({declared}) {lets}{body}{')' * len(bindings)})"
+        return f"({word} ({declared}) {self.within(inner, body)})"
 
 
 # ---------------------------------------------------------------------------------- operations

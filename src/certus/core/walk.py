@@ -131,6 +131,29 @@ def _shift_in(body: Expr, values: tuple[Expr, ...]) -> Expr:
     return done[(body, 0)]
 
 
+def bind(body: Expr, variables: Sequence[Expr]) -> Expr:
+    """The formula with the variables as de Bruijn indices of a quantifier around it; the last is 0."""
+    index = {v: len(variables) - 1 - i for i, v in enumerate(variables)}
+    done: dict[tuple[Expr, int], Expr] = {}
+    stack: list[tuple[Expr, int]] = [(body, 0)]
+    while stack:
+        term, depth = key = stack[-1]
+        if key in done:
+            stack.pop()
+            continue
+        inner = depth + (len(term.bound_sorts) if term.kind in QUANTIFIERS else 0)
+        missing = [(a, inner) for a in term.args if (a, inner) not in done]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        if term in index:
+            done[key] = build.bound(index[term] + depth, term.sort)
+        else:
+            done[key] = rebuild(term, [done[a, inner] for a in term.args]) if term.args else term
+    return done[body, 0]
+
+
 QUANTIFIERS = (Kind.FORALL, Kind.EXISTS)
 
 

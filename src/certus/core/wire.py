@@ -26,8 +26,9 @@ from typing import Any, Final
 from certus.core import build
 from certus.core.reading import mapping, natural, position, sequence, shown, text
 from certus.core.signatures import well_sorted
-from certus.core.sorts import BOOL, INT, REAL, MachineSort, Sort, sort_named
+from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, sort_named
 from certus.core.terms import Data, Expr, Function, Kind, Value
+from certus.core.values import ArrayValue, Datum
 from certus.core.walk import QUANTIFIERS, postorder
 
 VERSION: Final = 1
@@ -97,6 +98,26 @@ def decode_value(coded: object, sort: Sort) -> Value:
         if in_range and match[2] is None:
             return numerator
     raise ValueError(f"{shown(coded)} is no value of sort {sort}")
+
+
+def encode_datum(value: Datum) -> Any:
+    """A value of any sort; an array as its default and the exceptions from it."""
+    if not isinstance(value, ArrayValue):
+        return encode_value(value)
+    entries = [[encode_datum(index), encode_datum(element)] for index, element in value.entries.items()]
+    return {"default": encode_datum(value.default), "entries": entries}
+
+
+def decode_datum(coded: object, sort: Sort) -> Datum:
+    """The value of `sort` that was encoded; ValueError if there is none."""
+    if not isinstance(sort, ArraySort):
+        return decode_value(coded, sort)
+    found = mapping(coded, "an array", ("default", "entries"))
+    entries: list[tuple[Datum, Datum]] = []
+    for item in sequence(found["entries"], "the entries of an array"):
+        index, element = sequence(item, "an entry of an array", 2)
+        entries.append((decode_datum(index, sort.index), decode_datum(element, sort.element)))
+    return ArrayValue(sort, decode_datum(found["default"], sort.element), entries)
 
 
 _DIGITS: Final = r"(?:0|[1-9][0-9]{0,4000}|0x[0-9a-f]+)"

@@ -9,12 +9,14 @@ from certus.engines.bmc import BoundedModelChecking
 from certus.engines.linear import LinearReachability
 from certus.engines.predicate import PredicateAbstraction
 from certus.engines.ranges import RangeAnalysis
+from certus.engines.spacer import Spacer
 
 _ALL: tuple[Engine, ...] = (
     BoundedModelChecking(),
     PredicateAbstraction(),
     LinearReachability(),
     RangeAnalysis(),
+    Spacer(),
 )
 
 ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in _ALL}

@@ -9,20 +9,22 @@ from typing import Final
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
+from certus.core.horn import HornSystem
 from certus.frontend.loaded import LoadedProgram
-from certus.frontend.properties import check_supported
+from certus.frontend.properties import CHECK_SAT, check_supported
 from certus.frontend.source import read_source
-from certus.frontend.task_files import C_SUFFIXES, MODELS, SUFFIXES, Question, read_question
+from certus.frontend.task_files import C_SUFFIXES, CHC_SUFFIXES, MODELS, SUFFIXES, Question, read_question
 
 DEFAULT_MODEL: Final = "LP64"
 LANGUAGES: Final = {
     ".c": "C",
     ".i": "preprocessed C",
     ".lp": "the small language of Linear Programs",
+    ".smt2": "constrained Horn clauses",
     ".yml": "a task definition",
 }
 
-__all__ = ["LANGUAGES", "LoadedProgram", "Question", "load", "load_question", "read_question"]
+__all__ = ["LANGUAGES", "LoadedProgram", "Question", "load", "load_clauses", "load_question", "read_question"]
 
 
 def load(path: str | Path, *, property: str | None = None) -> LoadedProgram:
@@ -39,6 +41,9 @@ def load_question(
     suffix, path = question.file.suffix.lower(), question.file
     if suffix in C_SUFFIXES:
         return _load_c(question, arguments, budget or Budget())
+    if suffix in CHC_SUFFIXES:
+        message = f"{path} has Horn clauses, not a program."
+        raise InputError([Diagnostic("usage", message, hint="`certus chc` and `certus verify` solve them.")])
     if suffix not in LANGUAGES and suffix not in SUFFIXES and not path.is_dir():
         known = ", ".join(f"{name} ({what})" for name, what in LANGUAGES.items())
         message = f"The language of {path} is not known from its name."
@@ -51,6 +56,16 @@ def load_question(
     from certus.frontend.lp.load import load_lp
 
     return load_lp(source.text, source.file, question.property.name)
+
+
+def load_clauses(question: Question, budget: Budget) -> HornSystem:
+    """The Horn clauses that a question is about. Raises `InputError`, `Unsupported` or `BudgetExceeded`."""
+    from certus.frontend.chc.load import MAX_BYTES, load_chc
+
+    if question.property.name != CHECK_SAT:
+        message = f"Horn clauses have the property {CHECK_SAT}, not {question.property.name}."
+        raise InputError([Diagnostic("usage", message, hint="Leave out --property.")])
+    return load_chc(read_source(question.file, limit=MAX_BYTES), budget)
 
 
 def _load_c(question: Question, arguments: Sequence[str], budget: Budget) -> LoadedProgram:

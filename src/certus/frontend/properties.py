@@ -16,6 +16,7 @@ from certus.core.errors import InputError, Unsupported
 from certus.frontend.source import Source, read_source
 
 UNREACH_CALL: Final = "unreach-call"
+CHECK_SAT: Final = "check-sat"  # of Horn clauses
 SUPPORTED: Final = (UNREACH_CALL, "no-overflow", "no-div-zero")
 
 _MEMORY: Final = ("valid-deref", "valid-free", "valid-memtrack")
@@ -23,6 +24,7 @@ _FORMULAS: Final = {
     "G ! overflow": "no-overflow",
     "G ! div-zero": "no-div-zero",
     "F end": "termination",
+    "G sat": CHECK_SAT,
     "G ! data-race": "no-data-race",
     "G ! label(ERROR)": "unreach-label",
     "G valid-memcleanup": "valid-memcleanup",

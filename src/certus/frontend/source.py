@@ -47,16 +47,16 @@ class Source:
         return found
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path, *, limit: int = MAX_BYTES) -> Source:
     """The text of a file. What cannot be read, is too large or is no text is an `InputError`."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             _refuse("cannot-read", f"{path} is a directory, not a file.", "Name one file in it.")
-        if status.st_size > MAX_BYTES:
-            _too_large(path)
+        if status.st_size > limit:
+            _too_large(path, limit)
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(limit + 1)
     except FileNotFoundError:
         _refuse("cannot-read", f"There is no file {path}.", "Check the name and the directory.")
     except PermissionError:
@@ -64,8 +64,8 @@ def read_source(path: Path) -> Source:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         _refuse("cannot-read", f"The file {path} cannot be read: {reason}.", None)
-    if len(data) > MAX_BYTES:
-        _too_large(path)
+    if len(data) > limit:
+        _too_large(path, limit)
     return decode(data, str(path))
 
 
@@ -84,9 +84,12 @@ def decode(data: bytes, file: str) -> Source:
     return Source(text, file)
 
 
-def _too_large(path: Path) -> NoReturn:
-    limit = MAX_BYTES // 1_000_000
-    _refuse("file-too-large", f"{path} is larger than {limit} MB.", "Split the program or slice it first.")
+def _too_large(path: Path, limit: int) -> NoReturn:
+    _refuse(
+        "file-too-large",
+        f"{path} is larger than {limit // 1_000_000} MB.",
+        "Split the program or slice it first.",
+    )
 
 
 def _refuse(code: str, message: str, hint: str | None, span: Span | None = None) -> NoReturn:

@@ -13,11 +13,20 @@ from typing import Any, Final, NoReturn
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
-from certus.frontend.properties import SUPPORTED, UNREACH_CALL, Property, property_of, read_property_file
+from certus.frontend.properties import (
+    CHECK_SAT,
+    SUPPORTED,
+    UNREACH_CALL,
+    Property,
+    property_of,
+    read_property_file,
+)
 from certus.frontend.source import read_source
 
 SUFFIXES: Final = (".yml", ".yaml")
 C_SUFFIXES: Final = (".c", ".i")
+CHC_SUFFIXES: Final = (".smt2",)
+_LANGUAGES: Final = {"C": C_SUFFIXES, "SMT-LIB": CHC_SUFFIXES}
 MODELS: Final = ("ILP32", "LP64")
 
 _DEPTH: Final = 40  # of nesting in a task file; the reader of YAML is recursive
@@ -75,7 +84,8 @@ class TaskFile:
 def read_question(path: Path, *, property: str | None = None, data_model: str | None = None) -> Question:
     """What to verify, from a program or a task file and what the user says. Raises `InputError`."""
     if path.suffix.lower() not in SUFFIXES or path.is_dir():
-        return Question(path, property_of(property or UNREACH_CALL), data_model)
+        usual = CHECK_SAT if path.suffix.lower() in CHC_SUFFIXES else UNREACH_CALL
+        return Question(path, property_of(property or usual), data_model)
     task = read_task_file(path)
     if data_model is not None and task.data_model not in (None, data_model):
         message = f"The task file says {task.data_model}, the command line {data_model}."
@@ -124,12 +134,14 @@ def _check_language(reader: _Reader, node: Any, file: Path) -> None:
     if node is None:
         return
     language = reader.text(node, "language")
-    if language != "C":
+    if language not in _LANGUAGES:
         message = f"Tasks in the language {language} are not supported yet."
         raise Unsupported(Diagnostic("unsupported-language", message, span=reader.span(node)))
-    if file.suffix.lower() not in C_SUFFIXES:
-        message = f"The language is C, but {file.name} is no C file by its name."
-        reader.refuse(node, message, "C files end in .c or .i.", code="contradictory-task")
+    suffixes = _LANGUAGES[language]
+    if file.suffix.lower() not in suffixes:
+        message = f"The language is {language}, but {file.name} is no {language} file by its name."
+        hint = f"{language} files end in {' or '.join(suffixes)}."
+        reader.refuse(node, message, hint, code="contradictory-task")
 
 
 def _properties(reader: _Reader, node: Any) -> tuple[TaskProperty, ...]:

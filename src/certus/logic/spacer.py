@@ -7,6 +7,8 @@ quantifiers. A model is read back as it is; whoever relies on it checks it first
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
@@ -14,7 +16,7 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.errors import Inconsistent
 from certus.core.horn import Clause, HornSystem, Model
-from certus.core.sorts import BOOL
+from certus.core.sorts import BOOL, MachineSort, Sort
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function
 from certus.logic.solver import Answer
@@ -26,7 +28,17 @@ _ANSWERS: Final = {1: Answer.SAT, -1: Answer.UNSAT, 0: Answer.UNKNOWN}
 _UNLIMITED: Final = (1 << 32) - 1  # milliseconds, as z3 counts them
 _OFF: Final = ("xform.inline_eager", "xform.inline_linear", "xform.slice")
 _AND, _EQ = 0x105, 0x102  # operators of z3
+_HYPER_RESOLUTION, _MODUS_PONENS = 0x529, 0x504  # steps of proofs
 _QUANTIFIER: Final = 3  # a kind of syntax tree
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A relation that holds of values, because the facts at `premises` do."""
+
+    relation: Function
+    values: tuple[Expr, ...]
+    premises: tuple[int, ...]
 
 
 def horn_model(
@@ -38,7 +50,7 @@ def horn_model(
     budget.check()
     statistics.count(f"solver.{purpose}")
     with statistics.timed(f"solver.{purpose}"):
-        fixedpoint = _Fixedpoint(system)
+        fixedpoint = Fixedpoint(system)
         try:
             return fixedpoint.model() if fixedpoint.query(budget, effort) is Answer.UNSAT else None
         except Unreadable:
@@ -47,10 +59,11 @@ def horn_model(
             fixedpoint.close()
 
 
-class _Fixedpoint:
-    """The clauses in one context. The query is whether a relation `false` of our own is derivable."""
+class Fixedpoint:
+    """The clauses in one context. The query is whether a relation `false` of our own is derivable.
+    `simplified`: z3 may merge and slice clauses first."""
 
-    def __init__(self, system: HornSystem) -> None:
+    def __init__(self, system: HornSystem, *, simplified: bool = False) -> None:
         self._system: Final = system
         self._context: Final = Z3Context()
         self._call: Final = self._context.call
@@ -62,7 +75,7 @@ class _Fixedpoint:
             raise self._context.error()
         self._fixedpoint: Final[int] = made
         self._call["fixedpoint_inc_ref"](self._pointer, made)
-        self._configure()
+        self._configure(simplified)
         for relation in (*system.relations, self._failure.function):
             self._call["fixedpoint_register_relation"](
                 self._pointer, self._fixedpoint, self._terms.function(relation)
@@ -75,14 +88,14 @@ class _Fixedpoint:
         self._call["fixedpoint_dec_ref"](self._pointer, self._fixedpoint)
         self._context.close()
 
-    def _configure(self) -> None:
+    def _configure(self, simplified: bool) -> None:
         call, pointer = self._call, self._pointer
         parameters = call["mk_params"](pointer)
         call["params_inc_ref"](pointer, parameters)
         try:
             key, engine = (call["mk_string_symbol"](pointer, word) for word in (b"engine", b"spacer"))
             call["params_set_symbol"](pointer, parameters, key, engine)
-            for name in _OFF:
+            for name in () if simplified else _OFF:
                 symbol = call["mk_string_symbol"](pointer, name.encode())
                 call["params_set_bool"](pointer, parameters, symbol, False)
             call["fixedpoint_set_params"](pointer, self._fixedpoint, parameters)
@@ -143,3 +156,59 @@ class _Fixedpoint:
             if relation not in found:
                 raise Inconsistent(f"z3's model says nothing of {relation.name}")
         return Model(found)
+
+    def refutation(self) -> list[Fact]:
+        """How `false` was derived: facts, each after those it follows from. The last one is `false`."""
+        answer = self._context.keep(self._call["fixedpoint_get_answer"](self._pointer, self._fixedpoint))
+        reader = Z3Reader(self._context, {})
+        by_declaration = {
+            self._terms.function(r): r for r in (*self._system.relations, self._failure.function)
+        }
+        found: list[Fact] = []
+        places: dict[int, int | None] = {}  # of the steps of z3's proof, in `found`
+        stack = [answer]
+        while stack:
+            step = stack[-1]
+            premises = [] if step in places else _premises(reader, step)
+            missing = [p for p in premises if p not in places]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if step in places:
+                continue
+            used = tuple(place for p in premises if (place := places[p]) is not None)
+            fact = self._fact(reader, step, by_declaration, used)
+            places[step] = None if fact is None else len(found)
+            if fact is not None:
+                found.append(fact)
+        if not found or found[-1].relation is not self._failure.function:
+            raise Unreadable("a refutation that does not end")
+        return found
+
+    def _fact(
+        self, reader: Z3Reader, step: int, relations: Mapping[int, Function], used: tuple[int, ...]
+    ) -> Fact | None:
+        """What a step of z3's proof concludes about a relation of ours, if it does."""
+        if reader.operator(step) != _HYPER_RESOLUTION:
+            return None
+        conclusion = reader.arguments(step)[-1]
+        relation = relations.get(reader.declaration(conclusion) or 0)
+        if relation is None:
+            return None
+        arguments = zip(reader.arguments(conclusion), relation.parameters, strict=True)
+        return Fact(relation, tuple(_as(reader.read(a, {}), sort) for a, sort in arguments), used)
+
+
+def _premises(reader: Z3Reader, step: int) -> list[int]:
+    """The steps of z3's proof that a step uses."""
+    if reader.operator(step) not in (_HYPER_RESOLUTION, _MODUS_PONENS):
+        return []
+    return [
+        a for a in reader.arguments(step)[:-1] if reader.operator(a) in (_HYPER_RESOLUTION, _MODUS_PONENS)
+    ]
+
+
+def _as(term: Expr, sort: Sort) -> Expr:
+    """z3 does not tell signed from unsigned."""
+    return build.wrap(term, sort) if isinstance(sort, MachineSort) else term

@@ -177,6 +177,8 @@ _SIGNATURES: Final[Mapping[str, str]] = {
     "get_sort": "ppp",
     "get_sort_kind": "upp",
     "get_bv_sort_size": "upp",
+    "get_array_sort_domain": "ppp",
+    "get_array_sort_range": "ppp",
 }
 
 _MEMORY_ERROR: Final = 7  # Z3_MEMOUT_FAIL

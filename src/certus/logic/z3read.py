@@ -14,13 +14,13 @@ from typing import Final
 
 from certus.core import build
 from certus.core.errors import CertusError
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, machine
+from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array, machine
 from certus.core.terms import Expr
 from certus.logic.z3api import Z3Context
 from certus.logic.z3terms import from_decimal
 
 _NUMERAL, _APPLICATION, _VARIABLE = 0, 1, 2  # kinds of syntax trees
-_BOOL, _INT, _REAL, _BITS = 1, 2, 3, 4  # kinds of sorts
+_BOOL, _INT, _REAL, _BITS, _ARRAY = 1, 2, 3, 4, 5  # kinds of sorts
 
 
 class Unreadable(CertusError):
@@ -90,6 +90,10 @@ class Z3Reader:
         assert operator is not None
         if operator in _OPERATORS:
             return _OPERATORS[operator](args)
+        if operator == _CONST_ARRAY:
+            sort = self.sort(ast)
+            assert isinstance(sort, ArraySort)
+            return build.const_array(sort.index, args[0])
         if operator in _SIZED:
             return self._sized(operator, ast, args)
         raise Unreadable(f"operator {operator:#x}")
@@ -104,9 +108,14 @@ class Z3Reader:
 
     def sort(self, ast: int) -> Sort:
         """The sort of a term, unsigned if it is a machine integer."""
+        return self._sort(self._call["get_sort"](self._pointer, ast))
+
+    def _sort(self, sort: int) -> Sort:
         call, pointer = self._call, self._pointer
-        sort = call["get_sort"](pointer, ast)
         kind = call["get_sort_kind"](pointer, sort)
+        if kind == _ARRAY:
+            index = self._sort(call["get_array_sort_domain"](pointer, sort))
+            return array(index, self._sort(call["get_array_sort_range"](pointer, sort)))
         if kind == _BITS:
             return machine(call["get_bv_sort_size"](pointer, sort), signed=False)
         if kind in (_BOOL, _INT, _REAL):
@@ -165,6 +174,7 @@ def _signed_order(order: Callable[[Expr, Expr], Expr]) -> Callable[[Sequence[Exp
 
 
 _SIGN_EXTEND, _ZERO_EXTEND, _EXTRACT, _CONCAT, _INT_TO_BITS = 0x421, 0x422, 0x423, 0x420, 0x430
+_CONST_ARRAY: Final = 0x302
 _SIZED: Final = (_SIGN_EXTEND, _ZERO_EXTEND, _EXTRACT, _CONCAT, _INT_TO_BITS)
 
 _OPERATORS: Final[Mapping[int, Callable[[Sequence[Expr]], Expr]]] = {
@@ -186,6 +196,7 @@ _OPERATORS: Final[Mapping[int, Callable[[Sequence[Expr]], Expr]]] = {
     0x207: _fold(build.sub),
     0x208: lambda a: build.neg(a[0]),
     0x209: _fold(build.mul),
+    0x20A: lambda a: build.rdiv(a[0], a[1]),
     0x20B: lambda a: build.div(a[0], a[1]),
     0x20D: lambda a: build.mod(a[0], a[1]),
     0x20E: lambda a: build.to_real(a[0]),

@@ -19,6 +19,7 @@ from certus.frontend import Question, load_question, read_question
 from certus.frontend.properties import UNREACH_CALL, Property
 from certus.pipeline.apart import outcome_of, work
 from certus.pipeline.auto import Portfolio
+from certus.pipeline.clauses import has_clauses, verify_clauses
 from certus.pipeline.settings import AUTO, Settings, check_owners, engine_options
 from certus.system.child import Reporter, run_limited
 
@@ -40,6 +41,8 @@ def verify(
     question = Question(Path(path), Property(settings.property_name or UNREACH_CALL))
     try:
         question = read_question(Path(path), property=settings.property_name, data_model=settings.data_model)
+        if has_clauses(question.file):
+            return verify_clauses(question, settings, on_progress=on_progress)
         loaded = load_question(question, arguments=settings.clang_arguments, budget=budget)
         budget.check()
     except Unsupported as refusal:

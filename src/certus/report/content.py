@@ -26,6 +26,7 @@ from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import Outcome, Replay, Step
 from certus.core.program import Alloc, Edge, ErrorSite, Free, Havoc, Load, Location, Program
 from certus.core.terms import Expr, Value
+from certus.core.values import ArrayValue, Datum
 from certus.core.verdict import Safe, Unsafe
 from certus.core.walk import variables
 
@@ -90,7 +91,9 @@ def total_seconds(outcome: Outcome) -> float:
     return outcome.seconds.get("total", sum(outcome.seconds.values()))
 
 
-def value_text(value: Value) -> str:
+def value_text(value: Datum) -> str:
+    if isinstance(value, ArrayValue):
+        return repr(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if is_vast(value):
@@ -100,7 +103,7 @@ def value_text(value: Value) -> str:
     return str(value)
 
 
-def is_vast(value: Value) -> bool:
+def is_vast(value: Datum) -> bool:
     """Whether the number has too many digits to be read, or to be printed in decimal at all."""
     return isinstance(value, int) and value.bit_length() > _READABLE_BITS
 
@@ -250,7 +253,7 @@ def _is_bookkeeping(edge: Edge) -> bool:
     return isinstance(edge.op, Load)
 
 
-def derivation(outcome: Outcome) -> tuple[tuple[int, tuple[tuple[str, Value], ...], tuple[int, ...]], ...]:
+def derivation(outcome: Outcome) -> tuple[tuple[int, tuple[tuple[str, Datum], ...], tuple[int, ...]], ...]:
     """The derivation of a contradiction from Horn clauses: (clause, values, premises) for each step."""
     verdict, system = outcome.verdict, outcome.subject
     if not isinstance(verdict, Unsafe) or not isinstance(verdict.refutation, Derivation):

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Proof, Unrolling
-from certus.core.outcome import Outcome, ProofCheck, Replay
+from certus.core.outcome import DerivationCheck, Outcome, ProofCheck, Replay
 from certus.core.program import Program
-from certus.core.terms import Value
+from certus.core.values import ArrayValue, Datum
 from certus.core.verdict import Unknown
 from certus.core.version import VERSION
 from certus.report.content import (
@@ -149,12 +149,12 @@ def _move(move: Move) -> Json:
     }
 
 
-def _values(pairs: tuple[tuple[str, Value], ...]) -> list[Json]:
+def _values(pairs: Sequence[tuple[str, Datum]]) -> list[Json]:
     return [{"name": name, "value": _value(value)} for name, value in pairs]
 
 
-def _value(value: Value) -> bool | int | str:
-    if isinstance(value, Fraction):
+def _value(value: Datum) -> bool | int | str:
+    if isinstance(value, (Fraction, ArrayValue)):
         return value_text(value)
     return hex(value) if is_vast(value) else value
 
@@ -168,6 +168,8 @@ def _check(outcome: Outcome) -> Json | None:
             "discharged": dict(check.discharged),
             "runs": check.runs,
         }
+    if isinstance(check, DerivationCheck):
+        return {"kind": "derivation", "steps": check.steps}
     if isinstance(check, Replay):
         compiled = {"compiled": check.compiled} if check.compiled else {}
         return {"kind": "replay", "steps": check.steps, **compiled}

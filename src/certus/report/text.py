@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, KInductive, Unrolling
 from certus.core.horn import Model
-from certus.core.outcome import CONFIRMED, Outcome, ProofCheck, Replay
+from certus.core.outcome import CONFIRMED, DerivationCheck, Outcome, ProofCheck, Replay
 from certus.core.program import Program
-from certus.core.terms import Value
+from certus.core.values import Datum
 from certus.core.verdict import Unknown
 from certus.report.content import (
     Invariant,
@@ -47,12 +47,12 @@ def render_text(outcome: Outcome, *, detail: Detail = "normal", palette: Palette
     elif proof_of(outcome) is not None:
         lines += _proof(outcome, every_point=detail == "verbose")
     else:
-        lines += _refutation(outcome, palette)
-    lines += _check(outcome)
+        lines += refutation_lines(outcome, palette)
+    lines += check_lines(outcome)
     lines += [render_diagnostic(d, _source(outcome, d.span), palette=palette) for d in outcome.diagnostics]
     if detail == "verbose":
-        lines += _findings(outcome)
-        lines += _statistics(outcome)
+        lines += finding_lines(outcome)
+        lines += statistics_lines(outcome)
     return "\n".join(lines)
 
 
@@ -121,7 +121,7 @@ def _place(invariant: Invariant) -> str:
 # --------------------------------------------------------------------------------------- VIOLATED
 
 
-def _refutation(outcome: Outcome, palette: Palette) -> Iterator[str]:
+def refutation_lines(outcome: Outcome, palette: Palette) -> Iterator[str]:
     for number, (clause, values, premises) in enumerate(derivation(outcome)):
         used = f" from {', '.join(map(str, premises))}" if premises else ""
         yield f"  {number}: clause {clause}{used}  {_values(values)}".rstrip()
@@ -165,14 +165,14 @@ def _failed_claim(found: Path, outcome: Outcome, palette: Palette) -> Iterator[s
         yield from excerpt(site.span, source, palette)
 
 
-def _values(changes: tuple[tuple[str, Value], ...]) -> str:
+def _values(changes: Sequence[tuple[str, Datum]]) -> str:
     return ", ".join(f"{name} = {value_text(value)}" for name, value in changes)
 
 
 # ---------------------------------------------------------------------------- how it was checked
 
 
-def _check(outcome: Outcome) -> Iterator[str]:
+def check_lines(outcome: Outcome) -> Iterator[str]:
     check = outcome.check
     if isinstance(proof_of(outcome), Execution):
         yield "  checked: run to its end by the interpreter"
@@ -181,7 +181,10 @@ def _check(outcome: Outcome) -> Iterator[str]:
         clauses = (
             f"{_count(check.clauses, 'clause')} ({solvers})" if check.clauses else "no clause needs a solver"
         )
-        yield f"  checked: {clauses}, {_count(check.runs, 'random run')}"
+        runs = f", {_count(check.runs, 'random run')}" if isinstance(outcome.subject, Program) else ""
+        yield f"  checked: {clauses}{runs}"
+    elif isinstance(check, DerivationCheck):
+        yield f"  checked: evaluated again, {_count(check.steps, 'step')}"
     elif isinstance(check, Replay):
         yield f"  checked: replayed on the program, {_count(check.steps, 'step')}"
         if check.compiled:
@@ -189,7 +192,7 @@ def _check(outcome: Outcome) -> Iterator[str]:
             yield f"  replayed: interpreter{', compiled' if confirmed else f' only; {check.compiled}'}"
 
 
-def _findings(outcome: Outcome) -> Iterator[str]:
+def finding_lines(outcome: Outcome) -> Iterator[str]:
     kind = ""
     for finding in outcome.statistics.findings:
         if finding.kind != kind:
@@ -198,7 +201,7 @@ def _findings(outcome: Outcome) -> Iterator[str]:
         yield f"  {printable(finding.place)}: {printable(finding.text)}"
 
 
-def _statistics(outcome: Outcome) -> Iterator[str]:
+def statistics_lines(outcome: Outcome) -> Iterator[str]:
     counters = sorted(outcome.statistics.counters.items())
     if counters:
         yield "counters:"

@@ -1,0 +1,135 @@
+"""Assertions as Horn clauses.
+
+An assertion is a formula; as a conjunction of disjunctions its disjunctions are the clauses. Only what
+contains a relation or a quantifier is taken apart: everything else is constraint. A quantifier that is
+universal for the assertion (also an `exists` in a body) gives variables to its clause. More than one relation
+that is not negated, or a quantifier of the other kind, is beyond Horn clauses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from certus.core import build
+from certus.core.errors import CertusError
+from certus.core.horn import Clause
+from certus.core.sorts import BOOL, Sort
+from certus.core.terms import Expr, Function, Kind
+from certus.core.walk import QUANTIFIERS, instantiate, postorder, variables
+
+_MOST: Final = 20_000  # clauses of one assertion
+
+Literal = tuple[Expr, bool]  # a formula, and whether it stands there as it is or negated
+
+
+class NotHorn(CertusError):
+    """The assertion is no set of Horn clauses; the message is a sentence."""
+
+
+class Clausifier:
+    """Takes assertions apart. `fresh` gives a variable of a name and sort, `names` those of quantifiers."""
+
+    def __init__(
+        self,
+        relations: Mapping[Function, None],
+        names: Mapping[Expr, tuple[str, ...]],
+        fresh: Callable[[str, Sort], Expr],
+    ) -> None:
+        self._relations: Final = relations
+        self._names: Final = names
+        self._fresh: Final = fresh
+        self._plain: Final[dict[Expr, bool]] = {}
+
+    def clauses(self, assertion: Expr, free: tuple[Expr, ...]) -> list[Clause]:
+        """The clauses of an assertion over the universal variables `free`."""
+        found: list[Clause] = []
+        waiting: list[tuple[list[Literal], list[Literal]]] = [([(assertion, True)], [])]
+        while waiting:
+            left, done = waiting.pop()
+            while left:
+                parts = self._parts(*left[-1])
+                if parts is None:
+                    done.append(left.pop())
+                    continue
+                left.pop()
+                if len(parts) + len(waiting) + len(found) > _MOST:
+                    raise NotHorn(f"This assertion has more than {_MOST} clauses.")
+                for other in reversed(parts[1:]):
+                    waiting.append(([*left, *reversed(other)], list(done)))
+                if not parts:
+                    break  # one of its disjuncts is true
+                left.extend(reversed(parts[0]))
+            else:
+                made = self._clause(done, free)
+                if made is not None:
+                    found.append(made)
+        return found
+
+    def _is_plain(self, formula: Expr) -> bool:
+        """Whether it has neither relations nor quantifiers."""
+        known = self._plain
+        if formula not in known:
+            for term in postorder(formula):
+                if term not in known:
+                    own = term.kind in QUANTIFIERS or (
+                        term.kind is Kind.APPLY and term.function in self._relations
+                    )
+                    known[term] = not own and all(known[a] for a in term.args)
+        return known[formula]
+
+    def _parts(self, formula: Expr, holds: bool) -> list[list[Literal]] | None:
+        """A conjunction of disjunctions that the literal is; None if it is not taken apart."""
+        kind, args = formula.kind, formula.args
+        if self._is_plain(formula):
+            return None
+        if kind is Kind.NOT:
+            return [[(args[0], not holds)]]
+        if kind in (Kind.AND, Kind.OR):
+            literals = [(a, holds) for a in args]
+            return [[each] for each in literals] if (kind is Kind.AND) == holds else [literals]
+        if kind is Kind.ITE and formula.sort is BOOL:
+            condition, then, otherwise = args
+            return [[(condition, False), (then, holds)], [(condition, True), (otherwise, holds)]]
+        if kind is Kind.EQ and args[0].sort is BOOL:
+            a, b = args
+            return [[(a, False), (b, holds)], [(a, True), (b, not holds)]]
+        if kind in QUANTIFIERS:
+            return [[(self._instance(formula, holds), holds)]]
+        if kind is Kind.APPLY and all(map(self._is_plain, args)):
+            return None
+        raise NotHorn("A relation stands inside a term here, which no Horn clause allows.")
+
+    def _instance(self, formula: Expr, holds: bool) -> Expr:
+        if (formula.kind is Kind.FORALL) != holds:
+            word = "forall" if formula.kind is Kind.FORALL else "exists"
+            place = "head" if holds else "body"
+            raise NotHorn(f"`{word}` in the {place} of a clause is not supported.")
+        names = self._names.get(formula) or tuple("q" for _ in formula.bound_sorts)
+        own = [self._fresh(n, s) for n, s in zip(names, formula.bound_sorts, strict=True)]
+        return instantiate(formula, own)
+
+    def _clause(self, literals: list[Literal], free: tuple[Expr, ...]) -> Clause | None:
+        """The clause of a disjunction; None if it is trivially true."""
+        heads: dict[Expr, None] = {}
+        body: dict[Expr, None] = {}
+        constraint: list[Expr] = []
+        for formula, holds in literals:
+            if self._is_plain(formula):
+                constraint.append(build.not_(formula) if holds else formula)
+            elif holds:
+                heads[formula] = None
+            else:
+                body[formula] = None
+        if len(heads) > 1:
+            shown = " and ".join(f"`{h.function.name}`" for h in list(heads)[:2])
+            raise NotHorn(f"This clause is not Horn: it has more than one head, {shown}.")
+        condition = build.conjunction(constraint)
+        head = next(iter(heads), None)
+        if condition is build.FALSE or (head is not None and head in body):
+            return None
+        occurring = dict.fromkeys(variables(condition, *body, *heads))
+        named = [x for x in free if x in occurring]
+        declared = set(free)
+        others = [x for x in occurring if x not in declared]
+        return Clause((*named, *others), tuple(body), condition, head)

@@ -1,0 +1,164 @@
+"""CHC-COMP files: an SMT-LIB script as a system of Horn clauses.
+
+Satisfiable means safe. Functions into Bool are relations; others are uninterpreted, and so are constants.
+The script ends at its first `check-sat`. What a clause must be is in `clausify`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from certus.core.budget import Budget
+from certus.core.horn import Clause, HornSystem
+from certus.core.sorts import BOOL, Sort
+from certus.core.terms import Expr, Function
+from certus.frontend.chc.clausify import Clausifier, NotHorn
+from certus.frontend.chc.elaborate import Elaborator, Macro, Vocabulary
+from certus.frontend.chc.operators import OPERATORS
+from certus.frontend.chc.sexpr import Group, Node, Word, read_commands, refuse
+from certus.frontend.source import Source
+
+MAX_BYTES: Final = 1_000_000_000  # what a file costs is time, which is limited
+_IGNORED: Final = frozenset(
+    {"set-logic", "set-info", "set-option", "echo", "exit"}
+    | {f"get-{what}" for what in ("model", "proof", "info", "value", "unsat-core")}
+)
+_DATA_TYPES: Final = ("declare-datatypes", "declare-datatype", "declare-codatatypes")
+
+
+def load_chc(source: Source, budget: Budget) -> HornSystem:
+    """The clauses of a script. Raises `InputError` if it is malformed, `Unsupported` if it has more than
+    Horn clauses over numbers, bit-vectors and arrays, `BudgetExceeded` if it is too long."""
+    script = _Script(source)
+    for command in read_commands(source, budget):
+        budget.check()
+        script.run(command)
+    return HornSystem(tuple(script.relations), tuple(script.clauses), source.text, source.file)
+
+
+class _Script:
+    """What the commands so far have made."""
+
+    def __init__(self, source: Source) -> None:
+        self.relations: Final[dict[Function, None]] = {}
+        self.clauses: Final[list[Clause]] = []
+        self._source: Final = source
+        self._vocabulary: Final = Vocabulary()
+        self._terms: Final = Elaborator(source, self._vocabulary)
+        self._asked = False
+        self._commands: Final[dict[str, Callable[[Group], None]]] = {
+            "assert": self._assert,
+            "declare-fun": self._declare_function,
+            "declare-const": self._declare_constant,
+            "define-fun": self._define_function,
+            "define-const": self._define_constant,
+            "define-sort": self._define_sort,
+            "check-sat": self._check,
+        }
+
+    def run(self, command: Group) -> None:
+        word = command.head
+        if word in _IGNORED:
+            return
+        if word in _DATA_TYPES or word == "declare-sort":
+            what = "Algebraic data types" if word in _DATA_TYPES else "Uninterpreted sorts"
+            self._terms.unsupported(command, "sort", f"{what} are not supported.")
+        step = self._commands.get(word)
+        if step is None:
+            if not word:
+                refuse(self._source, command.at, command.end, "A command was expected here.")
+            self._terms.unsupported(command, "command", f"The command `{word}` is not supported.")
+        if self._asked and word != "check-sat":
+            message = f"There is a `{word}` after `check-sat`: only one question per script is supported."
+            self._terms.unsupported(command, "command", message)
+        step(command)
+
+    # -------------------------------------------------------------------------- declarations
+
+    def _parts(self, command: Group, count: int, form: str) -> list[Node]:
+        if len(command.items) != count + 1:
+            refuse(self._source, command.at, command.end, f"This is not of the form `{form}`.")
+        return command.items[1:]
+
+    def _new_name(self, node: Node) -> str:
+        if not isinstance(node, Word):
+            refuse(self._source, node.at, node.end, "A name was expected here.")
+        if node.text in self._vocabulary:
+            refuse(self._source, node.at, node.end, f"`{node.text}` is declared twice.")
+        if node.text in OPERATORS and not node.quoted:
+            refuse(self._source, node.at, node.end, f"`{node.text}` is an operator of SMT-LIB.")
+        return node.text
+
+    def _declare_function(self, command: Group) -> None:
+        name, parameters, result = self._parts(command, 3, "(declare-fun f (S ...) S)")
+        if not isinstance(parameters, Group):
+            refuse(self._source, parameters.at, parameters.end, "A list of sorts was expected here.")
+        self._declare(name, tuple(self._terms.sort(each) for each in parameters.items), result)
+
+    def _declare_constant(self, command: Group) -> None:
+        name, sort = self._parts(command, 2, "(declare-const c S)")
+        self._declare(name, (), sort)
+
+    def _declare(self, node: Node, parameters: tuple[Sort, ...], result: Node) -> None:
+        name = self._new_name(node)
+        function = Function(name, parameters, self._terms.sort(result))
+        self._vocabulary.functions[name] = function
+        if function.result is BOOL:
+            self.relations[function] = None
+
+    def _define_function(self, command: Group) -> None:
+        name, declared, sort, body = self._parts(command, 4, "(define-fun f ((x S) ...) S t)")
+        parameters = self._terms.open_scope(declared)
+        made = self._terms.term(body)
+        self._terms.close_scope(declared)
+        self._terms.forget_variables()
+        self._define(name, parameters, sort, body, made)
+
+    def _define_constant(self, command: Group) -> None:
+        name, sort, body = self._parts(command, 3, "(define-const c S t)")
+        made = self._terms.term(body)
+        self._terms.forget_variables()
+        self._define(name, (), sort, body, made)
+
+    def _define(self, node: Node, parameters: tuple[Expr, ...], sort: Node, body: Node, made: Expr) -> None:
+        name = self._new_name(node)
+        if made.sort is not self._terms.sort(sort):
+            message = f"This has the sort {made.sort}, not the declared one."
+            refuse(self._source, body.at, body.end, message)
+        self._vocabulary.macros[name] = Macro(parameters, made)
+
+    def _define_sort(self, command: Group) -> None:
+        name, parameters, sort = self._parts(command, 3, "(define-sort S () S)")
+        if not isinstance(parameters, Group) or parameters.items:
+            self._terms.unsupported(command, "sort", "Sorts with parameters are not supported.")
+        self._vocabulary.sorts[self._new_name(name)] = self._terms.sort(sort)
+
+    # ------------------------------------------------------------------------------ assertions
+
+    def _check(self, command: Group) -> None:
+        self._asked = True
+
+    def _assert(self, command: Group) -> None:
+        (root,) = self._parts(command, 1, "(assert formula)")
+        self._terms.forget_variables()
+        free: list[Expr] = []
+        opened: list[Node] = []
+        body = root
+        while isinstance(body, Group) and body.head == "forall" and len(body.items) == 3:
+            opened.append(body.items[1])
+            free += self._terms.open_scope(body.items[1])
+            body = body.items[2]
+        formula = self._terms.term(body)
+        for declarations in reversed(opened):
+            self._terms.close_scope(declarations)
+        if formula.sort is not BOOL:
+            refuse(
+                self._source, body.at, body.end, f"A formula was expected here, not a term of {formula.sort}."
+            )
+        terms = self._terms
+        splitter = Clausifier(self.relations, terms.names, terms.variable)
+        try:
+            self.clauses.extend(splitter.clauses(formula, tuple(free)))
+        except NotHorn as problem:
+            terms.unsupported(root, "clause", str(problem))

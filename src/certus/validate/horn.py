@@ -1,0 +1,130 @@
+"""Evidence about Horn clauses, checked.
+
+A model must make every clause valid: one query per clause, asked of z3 and cvc5 as for programs. A derivation
+is computed again step by step: the constraint of each clause must evaluate to true, and each atom of its body
+must be what an earlier step concluded. Uninterpreted functions mean anything in a model, and so have no
+value in a derivation.
+"""
+
+from __future__ import annotations
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.ctext import c_text
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import Undefined
+from certus.core.evaluate import evaluate
+from certus.core.horn import Derivation, HornSystem, Model, Step
+from certus.core.outcome import DerivationCheck, ProofCheck
+from certus.core.sorts import BOOL
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr, Function, Kind
+from certus.core.values import Datum
+from certus.core.walk import postorder, substitute, variables
+from certus.validate.expansion import Refused
+from certus.validate.proofs import discharge
+from certus.validate.ssa import Clause
+
+Fact = tuple[Function, tuple[Datum, ...]]
+
+
+def check_model(
+    system: HornSystem, model: Model, *, budget: Budget, statistics: Statistics
+) -> ProofCheck | Diagnostic:
+    """Check that the model satisfies every clause: how it went, or why it is refused."""
+    try:
+        clauses = model_clauses(system, model)
+        discharged = discharge(clauses, budget=budget, statistics=statistics)
+    except Refused as refused:
+        return refused.diagnostic
+    return ProofCheck(len(clauses), discharged, 0)
+
+
+def model_clauses(system: HornSystem, model: Model) -> list[Clause]:
+    """What must have no solution for the model to be one; raises `Refused` if it cannot be a model."""
+    for relation in system.relations:
+        if relation not in model.relations:
+            raise Refused("proof-malformed", f"the model says nothing of the relation {relation.name}")
+        _check_interpretation(system, relation, *model.relations[relation])
+    found: list[Clause] = []
+    for number, clause in enumerate(system.clauses):
+        parts = [clause.constraint, *(_meaning(atom, model) for atom in clause.body)]
+        head = "false" if clause.head is None else clause.head.function.name
+        if clause.head is not None:
+            parts.append(build.not_(_meaning(clause.head, model)))
+        formulas = tuple(part for part in parts if part is not build.TRUE)
+        if build.FALSE not in formulas:
+            found.append(Clause(f"clause {number}, of {head}, holds in the model", formulas))
+    return found
+
+
+def _check_interpretation(
+    system: HornSystem, relation: Function, parameters: tuple[Expr, ...], formula: Expr
+) -> None:
+    fits = (
+        formula.sort is BOOL
+        and tuple(p.sort for p in parameters) == relation.parameters
+        and all(p.kind is Kind.VAR for p in parameters)
+        and len(set(parameters)) == len(parameters)
+        and set(variables(formula)) <= set(parameters)
+        and all(t.kind is not Kind.APPLY or t.function not in system.relations for t in postorder(formula))
+    )
+    if not fits:
+        message = f"the model does not define {relation.name} by a formula over its parameters"
+        raise Refused("proof-malformed", message)
+
+
+def _meaning(atom: Expr, model: Model) -> Expr:
+    parameters, formula = model.relations[atom.function]
+    return substitute(formula, dict(zip(parameters, atom.args, strict=True)))
+
+
+def check_derivation(
+    system: HornSystem, derivation: Derivation, *, budget: Budget
+) -> DerivationCheck | Diagnostic:
+    """Compute a derivation again: how many steps it has, or why it is refused."""
+    concluded: list[Fact | None] = []
+    for number, step in enumerate(derivation.steps):
+        budget.check()
+        if not 0 <= step.clause < len(system.clauses) or any(
+            not 0 <= p < number or concluded[p] is None for p in step.premises
+        ):
+            return _refused(number, "it uses a clause or a step that there is not")
+        try:
+            concluded.append(_conclusion(system, step, concluded))
+        except _Wrong as wrong:
+            return _refused(number, str(wrong))
+        except Undefined:
+            return _refused(number, "its value depends on a division by zero")
+        except (KeyError, ValueError):
+            return _refused(number, "it cannot be computed")
+    if not concluded or concluded[-1] is not None:
+        return _refused(len(concluded), "its last step does not conclude false")
+    return DerivationCheck(len(derivation.steps))
+
+
+class _Wrong(Exception):
+    """A step is none; the message says why."""
+
+
+def _conclusion(system: HornSystem, step: Step, concluded: list[Fact | None]) -> Fact | None:
+    """What a step concludes from the conclusions of earlier ones; nothing stands for false."""
+    clause = system.clauses[step.clause]
+    if len(step.values) != len(clause.variables) or len(step.premises) != len(clause.body):
+        raise _Wrong("it does not fit its clause")
+    values = dict(zip(clause.variables, step.values, strict=True))
+    if evaluate(clause.constraint, values) is not True:
+        raise _Wrong(f"{c_text(clause.constraint, limit=200)} is false")
+    for atom, premise in zip(clause.body, step.premises, strict=True):
+        if _fact(atom, values) != concluded[premise]:
+            raise _Wrong(f"step {premise} does not conclude what {atom.function.name} needs")
+    return None if clause.head is None else _fact(clause.head, values)
+
+
+def _fact(atom: Expr, values: dict[Expr, Datum]) -> Fact:
+    return atom.function, tuple(evaluate(a, values) for a in atom.args)
+
+
+def _refused(step: int, why: str) -> Diagnostic:
+    hint = "this is a defect of Certus, not of the clauses: please report it"
+    return Diagnostic("derivation-refuted", f"step {step} of the derivation is wrong: {why}", hint=hint)
