@@ -28,6 +28,7 @@ OPTIONS: Mapping[str, Mapping[str, int]] = {
     "bmc": {"bound": 40},
     "predicate": {"refinements": 5},
     "linear": {"steps": 300},
+    "kind": {"k": 12},
 }
 
 # Loops and recursions that `predicate` unrolls round by round, and products it finds no interpolants for.
@@ -50,8 +51,14 @@ NOT_LINEAR += ("straight_line", "straight_line_bug", "sum", "sum_bug")
 # What ranges alone can prove.
 WITHIN_RANGES = ("assume_blocks", "endless_loop", "error_label", "straight_line", "swap", "unbounded_lock")
 
+# Without calls, and inductive over a few loop heads or failing within them.
+INDUCTIVE = ("assume_blocks", "boolean_algebra", "boolean_handshake", "division_checked", "endless_loop")
+INDUCTIVE += ("error_label", "jump_into_loop", "local_of_each_iteration", "loop_at_entry")
+INDUCTIVE += ("parallel_assignment", "parallel_assignment_bug", "straight_line", "unbounded_counter_bug")
+
 DECIDES: Mapping[str, Callable[[Expected], bool]] = {
     "bmc": lambda program: program.bounded or program.answer == "VIOLATED",
+    "kind": lambda program: program.path.stem in INDUCTIVE,
     "predicate": lambda program: program.path.stem not in UNROLLED,
     "linear": lambda program: program.path.stem not in NOT_LINEAR,
     "ranges": lambda program: program.path.stem in WITHIN_RANGES,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from certus.core.task import Engine
 from certus.engines.bmc import BoundedModelChecking
+from certus.engines.kind import KInduction
 from certus.engines.linear import LinearReachability
 from certus.engines.predicate import PredicateAbstraction
 from certus.engines.ranges import RangeAnalysis
@@ -13,6 +14,7 @@ from certus.engines.spacer import Spacer
 
 _ALL: tuple[Engine, ...] = (
     BoundedModelChecking(),
+    KInduction(),
     PredicateAbstraction(),
     LinearReachability(),
     RangeAnalysis(),
