@@ -25,7 +25,7 @@ from certus.pipeline.apart import outcome_of, work
 from certus.pipeline.settings import AUTO, Settings
 from certus.system.child import Children, ChildResult
 
-SHARES: Mapping[str, float] = {"linear": 0.2, "kind": 0.2, "predicate": 1.0}  # of the time left, in this order
+SHARES: Mapping[str, float] = {"linear": 0.2, "kind": 0.2, "predicate": 1.0}  # of the time left, in order
 BMC_SHARE = 0.2  # where bmc has to take turns: its first one; the last turn is its too
 UNLIMITED = 60.0  # seconds that shares are taken of if there is no limit
 
