@@ -21,7 +21,7 @@ from certus.core.terms import Expr
 class FlowShape:
     """`linear`: no products, divisions, bits, arrays or calls. `constants`: the most that numbers in the
     program are, sign aside. Of 100 branches `back` lead to an earlier block. With `inputs` variables
-    start with any value up to `constants`, else with 0."""
+    start with any value up to `constants`, else with 0. `parameters` of the main procedure are read only."""
 
     blocks: int = 8
     variables: int = 3
@@ -30,6 +30,7 @@ class FlowShape:
     constants: int = 20
     back: int = 25
     inputs: bool = False
+    parameters: int = 0
 
 
 class FlowPrograms:
@@ -37,6 +38,9 @@ class FlowPrograms:
         self.random, self.shape = Random(seed), shape
         self.builder = ProgramBuilder()
         self.variables = [self.builder.var(f"x{n}", shape.sort, 0) for n in range(shape.variables)]
+        self.parameters = [
+            self.builder.parameter("main", f"p{n}", shape.sort) for n in range(shape.parameters)
+        ]
         self.table = None if shape.linear else self.builder.local("main", "table", array(INT, shape.sort))
 
     def program(self) -> Program:
@@ -98,7 +102,8 @@ class FlowPrograms:
         return build.constant(self.random.randint(low, most), self.shape.sort)
 
     def _value(self) -> Expr:
-        return self.random.choice(self.variables) if self.random.random() < 0.7 else self._constant()
+        known = (*self.variables, *self.parameters)
+        return self.random.choice(known) if self.random.random() < 0.7 else self._constant()
 
     def _statement(self) -> Op:
         target = self.random.choice(self.variables)

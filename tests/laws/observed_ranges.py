@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from random import Random
 
+from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
 from certus.analysis.ranges.essa import Scope
 from certus.analysis.ranges.result import Ranges, analyse
+from certus.analysis.ranges.symbolic import Affine, Case, symbolic_ranges
 from certus.core.budget import Budget
+from certus.core.loops import loop_forest
 from certus.core.program import Edge, Location, Program
 from certus.core.terms import Expr
 from certus.core.values import ArrayValue, Datum
@@ -20,37 +25,93 @@ class OutOfRange(AssertionError):
     """A value that the ranges exclude."""
 
 
+Known = dict[Location, Mapping[Expr, Interval]]  # the ranges at locations that are reached
+
+
 class Watch:
     """An observer that compares what it sees with ranges. `seen` counts the values."""
 
-    def __init__(self, ranges: Ranges) -> None:
+    def __init__(self, program: Program, known: Known) -> None:
         self.seen = 0
-        self.watched = frozenset(at for p in ranges.program.procedures.values() for at in p.locations)
-        self._reached = {at: at in ranges.version.at and ranges.reaches(at) for at in self.watched}
-        self._known: dict[Location, dict[Expr, Interval]] = {
-            at: ranges.at(at) for at, reached in self._reached.items() if reached
-        }
+        self.watched = frozenset(at for p in program.procedures.values() for at in p.locations)
+        self._known = known
 
     def start(self, machine: Machine) -> None:
         """Nothing has been seen of the run."""
 
     def arrive(self, machine: Machine, edge: Edge | None) -> None:
         at = machine.location
-        if not self._reached[at]:
+        if at not in self._known:
             raise OutOfRange(f"{at} is reached")
         for x, found in self._known[at].items():
             for value in numbers(machine.value(x)):
-                self.seen += 1
-                if (found.low is not None and value < found.low) or (
-                    found.high is not None and value > found.high
-                ):
-                    raise OutOfRange(f"{x.name} is {value} at {at}, not in {found}")
+                self.compare(x, value, found.low, found.high, at)
+
+    def compare(self, x: Expr, value: int, low: int | None, high: int | None, at: Location) -> None:
+        self.seen += 1
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise OutOfRange(f"{x.name} is {value} at {at}, not from {low} to {high}")
 
     def enter(self, machine: Machine, edge: Edge) -> None:
         """The arrival at the entry follows."""
 
     def leave(self, machine: Machine, edge: Edge) -> None:
         """The arrival after the call follows."""
+
+
+class BoundReached(Exception):
+    """A run goes further than the bound."""
+
+
+class BoundedWatch(Watch):
+    """Up to the first entry of a loop head beyond a bound."""
+
+    def __init__(self, program: Program, known: Known, bound: int) -> None:
+        super().__init__(program, known)
+        self._bound = bound
+        forests = [loop_forest(p) for p in program.procedures.values()]
+        self._loops = {entry: loop for forest in forests for loop in forest.loops for entry in loop.entries}
+        self._entered: dict[Location, int] = {}
+
+    def start(self, machine: Machine) -> None:
+        self._entered.clear()
+
+    def arrive(self, machine: Machine, edge: Edge | None) -> None:
+        at = machine.location
+        loop = self._loops.get(at)
+        if loop is not None:
+            again = edge is not None and edge.source in loop.body
+            self._entered[at] = self._entered.get(at, 0) + 1 if again else 1
+            if self._entered[at] > self._bound:
+                raise BoundReached
+        super().arrive(machine, edge)
+
+
+class SymbolicWatch(Watch):
+    """Bounds in parameters that are never written, at some locations only."""
+
+    def __init__(self, program: Program, cases: Sequence[Case], parameters: Sequence[Expr]) -> None:
+        super().__init__(program, {})
+        self._cases, self._parameters = cases, parameters
+        self.watched = frozenset(at for case in cases for at in case.at)
+
+    def arrive(self, machine: Machine, edge: Edge | None) -> None:
+        given = {x: int(machine.value(x)) for x in self._parameters}  # type: ignore[arg-type]
+        cases = [c for c in self._cases if all(_inside(given[x], r) for x, r in c.parameters.items())]
+        assert len(cases) == 1, "the cases are a partition"
+        for x, found in cases[0].at[machine.location].items():
+            value = machine.value(x)
+            assert isinstance(value, int)
+            bounds = (None if b is None else _at(b, given) for b in (found.low, found.high))
+            self.compare(x, value, *bounds, machine.location)  # type: ignore[misc]
+
+
+def _inside(value: int, found: Interval) -> bool:
+    return (found.low is None or found.low <= value) and (found.high is None or value <= found.high)
+
+
+def _at(bound: Affine, given: Mapping[Expr, int]) -> int:
+    return bound.constant + sum(c * given[x] for c, x in bound.terms)
 
 
 def numbers(value: Datum) -> list[int]:
@@ -60,16 +121,36 @@ def numbers(value: Datum) -> list[int]:
     return [int(value)] if isinstance(value, int | bool) else []
 
 
-def observe(program: Program, *, runs: int, steps: int, seed: str = "") -> int:
+def observe(program: Program, *, runs: int, steps: int, seed: str = "", ranges: Ranges | None = None) -> int:
     """Run a program on random inputs; gives how many values lay in their ranges, or raises `OutOfRange`."""
-    watch = Watch(analyse(program, Scope(everywhere=True)))
-    compiled, known = compile_program(program), constants(program)
+    return _run(program, Watch(program, known(ranges or _analysed(program))), runs, steps, seed)
+
+
+def observe_bounded(program: Program, bound: int, *, runs: int, steps: int, seed: str = "") -> int:
+    """The same for bounded ranges, as far as runs are within the bound."""
+    found = bounded_ranges(_analysed(program), bound)
+    return _run(program, BoundedWatch(program, known(found), bound), runs, steps, seed)
+
+
+def observe_symbolic(program: Program, *, runs: int, steps: int, seed: str = "") -> int:
+    """The same for bounds in the parameters of the main procedure, for the loops and the exit."""
+    cases = symbolic_ranges(program, program.main)
+    parameters = program.procedures[program.main].parameters
+    return _run(program, SymbolicWatch(program, cases, parameters), runs, steps, seed)
+
+
+def _analysed(program: Program) -> Ranges:
+    return analyse(program, Scope(everywhere=True))
+
+
+def known(ranges: Ranges | BoundedRanges) -> Known:
+    return {at: ranges.at(at) for at in ranges.version.at if ranges.reaches(at)}
+
+
+def _run(program: Program, watch: Watch, runs: int, steps: int, seed: str) -> int:
+    compiled, numbers_ = compile_program(program), constants(program)
     for n in range(runs):
-        run(
-            compiled,
-            RandomInputs(Random(f"{seed}/{n}"), known),
-            step_limit=steps,
-            budget=Budget(),
-            observer=watch,
-        )
+        inputs = RandomInputs(Random(f"{seed}/{n}"), numbers_)
+        with suppress(BoundReached):
+            run(compiled, inputs, step_limit=steps, budget=Budget(), observer=watch)
     return watch.seen

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from tests.laws.flow_programs import FlowShape, flow_program
-from tests.laws.observed_ranges import observe
+from tests.laws.observed_ranges import OutOfRange, observe, observe_bounded, observe_symbolic
+from tests.reference_flow import reference_program
 
+from certus.analysis.ranges.essa import Scope
+from certus.analysis.ranges.result import analyse, by_milp
+from certus.analysis.ranges.strategy import StrategyIteration
+from certus.core.budget import Budget
 from certus.core.sorts import INT, Sort, machine
 
 SORTS = (INT, machine(8, signed=True), machine(8, signed=False), machine(32, signed=True))
@@ -19,3 +26,61 @@ def test_values_of_runs_lie_in_their_ranges(sort: Sort, linear: bool) -> None:
         shape = FlowShape(blocks=4 + seed % 9, sort=sort, linear=linear)
         seen += observe(flow_program(seed, shape), runs=8, steps=120, seed=str(seed))
     assert seen > 10_000
+
+
+@pytest.mark.parametrize(
+    ("blocks", "variables", "seed"), [(100, 20, 0), (100, 5, 1), (100, 3, 2), (1000, 20, 0)]
+)
+def test_strategy_iteration_and_the_mixed_integer_program_agree(
+    blocks: int, variables: int, seed: int
+) -> None:
+    found = analyse(reference_program(blocks, variables, seed=seed))
+    system, limits = found.version.system, found.version.translation.limits
+    by_strategy = StrategyIteration(system, limits, found.values).solve(Budget())
+    by_program = by_milp(found.version, found.values, Budget())
+    live = [q for q in range(len(system)) if found.values.has(q)]
+    assert len(live) > blocks
+    assert [by_strategy[q] for q in live] == [by_program[q] for q in live]
+
+
+def test_all_constraints_of_reference_flows_check() -> None:
+    for seed in range(5):
+        assert analyse(reference_program(200, 6, seed=seed)).widened == 0
+
+
+def test_the_time_is_near_linear() -> None:
+    """10,000 blocks of 20 variables take some 4 s on one core; here with slack for busy machines."""
+
+    def seconds(blocks: int) -> float:
+        program = reference_program(blocks, 20, sort=machine(32, signed=True))
+        start = time.process_time()
+        analyse(program)
+        return time.process_time() - start
+
+    small, large = seconds(1000), seconds(10_000)
+    assert large < 25
+    assert large < 40 * max(small, 0.1)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_symbolic_bounds_hold_in_runs(seed: int) -> None:
+    shape = FlowShape(blocks=3 + seed % 4, variables=2, sort=SORTS[seed % 4], linear=True, parameters=2)
+    assert observe_symbolic(flow_program(seed, shape), runs=12, steps=60, seed=str(seed)) > 0
+
+
+def test_bounded_ranges_hold_in_bounded_runs() -> None:
+    seen = 0
+    for seed in range(60):
+        shape = FlowShape(blocks=4 + seed % 6, sort=SORTS[seed % 4], linear=False)
+        seen += observe_bounded(flow_program(seed, shape), 1 + seed % 4, runs=8, steps=120, seed=str(seed))
+    assert seen > 2_000
+
+
+def test_a_wrong_range_is_noticed() -> None:
+    """The laws can fail: with an upper bound that is too small, they do."""
+    program = flow_program(5, FlowShape(blocks=6, sort=INT, linear=True, inputs=True))
+    found = analyse(program, Scope(everywhere=True))
+    for quantity in range(len(found.version.system)):
+        found.values.high[quantity] = min(found.values.high[quantity], 3)
+    with pytest.raises(OutOfRange):
+        observe(program, runs=20, steps=60, ranges=found)

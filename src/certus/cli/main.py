@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from certus.cli import abstract, cfa, chc, check, engines, library, verify
+from certus.cli import abstract, cfa, chc, check, engines, library, ranges, verify
 from certus.cli.exits import Exit
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import CertusError, InputError, Unsupported
@@ -59,19 +59,24 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"certus {VERSION}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (verify, chc, abstract, cfa, check, engines, library):
+    for command in (verify, chc, abstract, cfa, check, engines, library, ranges):
         command.add(commands)
     return top
 
 
 def _report_input_error(error: InputError, arguments: argparse.Namespace) -> None:
-    _report_diagnostics(error.diagnostics, {"--predicates": getattr(arguments, "predicates", None)})
+    _report_diagnostics(error.diagnostics, _given(arguments))
     if getattr(arguments, "json", False):
         from certus.cli.terminal import emit
         from certus.report.json import render_input_error_json
 
         with suppress(InputError):  # a report that cannot be written is what is being reported
             emit(render_input_error_json(str(arguments.file), error.diagnostics), arguments.output)
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, str | None]:
+    """The options that are texts with positions of their own."""
+    return {f"--{name}": getattr(arguments, name, None) for name in ("predicates", "assume")}
 
 
 def _report_diagnostics(

@@ -12,6 +12,7 @@ ranges: they over-approximate, so that nothing is refuted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
@@ -24,7 +25,9 @@ from certus.core.verdict import Safe, Unknown, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """None so far."""
+    """`solver`: strategy iteration over linear programs, or the paper's mixed-integer programs (slow)."""
+
+    solver: Literal["strategy", "milp"] = "strategy"
 
 
 class RangeAnalysis:
@@ -44,7 +47,7 @@ class RangeAnalysis:
         from certus.analysis.ranges.facts import proof
 
         assert isinstance(task.subject, Program)
-        found = proof(task.subject, budget=budget)
+        found = proof(task.subject, budget=budget, solver=options.solver)
         if isinstance(found, Inductive):
             return Safe(found)
         statistics.count("ranges.programs", found.linear_programs)

@@ -109,7 +109,8 @@ def _statements(edge: Edge) -> Iterator[Edge]:
 # ------------------------------------------------------------------------------------------- order
 
 
-def flow(program: Program, procedure: Procedure, effects: Effects) -> Flow:
+def flow(program: Program, procedure: Procedure, effects: Effects, *, lasting: bool = False) -> Flow:
+    """The control flow of a procedure; if `lasting`, all variables are live everywhere."""
     names = (*procedure.variables, *program.globals)
     made = Flow(procedure, names)
     _put_in_order(made)
@@ -121,7 +122,10 @@ def flow(program: Program, procedure: Procedure, effects: Effects) -> Flow:
                 if edge.target in loop.body:
                     loop.assigned |= writes[edge.index]
     at_exit = _bits((*procedure.results, *effects.writes[procedure.name]), bit)
-    _find_live(made, uses, kills, 0 if procedure.name == program.main else at_exit)
+    if lasting:
+        made.live = dict.fromkeys(made.order, (1 << len(names)) - 1)
+    else:
+        _find_live(made, uses, kills, 0 if procedure.name == program.main else at_exit)
     return made
 
 

@@ -30,6 +30,15 @@ class State:
     environment: Mapping[Expr, int]
 
 
+@dataclass(frozen=True, slots=True)
+class LoopStretch:
+    """The quantities `start` .. `end` (exclusive) that a loop with so many entries computes."""
+
+    start: int
+    end: int
+    entries: int
+
+
 @dataclass(slots=True, eq=False)
 class Version:
     """The constraint system of `program`, and where in it the variables are."""
@@ -38,7 +47,7 @@ class Version:
     system: System
     translation: Translation
     at: dict[Location, State] = field(default_factory=dict)
-    loops: list[tuple[int, int]] = field(default_factory=list)  # stretches of quantities, outer ones first
+    loops: list[LoopStretch] = field(default_factory=list)
     defined: dict[Expr, dict[int, None]] = field(default_factory=dict)  # by variable, all it is ever given
     edges: dict[int, Edge] = field(default_factory=dict)  # by quantity that is not linear
     called: dict[int, None] = field(default_factory=dict)  # joins over calls, and what returns from them
@@ -58,11 +67,13 @@ class _Interface:
 class Scope:
     """What a system tells. States are kept at entries, exits, loop heads and errors, or `everywhere`.
     Without `elements` those of arrays are arbitrary; procedures by themselves (`alone`) may be entered with
-    any values, and give any. So much can be said without quantifiers, or without summaries."""
+    any values, and give any. So much can be said without quantifiers, or without summaries. Variables that
+    are not read again are left out, unless they are `lasting`."""
 
     everywhere: bool = False
     elements: bool = True
     alone: bool = False
+    lasting: bool = False
 
 
 def translate(program: Program, scope: Scope | None = None) -> Version:
@@ -77,7 +88,10 @@ class _Building:
         self.system, self.translation = system, Translation(system, elements=scope.elements)
         self.made = Version(program, system, self.translation)
         self.effects = Effects(program)
-        self.flows = {name: flow(program, p, self.effects) for name, p in program.procedures.items()}
+        self.flows = {
+            name: flow(program, p, self.effects, lasting=scope.lasting)
+            for name, p in program.procedures.items()
+        }
         self.interfaces: dict[str, _Interface] = {}
 
     def run(self) -> Version:
@@ -150,17 +164,16 @@ class _Walk:
 
     def run(self) -> None:
         building, kept = self.building, self.building.made.at
-        starts: dict[int, list[int]] = {}
-        for loop in dict.fromkeys(self.known.loops.values()):
-            starts.setdefault(loop.start, []).append(loop.end)
-        open_loops: list[tuple[int, int]] = []
+        starts = {loop.start: loop for loop in self.known.loops.values()}
+        open_loops: list[tuple[Stretch, int]] = []
         self.arrivals[self.procedure.entry] = [self._start()]
         errors = building.program.error_locations
         ends = (self.procedure.entry, self.procedure.exit)
         for position, at in enumerate(self.known.order):
-            while open_loops and open_loops[-1][0] <= position:
-                self._close(open_loops.pop())
-            open_loops.extend((end, len(self.system)) for end in starts.get(position, ()))
+            while open_loops and open_loops[-1][0].end <= position:
+                self._close(*open_loops.pop())
+            if position in starts:
+                open_loops.append((starts[position], len(self.system)))
             state = self._state(at)
             edges = self.procedure.successors[at]
             keep = building.scope.everywhere or at in self.known.loops or at in errors or at in ends
@@ -170,11 +183,11 @@ class _Walk:
             for edge in edges:
                 self._follow(edge, state, shared=keep or len(edges) > 1)
         while open_loops:
-            self._close(open_loops.pop())
+            self._close(*open_loops.pop())
         self._finish()
 
-    def _close(self, opened: tuple[int, int]) -> None:
-        self.building.made.loops.append((opened[1], len(self.system)))
+    def _close(self, loop: Stretch, start: int) -> None:
+        self.building.made.loops.append(LoopStretch(start, len(self.system), len(loop.entries)))
 
     def _start(self) -> State:
         program, procedure = self.building.program, self.procedure

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from certus.analysis.ranges.essa import Scope
-from certus.analysis.ranges.result import Ranges, analyse
+from certus.analysis.ranges.result import Ranges, Solver, analyse
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Inductive, Point
@@ -59,9 +59,11 @@ def formula(found: Ranges, location: Location) -> Expr:
     return build.conjunction(range_formula(x, each) for x, each in found.at(location).items())
 
 
-def proof(program: Program, *, budget: Budget | None = None) -> Inductive | Ranges:
+def proof(
+    program: Program, *, budget: Budget | None = None, solver: Solver = "strategy"
+) -> Inductive | Ranges:
     """An inductive proof that no error is reached; or the ranges, which do not rule it out."""
-    found = analyse(program, Scope(elements=False), budget=budget)
+    found = analyse(program, Scope(elements=False), budget=budget, solver=solver)
     program = found.program
     if any(site.location in found.version.at and found.reaches(site.location) for site in program.errors):
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from certus.analysis.ranges.essa import Scope, Version, translate
 from certus.analysis.ranges.intervals import Propagation
@@ -16,6 +17,7 @@ from certus.core.sorts import ArraySort, MachineSort, Sort
 from certus.core.terms import Expr
 from certus.logic.intervals import Interval
 
+Solver = Literal["strategy", "milp"]
 ROUNDS = 3  # of strategy iteration: each may find more branches dead, and the next be more precise
 
 
@@ -86,22 +88,31 @@ def needed_bits(found: Interval | None) -> int | None:
     return max((~found.low).bit_length(), max(found.high, 0).bit_length()) + 1
 
 
-def analyse(program: Program, scope: Scope | None = None, *, budget: Budget | None = None) -> Ranges:
+def analyse(
+    program: Program,
+    scope: Scope | None = None,
+    *,
+    budget: Budget | None = None,
+    solver: Solver = "strategy",
+) -> Ranges:
     """The ranges of a program without memory operations."""
-    return solve(translate(program, scope), budget or Budget())
+    return solve(translate(program, scope), budget or Budget(), solver)
 
 
-def solve(version: Version, budget: Budget) -> Ranges:
+def solve(version: Version, budget: Budget, solver: Solver = "strategy") -> Ranges:
     """Intervals first, which tell dead branches; then strategy iteration; then a check of all constraints."""
     system, known = version.system, version.translation.limits
     propagation = Propagation(system, known)
     outer = propagation.intervals(budget)
     programs = widened = 0
     for _ in range(ROUNDS):
-        iteration = StrategyIteration(system, known, outer)
-        inner = iteration.solve(budget)
+        if solver == "milp":
+            inner = by_milp(version, outer, budget)
+        else:
+            iteration = StrategyIteration(system, known, outer)
+            inner = iteration.solve(budget)
+            programs += iteration.programs
         widened += propagation.settled(inner, budget)
-        programs += iteration.programs
         inner = propagation.reached(inner)
         fewer = sum(map(inner.has, range(len(system)))) < sum(map(outer.has, range(len(system))))
         outer = inner
@@ -109,6 +120,29 @@ def solve(version: Version, budget: Budget) -> Ranges:
             break
     widened += propagation.settled(outer, budget)
     return Ranges(version, outer, programs, widened, version.translation.opaque)
+
+
+def by_milp(version: Version, outer: Values, budget: Budget) -> Values:
+    """The reference: the paper's mixed-integer encoding, without parameters."""
+    from certus.analysis.ranges.milp import MixedInteger, Vector
+
+    system, types = version.system, version.translation.limits
+
+    def unbounded(quantity: int) -> tuple[Vector | None, Vector | None]:
+        low, high = types.get(quantity, outer[quantity])
+        return (None if high >= INFINITE else (high,)), (None if low <= -INFINITE else (-low,))
+
+    bounds = MixedInteger(system, outer, {}, unbounded).solve(budget)
+    found = Values(len(system))
+    for side, vector in bounds.items():
+        value = INFINITE if vector is None else vector[0]
+        if side & 1:
+            found.low[side >> 1] = -value
+        else:
+            found.high[side >> 1] = value
+    for quantity in range(len(system)):
+        found.evaluate(quantity, system.definitions[quantity])  # notes what may wrap
+    return found
 
 
 def type_range(sort: Sort) -> Interval:

@@ -21,6 +21,7 @@ from certus.analysis.ranges.system import (
     ANYTHING,
     Bound,
     Fixed,
+    Gate,
     Join,
     Meet,
     Operation,
@@ -206,7 +207,8 @@ class Translation:
         for literal, positive in literals(condition):
             now = _changed(environment, changed)
             if literal.kind is (Kind.OR if positive else Kind.AND):
-                met = self._alternatives(literal, now, positive=positive)
+                met, possible = self._alternatives(literal, now, positive=positive)
+                needs.append(possible)
             else:
                 met = self._literal(literal, now, positive=positive)
             if met is None:
@@ -217,10 +219,11 @@ class Translation:
 
     def _alternatives(
         self, term: Expr, environment: Environment, *, positive: bool
-    ) -> dict[Expr, int] | None:
-        """One of several conditions is true: what all of them say something of."""
+    ) -> tuple[dict[Expr, int] | None, int]:
+        """One of several conditions is true: what becomes of variables that all of them say something of, and
+        what has a value if one of them can be true."""
         if len(term.args) > ALTERNATIVES:
-            return {}
+            return {}, self.system.open
         found: list[dict[Expr, int]] = []
         for part in term.args:
             changed: dict[Expr, int] | None = {}
@@ -236,14 +239,15 @@ class Translation:
             if changed is not None:
                 found.append(changed)
         if not found:
-            return None
+            return None, self.system.shut
+        gates = [self.system.add(Gate(self.system.open, tuple(each.values()))) for each in found]
         common = [x for x in found[0] if all(x in each for each in found)]
         joined: dict[Expr, int] = {}
         for x in common:
             parts = [each[x] for each in found]
             join = self.system.add(Join(parts, [self.system.open] * len(parts)))
             joined[x] = self._added(join, x.sort)
-        return joined
+        return joined, self.system.add(Join(gates, [self.system.open] * len(gates)))
 
     def _literal(self, literal: Expr, environment: Environment, *, positive: bool) -> dict[Expr, int] | None:
         if literal.kind is Kind.CONST:

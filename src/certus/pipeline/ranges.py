@@ -1,0 +1,249 @@
+"""`ranges`: the ranges of a program's variables, as a report. Nothing is verified here."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
+from certus.analysis.ranges.result import Ranges, analyse, declared_bits, needed_bits, type_range
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.ctext import c_text
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, Unsupported
+from certus.core.memory import uses_memory
+from certus.core.program import Location, Program
+from certus.core.sorts import BOOL
+from certus.core.task import Task
+from certus.core.terms import Expr
+from certus.frontend import load_question, read_question
+from certus.pipeline.settings import Settings, bad_usage
+from certus.report.ranges import (
+    NotLinear,
+    RangeReport,
+    SymbolicBound,
+    VariableRange,
+    ranges_from_json,
+    ranges_json,
+)
+from certus.system.child import Kind, run_limited
+from certus.transform.constants import Constants
+from certus.transform.memory import Memory
+from certus.transform.passes import apply_passes
+from certus.transform.slice import Slice, declared
+
+ASSUME: Final = "--assume"  # what positions in an assumption refer to
+_LONGEST: Final = 60  # characters of an operation in a list
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked: one procedure by itself, what is assumed at its entry, a bound on entries of loops."""
+
+    function: str | None = None
+    assume: str | None = None
+    bound: int | None = None
+
+
+def ranges(
+    path: str | Path,
+    wanted: Wanted,
+    settings: Settings | None = None,
+    *,
+    on_progress: Callable[[str], None] | None = None,
+) -> RangeReport:
+    """The ranges of the program in a file. Raises `InputError` for what is malformed, `Unsupported` where the
+    program cannot be modelled or the limits are too tight."""
+    settings = settings or Settings()
+    start, budget = time.monotonic(), Budget(settings.timeout)
+    _check(wanted)
+    question = read_question(Path(path), property=settings.property_name, data_model=settings.data_model)
+    try:
+        program = load_question(question, arguments=settings.clang_arguments, budget=budget).program
+        budget.check()
+    except BudgetExceeded:
+        raise _no_ranges("timeout", "", settings) from None
+    lowered = _without_memory(program)
+    assumption = build.TRUE
+    if wanted.function is not None:
+        assumption = _assumption(lowered, wanted.function, wanted.assume)
+    limit = budget.remaining()
+    result = run_limited(
+        lambda _: _work(lowered, wanted, assumption, Budget(limit), start),
+        seconds=limit,
+        memory=settings.memory,
+        on_progress=on_progress,
+    )
+    if result.payload is None:
+        raise _no_ranges(result.kind, result.detail, settings)
+    return ranges_from_json(json.loads(result.payload))
+
+
+def _check(wanted: Wanted) -> None:
+    if wanted.assume is not None and wanted.function is None:
+        raise bad_usage("--assume says what holds at the entry of a function", "add --function NAME")
+    if wanted.function is not None and wanted.bound is not None:
+        raise bad_usage("--bound is for whole programs, not for --function", "leave one of them out")
+
+
+def _without_memory(program: Program) -> Program:
+    if not uses_memory(program):
+        return program
+    lowered = Memory().apply(Task(program))[0].subject
+    assert isinstance(lowered, Program)
+    return lowered
+
+
+def _assumption(program: Program, function: str, text: str | None) -> Expr:
+    """What the user assumes, over the parameters and globals of a procedure."""
+    if function not in program.procedures:
+        listed = ", ".join(name for name in program.procedures if not name.startswith("$"))
+        raise bad_usage(f"there is no function {function!r}", f"functions: {listed}")
+    if text is None:
+        return build.TRUE
+    from certus.frontend.lp.annotation import parse_expression
+    from certus.frontend.predicates import in_machine_arithmetic, names_in
+
+    allowed = {*program.procedures[function].parameters, *program.globals}
+    names = {
+        name: term
+        for name, term in names_in(program, function).items()
+        if term in allowed or (term.args and term.args[0] in allowed)
+    }
+    return in_machine_arithmetic(parse_expression(text, names, sort=BOOL, file=ASSUME))
+
+
+def _work(program: Program, wanted: Wanted, assumption: Expr, budget: Budget, start: float) -> bytes:
+    """All that happens in the child."""
+    if wanted.function is not None:
+        report = _symbolic(program, wanted.function, assumption, budget)
+    else:
+        report = _numeric(program, wanted.bound, budget)
+    data = ranges_json(report) | {"seconds": round(time.monotonic() - start, 3)}
+    return json.dumps(data).encode()
+
+
+def _no_ranges(kind: Kind, detail: str, settings: Settings) -> CertusError:
+    if kind == "timeout":
+        message = f"no ranges within {settings.timeout:g} s"
+        return Unsupported(Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout"))
+    if kind == "memory":
+        return Unsupported(Diagnostic("memory-limit", detail, Severity.NOTE, hint="try a larger --memory"))
+    if kind == "interrupted":
+        return Unsupported(Diagnostic("interrupted", "interrupted before the ranges were found"))
+    return Inconsistent(f"range analysis failed: {detail}")
+
+
+# ------------------------------------------------------------------------------------------ numeric
+
+
+def _numeric(program: Program, bound: int | None, budget: Budget) -> RangeReport:
+    task = Task(program)
+    prepared = apply_passes(task, [Constants(), Slice()] if program.errors else [Constants()])[0].subject
+    assert isinstance(prepared, Program)
+    found = analyse(prepared, budget=budget)
+    shown: Ranges | BoundedRanges = found
+    if bound is not None:
+        shown = bounded_ranges(found, bound, budget=budget)
+    left_out = len(tuple(declared(program))) - len(tuple(declared(prepared)))
+    return RangeReport(
+        program.file,
+        tuple(_variables(prepared, shown)),
+        () if bound is not None else tuple(_not_linear(prepared, found)),
+        (),
+        bound,
+        None,
+        left_out if program.errors else 0,
+        0.0,
+        {"quantities": len(found.version.system), "linear programs": found.linear_programs},
+    )
+
+
+def _variables(program: Program, found: Ranges | BoundedRanges) -> Iterator[VariableRange]:
+    owners: list[tuple[str | None, tuple[Expr, ...]]] = [(None, program.globals)]
+    owners += [(name, p.variables) for name, p in program.procedures.items()]
+    for owner, names in owners:
+        for x in names:
+            range_ = found.of(x)
+            ours = x not in program.source_names
+            yield VariableRange(
+                program.source_names.get(x, x.name),
+                owner,
+                x.sort.name,
+                range_ is not None,
+                None if range_ is None else range_.low,
+                None if range_ is None else range_.high,
+                declared_bits(x.sort),
+                needed_bits(range_),
+                ours,
+            )
+
+
+def _not_linear(program: Program, found: Ranges) -> Iterator[NotLinear]:
+    names = _names(program)
+    for edge, term, range_ in found.opaque():
+        line = None if edge.span is None else edge.span.line
+        text = c_text(term, names=names, limit=_LONGEST)
+        yield NotLinear(line, text, range_.low, range_.high, range_ == type_range(term.sort))
+
+
+def _names(program: Program) -> dict[Expr, str]:
+    return {x: program.source_names.get(x, x.name) for x in declared(program)}
+
+
+# ----------------------------------------------------------------------------------------- symbolic
+
+
+def _symbolic(program: Program, function: str, assumption: Expr, budget: Budget) -> RangeReport:
+    from certus.analysis.ranges.symbolic import Affine, symbolic_ranges
+
+    names = _names(program)
+
+    def bound(found: Affine | None, none: str) -> str:
+        return none if found is None else affine_text(found.constant, [(c, names[x]) for c, x in found.terms])
+
+    rows = []
+    for case in symbolic_ranges(program, function, assumption, budget=budget):
+        condition = " && ".join(_condition(names[x], r.low, r.high) for x, r in case.parameters.items())
+        for at, known in case.at.items():
+            for x, range_ in known.items():
+                if x in program.source_names:
+                    low, high = bound(range_.low, "-inf"), bound(range_.high, "+inf")
+                    rows.append(
+                        SymbolicBound(
+                            condition or "always", _place(program, function, at), names[x], low, high
+                        )
+                    )
+    return RangeReport(program.file, symbolic=tuple(rows), function=function)
+
+
+def _condition(name: str, low: int | None, high: int | None) -> str:
+    if low is None:
+        return f"{name} <= {high}" if high is not None else name
+    return f"{low} <= {name}" if high is None else f"{low} <= {name} <= {high}"
+
+
+def _place(program: Program, function: str, at: Location) -> str:
+    if at is program.procedures[function].exit:
+        return "exit"
+    span = at.loop or at.span
+    return at.name if span is None else f"loop in line {span.line}"
+
+
+def affine_text(constant: int, terms: list[tuple[int, str]]) -> str:
+    """`2 * n - 1`, as people write it."""
+    text = ""
+    for coefficient, name in terms:
+        size = name if abs(coefficient) == 1 else f"{abs(coefficient)} * {name}"
+        if text:
+            text += f" {'-' if coefficient < 0 else '+'} {size}"
+        else:
+            text = f"-{size}" if coefficient < 0 else size
+    if not text:
+        return str(constant)
+    return text if constant == 0 else f"{text} {'-' if constant < 0 else '+'} {abs(constant)}"

@@ -1,0 +1,185 @@
+"""Ranges for people and for programs: a table of variables, what the bounds save, and symbolic bounds.
+
+`RangeReport` is all that is known here; it travels as the JSON of `certus ranges --json` (docs/json.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from certus.core.folding import decimal
+from certus.core.version import VERSION
+
+FORMAT: Final = 1
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VariableRange:
+    """One variable: its range (None is no bound), the bits of its type and those that hold the range.
+    `given` is false if it is given no value; `ours` if the name is not from the source."""
+
+    name: str
+    procedure: str | None
+    type: str
+    given: bool
+    low: int | None
+    high: int | None
+    declared: int | None
+    needed: int | None
+    ours: bool
+
+    @property
+    def saved(self) -> int:
+        if self.declared is None or self.needed is None:
+            return 0
+        return max(self.declared - self.needed, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicBound:
+    """A variable at a place of the procedure, under the condition of its case."""
+
+    case: str
+    place: str
+    name: str
+    low: str
+    high: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotLinear:
+    """An operation that the analysis does not follow, and the range of its result."""
+
+    line: int | None
+    text: str
+    low: int | None
+    high: int | None
+    anything: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RangeReport:
+    """`bound` is that of bounded ranges; `function` the procedure that was analysed by itself."""
+
+    file: str
+    variables: tuple[VariableRange, ...] = ()
+    not_linear: tuple[NotLinear, ...] = ()
+    symbolic: tuple[SymbolicBound, ...] = ()
+    bound: int | None = None
+    function: str | None = None
+    left_out: int = 0  # variables that the property does not depend on
+    seconds: float = 0.0
+    counters: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def declared(self) -> int:
+        return sum(each.declared or 0 for each in self.variables)
+
+    @property
+    def saved(self) -> int:
+        return sum(each.saved for each in self.variables)
+
+
+# ------------------------------------------------------------------------------------------- text
+
+
+def render_ranges(report: RangeReport) -> str:
+    parts = [_heading(report)]
+    if report.function is not None:
+        rows = [
+            ("case", "place", "variable", "range"),
+            *((s.case, s.place, s.name, f"[{s.low}, {s.high}]") for s in report.symbolic),
+        ]
+        parts.append("\n".join(_table(rows)))
+    else:
+        parts.append("\n".join(_table(_rows(report))))
+        parts.append("\n".join(_total(report)))
+    if report.not_linear:
+        parts.append("\n".join(_listed(report.not_linear)))
+    return "\n\n".join(parts)
+
+
+def _heading(report: RangeReport) -> str:
+    if report.function is not None:
+        return f"{report.file}: bounds in the parameters of {report.function}"
+    if report.bound is not None:
+        return f"{report.file}: ranges in executions that enter each loop at most {report.bound} times"
+    return f"{report.file}: ranges in all executions"
+
+
+def _rows(report: RangeReport) -> Iterator[Row]:
+    yield "variable", "type", "range", "declared bits", "needed bits"
+    for each in report.variables:
+        if not each.ours:
+            name = each.name if each.procedure is None else f"{each.procedure}: {each.name}"
+            yield name, each.type, range_text(each), _bits(each.declared), _bits(each.needed)
+
+
+def range_text(each: VariableRange | NotLinear) -> str:
+    if isinstance(each, VariableRange) and not each.given:
+        return "no value"
+    return f"[{_number(each.low, '-inf')}, {_number(each.high, '+inf')}]"
+
+
+def _number(value: int | None, none: str) -> str:
+    return none if value is None else decimal(value)
+
+
+def _bits(count: int | None) -> str:
+    return "-" if count is None else str(count)
+
+
+def _total(report: RangeReport) -> Iterator[str]:
+    ours = sum(1 for each in report.variables if each.ours)
+    if ours:
+        yield f"not shown: {ours} variables that the source does not name"
+    if report.left_out:
+        yield f"left out: {report.left_out} variables that the property does not depend on"
+    declared, saved = report.declared, report.saved
+    share = f" ({100 * saved / declared:.0f} %)" if declared else ""
+    yield f"variables: {len(report.variables)}, bits saved: {saved} of {declared}{share}"
+
+
+def _listed(operations: Sequence[NotLinear]) -> Iterator[str]:
+    yield "not linear:"
+    for each in operations:
+        place = "" if each.line is None else f"line {each.line}: "
+        known = "any value of its type" if each.anything else range_text(each)
+        yield f"  {place}{each.text} is {known}"
+
+
+def _table(rows: Iterator[Row] | Sequence[Row]) -> Iterator[str]:
+    rows = list(rows)
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+# ------------------------------------------------------------------------------------------- JSON
+
+
+def render_ranges_json(report: RangeReport) -> str:
+    return json.dumps(ranges_json(report), indent=2)
+
+
+def ranges_json(report: RangeReport) -> dict[str, Any]:
+    header = {"format": FORMAT, "certus": VERSION, "command": "ranges"}
+    return {**header, **asdict(report), "declared": report.declared, "saved": report.saved}
+
+
+def ranges_from_json(data: dict[str, Any]) -> RangeReport:
+    """The inverse of `ranges_json`."""
+    return RangeReport(
+        data["file"],
+        tuple(VariableRange(**each) for each in data["variables"]),
+        tuple(NotLinear(**each) for each in data["not_linear"]),
+        tuple(SymbolicBound(**each) for each in data["symbolic"]),
+        data["bound"],
+        data["function"],
+        data["left_out"],
+        data["seconds"],
+        data["counters"],
+    )

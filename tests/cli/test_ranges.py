@@ -1,0 +1,80 @@
+"""`certus ranges`: tables, JSON and bad usage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Certus
+
+FOO = """void foo(int N) {
+  int i = 0;
+  while (i <= N) i++;
+}
+int main(void) { foo(3); return 0; }
+"""
+GUARDED = """int main(void) {
+  unsigned char i = 0;
+  while (1) if (i < 100) i++;
+}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "foo.c"
+    path.write_text(FOO)
+    return path
+
+
+def test_a_table_of_variables(certus: Certus, tmp_path: Path) -> None:
+    path = tmp_path / "guarded.c"
+    path.write_text(GUARDED)
+    done = certus("ranges", str(path))
+    assert done.returncode == 0, done.stderr
+    assert "main: i   u8    [0, 100]  8              7" in done.stdout
+    assert "bits saved" in done.stdout
+
+
+def test_symbolic_bounds_of_a_function(certus: Certus, file: Path) -> None:
+    done = certus("ranges", str(file), "--function", "foo", "--assume", "0 <= N && N < 2147483647")
+    assert done.returncode == 0, done.stderr
+    assert "loop in line 3  i         [0, N + 1]" in done.stdout
+    assert "exit            i         [N + 1, N + 1]" in done.stdout
+
+
+def test_bounded_ranges(certus: Certus, tmp_path: Path) -> None:
+    path = tmp_path / "endless.c"
+    path.write_text("int main(void) { int i = 0; while (1) i++; }")
+    done = certus("ranges", str(path), "--bound", "12")
+    assert "executions that enter each loop at most 12 times" in done.stdout
+    assert "[0, 12]" in done.stdout
+
+
+def test_json_says_the_same(certus: Certus, tmp_path: Path) -> None:
+    path = tmp_path / "guarded.c"
+    path.write_text(GUARDED)
+    done = certus("ranges", str(path), "--json")
+    found = json.loads(done.stdout)
+    assert (found["format"], found["command"]) == (1, "ranges")
+    (i,) = [each for each in found["variables"] if each["name"] == "i"]
+    assert (i["low"], i["high"], i["declared"], i["needed"]) == (0, 100, 8, 7)
+    assert found["saved"] <= found["declared"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentences"),
+    [
+        (["--function", "fo"], ["there is no function 'fo'", "functions: foo, main"]),
+        (["--assume", "N > 0"], ["--assume says what holds at the entry of a function"]),
+        (["--function", "foo", "--assume", "0 <= M"], ["--assume:1:6", "There is no variable `M` here."]),
+        (["--function", "foo", "--assume", "0 <="], ["--assume:1:"]),
+        (["--function", "foo", "--bound", "3"], ["--bound is for whole programs"]),
+    ],
+)
+def test_bad_usage(certus: Certus, file: Path, arguments: list[str], sentences: list[str]) -> None:
+    done = certus("ranges", str(file), *arguments)
+    assert done.returncode == 2
+    for sentence in sentences:
+        assert sentence in done.stderr

@@ -1,0 +1,67 @@
+"""Ranges as formulas: facts that are inductive by themselves, and proofs."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.analysis.ranges_of import c_program, lp_program
+
+from certus.analysis.ranges.facts import facts, proof
+from certus.analysis.ranges.result import Ranges
+from certus.core.budget import Budget
+from certus.core.ctext import c_text
+from certus.core.evidence import Inductive
+from certus.core.outcome import ProofCheck
+from certus.core.program import Program
+from certus.core.statistics import Statistics
+from certus.logic.solver import Answer
+from certus.logic.z3solver import Z3Solver
+from certus.validate.clauses import proof_clauses
+from certus.validate.proofs import check_proof
+
+GUARDED = """extern int any(void); extern void reach_error(void);
+int main(void) { int i = 0; while (any()) { if (i < 100) i++; if (i > 100) reach_error(); } return 0; }"""
+CALLS = """extern int any(void); extern void reach_error(void); int g;
+int next(int k) { int j; for (j = 0; j < 10; j++) g = j; if (k < 9) return k + 1; return 0; }
+int main(void) { int i = 0; while (any()) { i = next(i); if (i > 9 || g > 9) reach_error(); } return 0; }"""
+RECURSIVE = "void f(int n) { if (n > 0) { f(n - 1); } assert(n <= 7); } void main() { f(7); }"
+
+
+def formulas(program: Program) -> list[str]:
+    return [c_text(fact) for fact in facts(program).values()]
+
+
+def test_facts_are_the_ranges_at_loop_heads() -> None:
+    assert formulas(c_program(GUARDED)) == ["main.i >= 0 && main.i <= 100"]
+
+
+def test_facts_are_inductive_without_summaries() -> None:
+    for text in (GUARDED, CALLS):
+        program = c_program(text)
+        found = facts(program)
+        assert found
+        for clause in proof_clauses(program, Inductive(found, {})):
+            if "no error" not in clause.title:
+                solver = Z3Solver(Statistics())
+                solver.add(*clause.formulas)
+                assert solver.check(budget=Budget(20), purpose="test") is Answer.UNSAT, clause.title
+
+
+@pytest.mark.parametrize(
+    "program",
+    [c_program(GUARDED), c_program(CALLS), lp_program(RECURSIVE)],
+    ids=["guarded", "calls", "recursive"],
+)
+def test_ranges_alone_prove_range_properties(program: Program) -> None:
+    found = proof(program)
+    assert isinstance(found, Inductive)
+    check = check_proof(program, found, budget=Budget(30), statistics=Statistics())
+    assert isinstance(check, ProofCheck), check
+
+
+def test_the_reference_solver_proves_the_same() -> None:
+    assert isinstance(proof(c_program(GUARDED), solver="milp"), Inductive)
+
+
+def test_an_error_within_the_ranges_is_not_proved_away() -> None:
+    found = proof(lp_program("void main() { int i; i = *; assert(i != 3); }"))
+    assert isinstance(found, Ranges)
