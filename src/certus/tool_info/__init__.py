@@ -1,0 +1,1 @@
+"""Descriptions of Certus for the infrastructure of others."""
