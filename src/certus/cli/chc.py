@@ -26,12 +26,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "chc",
         help="solve constrained Horn clauses",
-        description="Solve the Horn clauses of FILE (.smt2).",
+        description="Solve the Horn clauses of FILE (.smt2), or write the program in FILE as Horn clauses.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="Horn clauses (.smt2), or a task definition")
+    parser.add_argument("file", metavar="FILE", type=Path, help="Horn clauses (.smt2), a task, or a program")
+    parser.add_argument("--emit", action="store_true", help="write the clauses of a program as SMT-LIB")
     parser.add_argument("--engine", metavar="NAME", help="how to look for an answer (spacer)")
     parser.add_argument(
         "--set",
@@ -69,6 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
         "log_queries": arguments.log_queries,
     }
     settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    if arguments.emit:
+        from certus.pipeline.emit import emit_clauses
+
+        emit(emit_clauses(arguments.file, settings).rstrip("\n"), arguments.output)
+        return Exit.HOLDS
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
         outcome = verify(arguments.file, settings, on_progress=progress.show)
     emit(render(outcome, arguments), arguments.output)

@@ -25,8 +25,13 @@ def horn_script(system: HornSystem, *, comment: str = "") -> str:
         sorts = " ".join(sort_text(s) for s in function.parameters)
         lines.append(f"(declare-fun {name} ({sorts}) {sort_text(function.result)})")
     lines.append("")
+    declared: dict[str, None] = {}
+    clauses: list[str] = []
     for clause in system.clauses:
-        lines += _clause(clause, known)
+        *needed, text = _clause(clause, known)
+        declared.update(dict.fromkeys(needed))
+        clauses.append(text)
+    lines += [*declared, *clauses]
     return "\n".join([*lines, "", "(check-sat)", ""])
 
 

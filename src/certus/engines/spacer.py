@@ -1,7 +1,8 @@
 """z3's Spacer on Horn clauses: the baseline that our own engines are measured against.
 
-Spacer (property-directed reachability for Horn clauses) answers with an interpretation of the relations, or
-with a refutation made of ground facts. The interpretation is read back as formulas of ours. Of a refutation
+A program becomes error and transfer relations first, over mathematical integers. Spacer (property-directed
+reachability for Horn clauses) answers with an interpretation of the relations, or with a refutation made of
+ground facts. The interpretation is read back as formulas of ours. Of a refutation
 only the facts are taken: for each of them we look for the clause and the values of its variables that give
 it from the facts before. So both kinds of evidence are about our clauses, whatever z3 did to them.
 
@@ -28,9 +29,11 @@ NEAR: Final = 100  # facts of a derivation that we look for ourselves
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`simplified`: z3 may merge and slice clauses before it searches."""
+    """`simplified`: z3 may merge and slice clauses before it searches. `effort`: in z3's unit of work, after
+    which it gives up at the same point every time; 0 means without end."""
 
     simplified: bool = False
+    effort: int = 0
 
 
 class Spacer:
@@ -39,16 +42,20 @@ class Spacer:
     name = "spacer"
     summary = "Horn clauses solved by z3's Spacer"
     options = Options
-    inlines = False
+    inlines = True
 
     def unsupported(self, task: Task) -> Diagnostic | None:
-        if isinstance(task.subject, HornSystem):
-            return None
-        return Diagnostic("unsupported-subject", "spacer treats Horn clauses, not programs", Severity.NOTE)
+        return None
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-        assert isinstance(task.subject, HornSystem)
-        return solve_clauses(task.subject, options, budget, statistics)
+        if isinstance(task.subject, HornSystem):
+            return solve_clauses(task.subject, options, budget, statistics)
+        from certus.transform.horn.programs import by_clauses
+
+        def solve(system: HornSystem) -> Verdict:
+            return solve_clauses(system, options, budget, statistics)
+
+        return by_clauses(task.subject, solve, statistics)
 
 
 def solve_clauses(system: HornSystem, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
@@ -62,7 +69,7 @@ def solve_clauses(system: HornSystem, options: Options, budget: Budget, statisti
     try:
         with statistics.timed("solver.spacer"):
             statistics.count("solver.spacer")
-            answer = fixedpoint.query(budget, None)
+            answer = fixedpoint.query(budget, options.effort or None)
         if answer is Answer.UNSAT:
             return Safe(fixedpoint.model())
         if answer is Answer.SAT:

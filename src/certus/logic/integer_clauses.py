@@ -80,6 +80,20 @@ def has_machine_integers(system: HornSystem) -> bool:
     return any(encoded_sort(term.sort) is not term.sort for term in postorder(*terms))
 
 
+def is_exact(system: HornSystem) -> bool:
+    """Whether the encoded clauses have a model exactly if the original ones do."""
+    return all(
+        eliminate_machine([build.and_(c.constraint, *_equations(c))], "ite").exact for c in system.clauses
+    )
+
+
+def _equations(clause: Clause) -> list[Expr]:
+    """Arguments that are no variables, as constraints."""
+    atoms = (*clause.body, *(() if clause.head is None else (clause.head,)))
+    terms = dict.fromkeys(a for atom in atoms for a in atom.args if a.kind is not Kind.VAR)
+    return [build.eq(build.var(f"@argument.{n}", a.sort), a) for n, a in enumerate(terms)]
+
+
 def _without_functions(constraint: Expr) -> Expr:
     """The constraint with a variable for each application of a function: Spacer knows none."""
     values: dict[Expr, Expr] = {}
