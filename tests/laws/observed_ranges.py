@@ -121,9 +121,17 @@ def numbers(value: Datum) -> list[int]:
     return [int(value)] if isinstance(value, int | bool) else []
 
 
-def observe(program: Program, *, runs: int, steps: int, seed: str = "", ranges: Ranges | None = None) -> int:
+def observe(
+    program: Program,
+    *,
+    runs: int,
+    steps: int,
+    seed: str = "",
+    ranges: Ranges | None = None,
+    budget: Budget | None = None,
+) -> int:
     """Run a program on random inputs; gives how many values lay in their ranges, or raises `OutOfRange`."""
-    return _run(program, Watch(program, known(ranges or _analysed(program))), runs, steps, seed)
+    return _run(program, Watch(program, known(ranges or _analysed(program, budget))), runs, steps, seed)
 
 
 def observe_bounded(program: Program, bound: int, *, runs: int, steps: int, seed: str = "") -> int:
@@ -139,8 +147,8 @@ def observe_symbolic(program: Program, *, runs: int, steps: int, seed: str = "")
     return _run(program, SymbolicWatch(program, cases, parameters), runs, steps, seed)
 
 
-def _analysed(program: Program) -> Ranges:
-    return analyse(program, Scope(everywhere=True))
+def _analysed(program: Program, budget: Budget | None = None) -> Ranges:
+    return analyse(program, Scope(everywhere=True), budget=budget)
 
 
 def known(ranges: Ranges | BoundedRanges) -> Known:

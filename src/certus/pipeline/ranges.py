@@ -123,7 +123,7 @@ def _work(program: Program, wanted: Wanted, assumption: Expr, budget: Budget, st
     if wanted.function is not None:
         report = _symbolic(program, wanted.function, assumption, budget)
     else:
-        report = _numeric(program, wanted.bound, budget)
+        report = numeric_report(program, wanted.bound, budget)
     data = ranges_json(report) | {"seconds": round(time.monotonic() - start, 3)}
     return json.dumps(data).encode()
 
@@ -142,7 +142,8 @@ def _no_ranges(kind: Kind, detail: str, settings: Settings) -> CertusError:
 # ------------------------------------------------------------------------------------------ numeric
 
 
-def _numeric(program: Program, bound: int | None, budget: Budget) -> RangeReport:
+def numeric_report(program: Program, bound: int | None, budget: Budget) -> RangeReport:
+    """The ranges of a program without memory operations, in all executions or within a bound."""
     task = Task(program)
     prepared = apply_passes(task, [Constants(), Slice()] if program.errors else [Constants()])[0].subject
     assert isinstance(prepared, Program)
