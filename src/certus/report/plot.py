@@ -1,4 +1,4 @@
-"""Line charts as SVG, drawn by us: small multiples, one legend, linear or logarithmic axes."""
+"""Line charts and scatter plots as SVG, drawn by us: small multiples, one legend, linear or log axes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-WIDTH, HEIGHT = 300.0, 210.0  # of one panel, its margins included
+SIZE = (300.0, 210.0)  # of one panel, its margins included
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 14.0, 30.0, 42.0
+MARKED = 60  # points of a line; where there are more, dots would hide the line
 COLOURS = ("#1f5fa8", "#d1642b", "#2b8a3e", "#8e44ad", "#6b6b6b", "#b8860b")
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "4 2", "1 2")  # readable without colours
 
@@ -18,6 +19,7 @@ _STYLE = """
   .name { text-anchor: middle; }
   .tick { fill: #555; font-size: 10px; }
   .grid { stroke: #e3e3e3; }
+  .diagonal { stroke: #9a9a9a; stroke-dasharray: 4 3; }
   .frame { fill: #ffffff; stroke: #9a9a9a; }
   .line { fill: none; stroke-width: 1.8; }
 """
@@ -27,16 +29,21 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart: lines by name, each a sequence of points."""
+    """One chart: lines by name, each a sequence of points. If these are not `joined`, it is a scatter plot,
+    with the diagonal on which both coordinates are equal."""
 
     title: str
     lines: Mapping[str, Points]
+    joined: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
+    """`span` are its ends; by default they follow from the values."""
+
     name: str
     logarithmic: bool = False
+    span: tuple[float, float] | None = None
 
     def place(self, value: float, low: float, high: float) -> float:
         """Where a value lies between the ends of the axis, from 0 to 1."""
@@ -46,6 +53,8 @@ class Axis:
 
     def ends(self, values: Sequence[float]) -> tuple[float, float]:
         """The smallest and largest value shown."""
+        if self.span is not None:
+            return self.span
         if self.logarithmic:
             low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
             return 10.0**low, 10.0 ** max(high, low + 1)
@@ -53,7 +62,7 @@ class Axis:
 
     def ticks(self, low: float, high: float) -> list[float]:
         if self.logarithmic:
-            first, last = round(math.log10(low)), round(math.log10(high))
+            first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
             every = max(1, (last - first) // 4)
             return [10.0**power for power in range(first, last + 1, every)]
         step = 10.0 ** math.floor(math.log10((high - low) / 2))
@@ -61,38 +70,44 @@ class Axis:
         return [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def charts(panels: Sequence[Panel], x: Axis, y: Axis, *, columns: int = 3) -> str:
+def charts(
+    panels: Sequence[Panel], x: Axis, y: Axis, *, columns: int = 3, size: tuple[float, float] = SIZE
+) -> str:
     """All panels in rows, under one legend, as an SVG document."""
     names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
     rows = math.ceil(len(panels) / columns)
-    width, height = columns * WIDTH, rows * HEIGHT + 30
-    body = [f'<rect width="{_n(width)}" height="{_n(height)}" fill="#ffffff"/>', *_legend(names)]
+    width, height = columns * size[0], rows * size[1] + 30
+    body = [f'<rect width="{_n(width)}" height="{_n(height)}" fill="#ffffff"/>']
+    body += _legend(names, joined=all(panel.joined for panel in panels))
     for number, panel in enumerate(panels):
-        across, down = number % columns * WIDTH, number // columns * HEIGHT + 30
+        across, down = number % columns * size[0], number // columns * size[1] + 30
         body.append(f'<g transform="translate({_n(across)} {_n(down)})">')
-        body += [*_panel(panel, names, x, y), "</g>"]
-    size = f'width="{_n(width)}" height="{_n(height)}" viewBox="0 0 {_n(width)} {_n(height)}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
+        body += [*_panel(panel, names, x, y, size), "</g>"]
+    outside = f'width="{_n(width)}" height="{_n(height)}" viewBox="0 0 {_n(width)} {_n(height)}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {outside}>'
     return "\n".join([head, f"<style>{_STYLE}</style>", *body, "</svg>"]) + "\n"
 
 
-def _legend(names: Sequence[str]) -> list[str]:
+def _legend(names: Sequence[str], *, joined: bool) -> list[str]:
     found: list[str] = []
     at = 16.0
     for number, name in enumerate(names):
-        found.append(f'<line x1="{_n(at)}" y1="16" x2="{_n(at + 26)}" y2="16" {_look(number)}/>')
+        if joined:
+            found.append(f'<line x1="{_n(at)}" y1="16" x2="{_n(at + 26)}" y2="16" {_look(number)}/>')
+        else:
+            found.append(_dot(at + 20, 16, number, joined=False))
         found.append(f'<text x="{_n(at + 32)}" y="20">{escape(name)}</text>')
         at += 52 + 6.4 * len(name)
     return found
 
 
-def _panel(panel: Panel, names: Sequence[str], x: Axis, y: Axis) -> list[str]:
-    across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+def _panel(panel: Panel, names: Sequence[str], x: Axis, y: Axis, size: tuple[float, float]) -> list[str]:
+    across, down = size[0] - LEFT - RIGHT, size[1] - TOP - BOTTOM
     middle = LEFT + across / 2
     found = [
         f'<text class="title" x="{_n(middle)}" y="{_n(TOP - 10)}">{escape(panel.title)}</text>',
         f'<rect class="frame" x="{_n(LEFT)}" y="{_n(TOP)}" width="{_n(across)}" height="{_n(down)}"/>',
-        f'<text class="name" x="{_n(middle)}" y="{_n(HEIGHT - 8)}">{escape(x.name)}</text>',
+        f'<text class="name" x="{_n(middle)}" y="{_n(size[1] - 8)}">{escape(x.name)}</text>',
         f'<text class="name" transform="translate(12 {_n(TOP + down / 2)}) rotate(-90)">'
         f"{escape(y.name)}</text>",
     ]
@@ -100,27 +115,51 @@ def _panel(panel: Panel, names: Sequence[str], x: Axis, y: Axis) -> list[str]:
     if not points:
         return found
     (x0, x1), (y0, y1) = x.ends([p[0] for p in points]), y.ends([p[1] for p in points])
+
+    def place(point: tuple[float, float]) -> tuple[float, float]:
+        return (
+            LEFT + across * x.place(point[0], x0, x1),
+            TOP + down * (1 - y.place(point[1], y0, y1)),
+        )
+
     for tick in x.ticks(x0, x1):
-        at = LEFT + across * x.place(tick, x0, x1)
-        found.append(f'<line class="grid" x1="{_n(at)}" y1="{_n(TOP)}" x2="{_n(at)}" y2="{_n(TOP + down)}"/>')
+        at = place((tick, y0))[0]
+        found.append(_line((at, TOP), (at, TOP + down)))
         found.append(f'<text class="tick name" x="{_n(at)}" y="{_n(TOP + down + 14)}">{tick:g}</text>')
     for tick in y.ticks(y0, y1):
-        at = TOP + down * (1 - y.place(tick, y0, y1))
-        found.append(
-            f'<line class="grid" x1="{_n(LEFT)}" y1="{_n(at)}" x2="{_n(LEFT + across)}" y2="{_n(at)}"/>'
-        )
+        at = place((x0, tick))[1]
+        found.append(_line((LEFT, at), (LEFT + across, at)))
         text = f'<text class="tick" text-anchor="end" x="{_n(LEFT - 5)}" y="{_n(at + 3)}">{tick:g}</text>'
         found.append(text)
+    if not panel.joined:
+        low, high = max(x0, y0), min(x1, y1)
+        found.append(_line(place((low, low)), place((high, high)), "diagonal"))
     for name, line in panel.lines.items():
         number = names.index(name)
-        places = [
-            (LEFT + across * x.place(a, x0, x1), TOP + down * (1 - y.place(b, y0, y1))) for a, b in line
-        ]
-        path = " ".join(f"{_n(a)},{_n(b)}" for a, b in places)
-        found.append(f'<polyline points="{path}" {_look(number)}/>')
-        colour = COLOURS[number % len(COLOURS)]
-        found += [f'<circle cx="{_n(a)}" cy="{_n(b)}" r="2.2" fill="{colour}"/>' for a, b in places]
+        places = [place(point) for point in line]
+        if panel.joined:
+            path = " ".join(f"{_n(a)},{_n(b)}" for a, b in places)
+            found.append(f'<polyline points="{path}" {_look(number)}/>')
+        if not panel.joined or len(places) <= MARKED:
+            found += [_dot(a, b, number, joined=panel.joined) for a, b in places]
     return found
+
+
+def _line(start: tuple[float, float], end: tuple[float, float], kind: str = "grid") -> str:
+    (a, b), (c, d) = start, end
+    return f'<line class="{kind}" x1="{_n(a)}" y1="{_n(b)}" x2="{_n(c)}" y2="{_n(d)}"/>'
+
+
+def _dot(across: float, down: float, number: int, *, joined: bool) -> str:
+    """A point of a line, or, larger and hollow for every second name, of a scatter plot."""
+    colour = COLOURS[number % len(COLOURS)]
+    if joined:
+        look = f'r="2.2" fill="{colour}"'
+    elif number % 2:
+        look = f'r="3.4" fill="none" stroke="{colour}" stroke-width="1.4"'
+    else:
+        look = f'r="3" fill="{colour}" fill-opacity="0.65"'
+    return f'<circle cx="{_n(across)}" cy="{_n(down)}" {look}/>'
 
 
 def _look(number: int) -> str:

@@ -47,3 +47,24 @@ def test_ticks_are_few_and_inside(low: float, high: float) -> None:
     ticks = Axis("x").ticks(low, high)
     assert 2 <= len(ticks) <= 6
     assert all(low <= tick <= high * 1.0001 for tick in ticks)
+
+
+def test_a_scatter_plot_has_a_diagonal_and_no_lines() -> None:
+    seconds = Axis("s", logarithmic=True, span=(0.01, 20.0))
+    points = {"a": [(0.1, 0.1), (20.0, 1.0)], "b": [(1.0, 20.0)]}
+    picture = drawn([Panel("p", points, joined=False)], seconds, seconds)
+    assert not list(picture.iter(f"{SVG}polyline"))
+    (diagonal,) = [line for line in picture.iter(f"{SVG}line") if line.get("class") == "diagonal"]
+    x1, y1, x2, y2 = (float(diagonal.attrib[name]) for name in ("x1", "y1", "x2", "y2"))
+    equal, slow, _ = [(float(d.attrib["cx"]), float(d.attrib["cy"])) for d in picture.iter(f"{SVG}circle")][
+        2:
+    ]
+    share = (equal[0] - x1) / (x2 - x1)
+    assert equal[1] - y1 == pytest.approx(share * (y2 - y1), abs=0.1)
+    assert slow[0] == pytest.approx(x2, abs=0.01)
+
+
+def test_ticks_stay_within_a_given_span() -> None:
+    assert Axis("s", logarithmic=True, span=(0.01, 60.0)).ticks(0.01, 60.0) == pytest.approx(
+        [0.01, 0.1, 1, 10]
+    )

@@ -1,0 +1,171 @@
+"""Contestants: an engine of ours or an outside command, and how to read the answer of each."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from certus.pipeline.bench.tasks import BenchTask
+from certus.pipeline.settings import bad_usage
+from certus.report.bench import Answer
+from certus.system.supervise import Ended
+
+HOLDS: Final = r"(?m)^\W*(TRUE|HOLDS|sat|VERIFICATION SUCCESSFUL)\b"
+VIOLATED: Final = r"(?m)^\W*(FALSE|VIOLATED|unsat|VERIFICATION FAILED)\b"
+PLACES: Final = ("file", "task", "property", "model", "bits", "timeout")
+_ANSWERS: Final[Mapping[str | None, Answer]] = {"HOLDS": "true", "VIOLATED": "false", "UNKNOWN": "unknown"}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """For each run: seconds of wall time, bytes of memory, processors."""
+
+    seconds: float
+    memory: int | None
+    cores: int
+
+    def __str__(self) -> str:
+        memory = "" if self.memory is None else f", {self.memory / 1e9:g} GB"
+        return f"{self.seconds:g} s{memory}, {self.cores} core{'s' if self.cores > 1 else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """`engine` is the one that gave the answer, where that is known."""
+
+    answer: Answer
+    reason: str = ""
+    engine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """`words` are options of `certus verify` if it is `ours`, else a command whose words may contain `{file}`
+    and the other `PLACES`. `holds` and `violated` are regular expressions, searched in what it prints."""
+
+    name: str
+    words: tuple[str, ...]
+    ours: bool
+    holds: str = HOLDS
+    violated: str = VIOLATED
+
+    @property
+    def title(self) -> str:
+        """The words as one text, with all that decides what is run and how it is read."""
+        patterns = (
+            "" if (self.holds, self.violated) == (HOLDS, VIOLATED) else f" # {self.holds} # {self.violated}"
+        )
+        return shlex.join(self.words) + patterns
+
+    def command(self, task: BenchTask, limits: Limits) -> list[str]:
+        if self.ours:
+            return [*_verify(task, limits), *self.words]
+        bits = "32" if task.data_model == "ILP32" else "64"
+        values = {
+            "file": task.program,
+            "task": task.file,
+            "property": task.property_name,
+            "model": task.data_model or "LP64",
+            "bits": bits,
+            "timeout": f"{limits.seconds:g}",
+        }
+        return [re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), word) for word in self.words]
+
+    def read(self, ended: Ended, limits: Limits) -> Answered:
+        """The answer, if it was given within the limits."""
+        if ended.ending == "failed":
+            return Answered("unknown", f"could not be run: {ended.detail}")
+        if ended.ending == "exit" and ended.wall <= limits.seconds:
+            return self._ours(ended) if self.ours else self._printed(ended)
+        return Answered("unknown", "timeout" if ended.ending == "exit" else ended.ending)
+
+    def _ours(self, ended: Ended) -> Answered:
+        try:
+            report = json.loads(ended.output[ended.output.index("{") :])
+            answer = _ANSWERS[report["verdict"]]
+        except (ValueError, KeyError):
+            return Answered("unknown", f"crashed: {_last_line(ended.output)}")
+        reason = report.get("reason") or {}
+        return Answered(answer, reason.get("code", ""), report["engine"] if answer != "unknown" else "")
+
+    def _printed(self, ended: Ended) -> Answered:
+        holds, violated = (re.search(each, ended.output) is not None for each in (self.holds, self.violated))
+        if holds and violated:
+            return Answered("unknown", "both expressions match")
+        if holds or violated:
+            return Answered("true" if holds else "false")
+        return Answered("unknown", f"exit code {ended.code}: {_last_line(ended.output)}")
+
+
+def _verify(task: BenchTask, limits: Limits) -> list[str]:
+    words = [sys.executable, "-m", "certus", "verify", task.file, "--json", "--property", task.property_name]
+    words += ["--timeout", f"{limits.seconds:g}s", "--cores", str(limits.cores)]
+    return words if limits.memory is None else [*words, "--memory", str(limits.memory)]
+
+
+def _last_line(text: str) -> str:
+    lines = text[-2000:].split("\n")
+    return next((line.strip()[:200] for line in reversed(lines) if line.strip()), "no output")
+
+
+# ------------------------------------------------------------------------------ as users write them
+
+
+def ours(text: str) -> Contestant:
+    """`NAME`, an engine, or `LABEL=NAME OPTIONS...` with options of `certus verify`."""
+    from certus.engines.registry import ENGINES
+    from certus.pipeline.settings import AUTO
+
+    label, equals, rest = text.partition("=")
+    engine, *options = _words(rest if equals else text, "--engine")
+    if engine not in (AUTO, *ENGINES):
+        raise bad_usage(f"there is no engine {engine!r}", f"choose one of: {', '.join((AUTO, *ENGINES))}")
+    return Contestant(label if equals else engine, ("--engine", engine, *options), ours=True)
+
+
+def outside(text: str) -> Contestant:
+    """`NAME=COMMAND`, of which at least one word has a place for the program."""
+    label, equals, rest = text.partition("=")
+    words = _words(rest, "--tool")
+    if not equals or not label.strip() or ("{file}" not in rest and "{task}" not in rest):
+        hint = f"write NAME=COMMAND with a place for the program; places: {', '.join(PLACES)}"
+        raise bad_usage(f"--tool {text!r} does not say what to run", hint)
+    return Contestant(label.strip(), tuple(words), ours=False)
+
+
+def with_patterns(
+    contestants: Sequence[Contestant], holds: Mapping[str, str], violated: Mapping[str, str]
+) -> list[Contestant]:
+    """The contestants with the regular expressions given for them by name."""
+    names = [each.name for each in contestants]
+    for name in names:
+        if names.count(name) > 1:
+            raise bad_usage(
+                f"two contestants are called {name!r}", "give one of them another name: OTHER=..."
+            )
+    for name, pattern in (*holds.items(), *violated.items()):
+        if name not in [each.name for each in contestants if not each.ours]:
+            raise bad_usage(f"there is no --tool {name!r}", "write NAME=REGEX with the name of a tool")
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise bad_usage(f"{pattern!r} is no regular expression: {error}", "see Python's `re`") from None
+    return [
+        replace(each, holds=holds.get(each.name, each.holds), violated=violated.get(each.name, each.violated))
+        for each in contestants
+    ]
+
+
+def _words(text: str, option: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise bad_usage(f"{option} {text!r}: {error}", "quote it as in a shell") from None
+    if not words:
+        raise bad_usage(f"{option} names nothing to run", "see certus bench --help")
+    return words
