@@ -100,7 +100,7 @@ def slice_program(program: Program) -> Program:
         for edge in procedure.edges:
             mentioned.update((x, None) for x in variables(*terms(edge.op)))
             mentioned.update((x, None) for x in written(edge.op, procedure))
-        mentioned.update((x, None) for x in procedure.parameters)
+        mentioned.update((x, None) for x in (*procedure.parameters, *procedure.results))
     procedures = {name: replace(p, variables=ordered(p.variables, mentioned)) for name, p in shapes.items()}
     shared = ordered(program.globals, mentioned)
     left = frozenset(at for p in procedures.values() for at in p.locations)

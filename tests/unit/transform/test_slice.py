@@ -175,3 +175,15 @@ def test_long_programs_take_little_time() -> None:
     )
     subject = program(f"void main() {{ int x = *; int y = 0; int z = 0; {body} assert(x > 0); }}")
     assert writes(slice_program(subject)) == {"main.x", "main.y"}
+
+
+def test_a_result_that_nobody_writes_stays_a_variable() -> None:
+    """The procedure does not return, but its caller reads the result."""
+    b = ProgramBuilder()
+    x, result, n = b.local("main", "x"), b.result("f"), b.local("f", "n")
+    b.edge("main", "entry", "a", b.call("f", into=(x,)))
+    b.check("main", "a", build.eq(x, build.integer(0)), "exit")
+    b.edge("f", "entry", "stuck", b.assign((n, build.integer(1))))
+    f = slice_program(b.build()).procedures["f"]
+    assert f.results == (result,)
+    assert result in f.variables
