@@ -1,0 +1,16 @@
+/* VIOLATED: the second of two numbers of 16 bits is lost. */
+#include <assert.h>
+extern int __VERIFIER_nondet_int(void);
+
+int main(void) {
+    short a[2], before[2];
+    before[0] = a[0] = (short)__VERIFIER_nondet_int();
+    before[1] = a[1] = (short)__VERIFIER_nondet_int();
+    if (a[0] > a[1]) {
+        short other = a[0];
+        a[0] = a[1];
+        a[1] = a[0];
+    }
+    assert(a[0] <= a[1]);
+    assert(a[1] == before[0] || a[1] == before[1] && a[0] != a[1]);
+}
