@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from certus.core.budget import Budget
+from certus.core.errors import BudgetExceeded
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Execution, Inductive, KInductive, Partitioned, Proof, Unrolling
 from certus.core.outcome import ProofCheck
@@ -112,12 +113,15 @@ def discharge(clauses: Sequence[Clause], *, budget: Budget, statistics: Statisti
 
 
 def _ask(solver: str, clauses: Iterable[Clause], check: Check, budget: Budget) -> _Opinion:
+    """One solver on every clause; what it has no time left for is UNKNOWN."""
     answers: list[Answer] = []
     for clause in clauses:
-        if budget.remaining() == 0.0:
-            answers.append(Answer.UNKNOWN)
-        else:
+        try:
             answers.append(_decide(clause.formulas, check, budget))
+        except BudgetExceeded as ended:
+            if ended.limit != "time":
+                raise
+            answers.append(Answer.UNKNOWN)
     return _Opinion(solver, tuple(answers))
 
 
