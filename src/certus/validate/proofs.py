@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from certus.core.budget import Budget
-from certus.core.errors import BudgetExceeded
 from certus.core.diagnostic import Diagnostic
+from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Execution, Inductive, KInductive, Partitioned, Proof, Unrolling
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
