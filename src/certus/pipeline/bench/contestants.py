@@ -131,11 +131,10 @@ def ours(text: str) -> Contestant:
 def outside(text: str) -> Contestant:
     """`NAME=COMMAND`, of which at least one word has a place for the program."""
     label, equals, rest = text.partition("=")
-    words = _words(rest, "--tool")
     if not equals or not label.strip() or ("{file}" not in rest and "{task}" not in rest):
         hint = f"write NAME=COMMAND with a place for the program; places: {', '.join(PLACES)}"
         raise bad_usage(f"--tool {text!r} does not say what to run", hint)
-    return Contestant(label.strip(), tuple(words), ours=False)
+    return Contestant(label.strip(), tuple(_words(rest, "--tool")), ours=False)
 
 
 def with_patterns(
