@@ -50,6 +50,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
     parser.add_argument("--evidence", metavar="DIR", type=Path, help="save the evidence for `certus check`")
     parser.add_argument("--log-queries", metavar="DIR", type=Path, help="save each solver query as SMT-LIB")
+    parser.add_argument(
+        "--no-ranges", action="store_true", help="engines get no ranges of variables as facts"
+    )
     parser.add_argument("--no-execute", action="store_true", help="do not run a violating program, compiled")
     parser.add_argument("--harness", metavar="FILE", type=Path, help="save the inputs of a violation as C")
     parser.add_argument("--show-passes", action="store_true", help="print sizes before and after each pass")
@@ -143,6 +146,7 @@ def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
         "evidence": arguments.evidence,
         "log_queries": arguments.log_queries,
         "execute": False if arguments.no_execute else None,
+        "ranges": False if arguments.no_ranges else None,
         "harness": arguments.harness,
     }
     return {name: value for name, value in given.items() if value is not None}

@@ -59,6 +59,7 @@ class BoundedModelChecking:
 
         assert isinstance(task.subject, Program)
         unrolled = UnrolledProgram(task.subject, PatientSolver(statistics), task.bounds)
+        unrolled.known = {point.location: fact for point, fact in task.facts.items() if not point.calls}
         search, pace = _Search(unrolled, budget), Pace(task.subject, task.bounds, options.bound)
         clear, bound = 0, 1
         statistics.progress("unrolling to bound 1")

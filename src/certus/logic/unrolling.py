@@ -32,8 +32,9 @@ from certus.core.loops import Loop, LoopBound
 from certus.core.program import Call, Choice, Edge, Havoc, Location, Procedure, Program, Seq
 from certus.core.sorts import BOOL, INT, ArraySort, MachineSort, machine
 from certus.core.terms import Expr, Value
-from certus.core.walk import Substitution
+from certus.core.walk import Substitution, variables
 from certus.logic.blocks import BlockFormula, Instance, block_formula
+from certus.logic.intervals import conjuncts
 from certus.logic.regions import Shape, shapes
 from certus.logic.solver import Answer, Solver
 
@@ -99,12 +100,14 @@ class Limits:
 
 class UnrolledProgram:
     """Unrolls a program of blocks into `solver`, as far as `expand` is asked to. `bounds` tells how often
-    some loops are entered; it saves questions, and if it is wrong the unrolling is only larger."""
+    some loops are entered; it saves questions, and if it is wrong the unrolling is only larger. `known` may
+    change between expansions; it must be true of all executions that come to a location then."""
 
     def __init__(self, program: Program, solver: Solver, bounds: Mapping[str, LoopBound]) -> None:
         self.program = program
         self.solver = solver
         self.bounds = bounds
+        self.known: Mapping[Location, Expr] = {}
         self.errors: list[Arrival] = []  # arrivals at error locations; edge.target is the location
         self.entered: dict[Loop, int] = {}  # most entries expanded, per loop
         self.activated: dict[str, int] = {}  # most simultaneous activations expanded
@@ -212,6 +215,8 @@ class UnrolledProgram:
         loops = frame.shape.enclosing(location)
         if loops and location in loops[-1].entries:
             self.entered[loops[-1]] = max(self.entered.get(loops[-1], 0), visit.counts[-1])
+        if location in self.known:
+            self._say(visit, self.known[location])
         procedure = frame.procedure
         if location is procedure.entry and procedure.name in frame.active:
             most = max(self.activated.get(procedure.name, 0), frame.active[procedure.name])
@@ -223,6 +228,15 @@ class UnrolledProgram:
                 self._enter(visit, edge, edge.op)
             else:
                 self._follow(visit, edge)
+
+    def _say(self, visit: Visit, formula: Expr) -> None:
+        """Tell the solver what is known at a visit, as far as variables have values there."""
+        substitution = Substitution(visit.values)
+        for part in conjuncts(formula):
+            if all(x in visit.values for x in variables(part)):
+                told = build.implies(visit.literal, substitution.apply(part))
+                if told is not build.TRUE:
+                    self.solver.add(told)
 
     def _follow(self, visit: Visit, edge: Edge) -> None:
         formula = self._formula(edge, visit.frame.procedure)

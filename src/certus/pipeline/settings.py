@@ -23,7 +23,8 @@ class Settings:
     `timeout` is in seconds, `memory` in bytes. `property_name` is a name or a property file (by default what
     the task file says, else unreach-call), `data_model` ILP32 or LP64 (by default what the task file says,
     else LP64), `clang_arguments` are flags for Clang. A violation of a C program is replayed by the compiled
-    program if `execute`; `harness` is where its inputs are saved."""
+    program if `execute`; `harness` is where its inputs are saved. Engines get the ranges of
+    variables as facts if `ranges`."""
 
     engine: str = AUTO
     engines: tuple[str, ...] = ()
@@ -40,6 +41,7 @@ class Settings:
     log_queries: Path | None = None
     execute: bool = True
     harness: Path | None = None
+    ranges: bool = True
 
 
 def engine_options(engine: Engine, settings: Settings) -> Any:

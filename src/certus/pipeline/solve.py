@@ -17,6 +17,7 @@ from certus.core.task import Engine, Pass, Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.registry import ENGINES
 from certus.pipeline.confirm import confirm
+from certus.pipeline.facts import RangeFacts
 from certus.pipeline.settings import Settings, engine_options
 from certus.transform.bounds import Bounds
 from certus.transform.constants import Constants
@@ -26,6 +27,7 @@ from certus.transform.memory import Memory
 from certus.transform.passes import apply_passes
 from certus.transform.slice import Slice
 
+RELYING = ("bmc", "kind", "predicate")  # engines that use facts
 RESERVE_SHARE, RESERVE_SECONDS = 0.1, 2.0  # of the time limit, kept for validation
 EXECUTION_SHARE = 0.2  # of the time limit, for running a program that seems to have no inputs
 VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say
@@ -93,7 +95,7 @@ def _by_engine(
         return Outcome(task.subject, task.property_name, Unknown(refusal), engine.name)
     try:
         with statistics.timed("passes"):
-            prepared, back, sizes = apply_passes(task, _passes(task, settings, engine))
+            prepared, back, sizes = apply_passes(task, _passes(task, settings, engine, budget, statistics))
     except Unsupported as refused:
         return Outcome(task.subject, task.property_name, Unknown(refused.diagnostic), engine.name)
     try:
@@ -106,12 +108,17 @@ def _by_engine(
     )
 
 
-def _passes(task: Task, settings: Settings, engine: Engine) -> list[Pass]:
+def _passes(
+    task: Task, settings: Settings, engine: Engine, budget: Budget, statistics: Statistics
+) -> list[Pass]:
     """Memory comes first: `validate` checks its partition on the program as given."""
     assert isinstance(task.subject, Program)
     memory: list[Pass] = [Memory()] if uses_memory(task.subject) else []
     inline: list[Pass] = [Inline()] if engine.inlines else []
-    return [*memory, Constants(), Slice(), *inline, Bounds(), LargeBlocks(settings.blocks)]
+    facts: list[Pass] = []
+    if settings.ranges and engine.name in RELYING:
+        facts = [RangeFacts(budget, statistics)]
+    return [*memory, Constants(), Slice(), *inline, Bounds(), *facts, LargeBlocks(settings.blocks)]
 
 
 def _limit_reached(engine: Engine, limit: BudgetExceeded, statistics: Statistics) -> Diagnostic:

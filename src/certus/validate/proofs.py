@@ -143,6 +143,12 @@ def _decide(formulas: tuple[Expr, ...], check: Check, budget: Budget) -> Answer:
     return check(formulas, budget)
 
 
+def discharged_by_z3(clause: Clause, *, budget: Budget, statistics: Statistics) -> bool:
+    """Whether one solver finds a clause valid: enough for what a proof will repeat, not for a verdict."""
+    budget.check()
+    return _decide(clause.formulas, _z3(statistics), budget) is Answer.UNSAT
+
+
 def _z3(statistics: Statistics) -> Check:
     def check(formulas: Sequence[Expr], budget: Budget) -> Answer:
         solver = Z3Solver(statistics)
