@@ -10,14 +10,16 @@ first that cannot improve gives the least solution of the system.
 The dependency graph is taken apart into strongly connected components, solved in order. In a component values
 grow from below by exact evaluation; a side of a join that has grown several times by the same operand stands
 on a cycle of the strategy's graph, and the linear program of that cycle's component tells how far
-it grows. Values come from HiGHS in floating point, are rounded to integers, and evaluation goes on: a value
-that is too small grows further, one that is too large is only less precise. A bound beyond `GREAT` is none:
-it becomes the end of its type. Whether all constraints hold is checked afterwards (`Propagation.settled`).
+it grows. If all its rows are differences, that is a matter of shortest paths, and exact. Otherwise they come
+from HiGHS in floating point, are rounded to integers, and evaluation goes on: a value that is too small
+grows further, one that is too large is only less precise. A bound beyond `GREAT` is none then: it becomes the
+end of its type. Whether all constraints hold is checked afterwards (`Propagation.settled`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import ceil
 from typing import Final
@@ -243,69 +245,61 @@ class StrategyIteration:
     def _maximum(self, cycle: Sequence[int], budget: Budget) -> list[int]:
         """The greatest solution of a component of the strategy's graph, in integers."""
         columns = {unknown: n for n, unknown in enumerate(cycle)}
+        rows = [row for unknown in cycle for row in self._rows(unknown, columns)]
+        self.programs += 1
+        found = shortest(len(cycle), rows, [self._type_end(unknown) for unknown in cycle])
+        if found is not None:
+            return found
+        return self._by_highs(cycle, rows, budget)
+
+    def _by_highs(self, cycle: Sequence[int], rows: Sequence[Row], budget: Budget) -> list[int]:
         model = LinearProgram()
         for unknown in cycle:
             model.column(float(self._present(unknown)), float(self._end(unknown)), 1.0)
-        for unknown in cycle:
-            self._rows(unknown, columns, model)
+        for row in rows:
+            if row.constant < GREAT:
+                entries = [(row.column, float(row.factor)), *((c, -float(k)) for c, k in row.terms)]
+                model.row(_merged(entries), upper=float(max(row.constant, -GREAT)))
         if self._solver is None:
             self._solver = LinearSolver()
-        self.programs += 1
         found = self._solver.maximum(model, seconds=budget.remaining())
         budget.check()
         if found is None:
             return [self._type_end(unknown) for unknown in cycle]
         return [self._rounded(unknown, value) for unknown, value in zip(cycle, found, strict=True)]
 
-    def _rows(self, unknown: int, columns: dict[int, int], model: LinearProgram) -> None:
+    def _rows(self, unknown: int, columns: dict[int, int]) -> Iterator[Row]:
         """An unknown is at most what its definition, under the strategy, gives."""
         quantity, side = unknown >> 1, unknown & 1
         definition = self.system.definitions[quantity]
-        own = (columns[unknown], 1.0)
+        own = columns[unknown]
         if isinstance(definition, Join):
-            self._at_most(own, 0, ((1, self._strategy[unknown]),), 1, side, columns, model)
+            yield from self._at_most(own, Bound(0, ((1, self._strategy[unknown]),)), side, columns)
         elif isinstance(definition, Sum):
-            self._at_most(own, definition.constant, definition.terms, 1, side, columns, model)
+            yield from self._at_most(own, Bound(definition.constant, definition.terms), side, columns)
         elif isinstance(definition, Meet):
-            self._at_most(own, 0, ((1, definition.of),), 1, side, columns, model)
+            yield from self._at_most(own, Bound(0, ((1, definition.of),)), side, columns)
             for bound in definition.uppers if side == UPPER else definition.lowers:
                 if self.values.applies(bound):
-                    self._at_most(own, bound.constant, bound.terms, bound.divisor, side, columns, model)
+                    yield from self._at_most(own, bound, side, columns)
             for bound in definition.excluded:
-                self._excludes(own, definition.of, bound, side, columns, model)
+                yield from self._excludes(own, definition.of, bound, side, columns)
 
-    def _excludes(
-        self,
-        own: tuple[int, float],
-        of: int,
-        bound: Bound,
-        side: int,
-        columns: dict[int, int],
-        model: LinearProgram,
-    ) -> None:
+    def _excludes(self, own: int, of: int, bound: Bound, side: int, columns: dict[int, int]) -> Iterator[Row]:
         """What is not equal to a value and has not passed it so far, stops before it. If it can pass
         by another way, evaluation will find that."""
         value = self.values.exactly(bound)
         if value is None or any(2 * q in columns or 2 * q + 1 in columns for _, q in bound.terms):
             return
         signed = value if side == UPPER else -value
-        if self._present(2 * of + side) <= signed:
-            model.row([own], upper=float(signed - 1))
+        if self._value(2 * of + side) <= signed:
+            yield Row(own, 1, (), signed - 1)
 
-    def _at_most(
-        self,
-        own: tuple[int, float],
-        constant: int,
-        terms: Terms,
-        divisor: int,
-        side: int,
-        columns: dict[int, int],
-        model: LinearProgram,
-    ) -> None:
-        """own <= (constant + terms) / divisor, on one side; what is outside the cycle has its value."""
-        total = constant if side == UPPER else -constant
-        row = {own[0]: own[1] * divisor}
-        for coefficient, quantity in terms:
+    def _at_most(self, own: int, bound: Bound, side: int, columns: dict[int, int]) -> Iterator[Row]:
+        """own <= bound, on one side; what is outside the cycle has its value. No row if that is infinite."""
+        total = bound.constant if side == UPPER else -bound.constant
+        row: list[tuple[int, int]] = []
+        for coefficient, quantity in bound.terms:
             unknown = 2 * quantity + (side if coefficient > 0 else 1 - side)
             column = columns.get(unknown)
             if column is None:
@@ -314,9 +308,8 @@ class StrategyIteration:
                     return
                 total += abs(coefficient) * value
             else:
-                row[column] = row.get(column, 0.0) - abs(coefficient)
-        if total < GREAT:
-            model.row([(column, c) for column, c in row.items() if c], upper=float(max(total, -GREAT)))
+                row.append((column, abs(coefficient)))
+        yield Row(own, bound.divisor, tuple(row), total)
 
     # --------------------------------------------------------------------------- values of unknowns
 
@@ -342,3 +335,45 @@ class StrategyIteration:
 
 def _unknowns(terms: Terms, side: int) -> list[int]:
     return [2 * quantity + (side if coefficient > 0 else 1 - side) for coefficient, quantity in terms]
+
+
+# ---------------------------------------------------------------------------------- linear programs
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """factor * column <= the terms (coefficient * column) + constant."""
+
+    column: int
+    factor: int
+    terms: tuple[tuple[int, int], ...]
+    constant: int
+
+
+def shortest(count: int, rows: Sequence[Row], ends: Sequence[int]) -> list[int] | None:
+    """The greatest solution below `ends` if all rows are differences: then it is one of shortest paths, and
+    exact (Bellman and Ford). None if a row is something else, or there is no solution."""
+    for row in rows:
+        if row.factor != 1 or len(row.terms) > 1 or (row.terms and row.terms[0][1] != 1):
+            return None
+    found = list(ends)
+    for _ in range(count + 1):
+        changed = False
+        for row in rows:
+            value = row.constant + (found[row.terms[0][0]] if row.terms else 0)
+            if row.terms and found[row.terms[0][0]] >= INFINITE:
+                continue
+            if value < found[row.column]:
+                found[row.column] = value
+                changed = True
+        if not changed:
+            return found
+    return None
+
+
+def _merged(entries: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """One entry for each column."""
+    total: dict[int, float] = {}
+    for column, coefficient in entries:
+        total[column] = total.get(column, 0.0) + coefficient
+    return [(column, c) for column, c in total.items() if c]
