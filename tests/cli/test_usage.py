@@ -22,7 +22,7 @@ def test_help_is_quick(certus: Certus) -> None:
     assert min(times) < 1.5  # the promise is 0.3 s; a busy machine gets several times that
 
 
-@pytest.mark.parametrize("command", ["verify", "cfa", "check", "bench", "engines", "library"])
+@pytest.mark.parametrize("command", ["verify", "cfa", "check", "bench", "fuzz", "engines", "library"])
 def test_every_command_has_help(command: str, certus: Certus) -> None:
     done = certus(command, "--help")
     assert done.returncode == 0

@@ -1,0 +1,126 @@
+"""Random programs, the same for the same seed and number.
+
+Assertions are tight: the program is run on all its inputs first, and what is asserted at its end is just
+true of all final values, or just false of one.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final
+
+from certus.pipeline.fuzz.meaning import Stopped, all_inputs, final_values, unbounded
+from certus.pipeline.fuzz.programs import (
+    Assign,
+    Body,
+    Branch,
+    Check,
+    Expression,
+    FuzzProgram,
+    Input,
+    Loop,
+    Operation,
+    Restrict,
+    Statement,
+    Step,
+)
+
+DEPTH: Final = 3  # of statements and expressions
+LOWEST: Final = (-2, 0, 0, 0, 1, 5, 2**31 - 4, 1 - 2**31)  # of the values of an input; at the ends, C wraps
+
+
+def made(seed: int, number: int) -> FuzzProgram:
+    """A program with one assertion, at the end."""
+    random = Random(f"{seed}/{number}")
+    inputs = tuple(
+        Input(f"i{n}", low, low + random.randint(0, 3))
+        for n in range(random.randint(1, 3))
+        for low in (random.choice(LOWEST),)
+    )
+    step = _Writer(random, ("a", "r", "g"), ("r", "g")).body(1)
+    names = tuple(given.name for given in inputs)
+    small = tuple(given.name for given in inputs if given.high < 9)
+    main = _Writer(random, (*names, "x", "y", "g"), ("x", "y", "g"), small, calls=True).body(DEPTH)
+    program = FuzzProgram(inputs, step, main)
+    return replace(program, main=(*main, Check(_claim(program, random))))
+
+
+def _claim(program: FuzzProgram, random: Random) -> Expression:
+    """A condition on the final values that is close to the truth."""
+    subject: Expression = random.choice(("x", "y", "g", Operation("-", "x", "y"), Operation("+", "x", "g")))
+    probe = replace(program, main=(*program.main, Assign("g", subject)))
+    found: list[int] = []
+    for inputs in all_inputs(probe):
+        with suppress(Stopped):
+            found.append(final_values(probe, inputs, unbounded)["g"])
+    if not found:
+        return Operation("<", "x", "x")  # nobody comes here
+    low, high = min(found), max(found)
+    kind = random.choice(("most", "least", "never"))
+    if kind == "never":
+        return Operation("!=", subject, random.randint(low, high))
+    off = random.choice((0, 0, 1))
+    if kind == "most":
+        return Operation("<=", subject, high - off)
+    return Operation("<=", low + off, subject)
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Draws statements over the variables that may be read and those that may be written. `limits` are inputs
+    that may limit a loop. Only who `calls` has loops too: `main`."""
+
+    random: Random
+    readable: tuple[str, ...]
+    writable: tuple[str, ...]
+    limits: tuple[str, ...] = ()
+    calls: bool = False
+    loops: int = 0
+
+    def body(self, depth: int) -> Body:
+        return tuple(self.statement(depth) for _ in range(self.random.randint(1, 3)))
+
+    def statement(self, depth: int) -> Statement:
+        dice = self.random.random()
+        if depth > 0 and dice < 0.25:
+            return Branch(self.condition(), self.body(depth - 1), self.body(depth - 1))
+        if depth > 1 and dice < 0.5 and self.calls:
+            return self.loop(depth)
+        if dice < 0.6 and self.calls:
+            return Step(self.target(), self.value(1))
+        if dice < 0.63:
+            return Restrict(Operation("!=", self.value(1), self.value(0)))
+        return Assign(self.target(), self.value(2))
+
+    def loop(self, depth: int) -> Loop:
+        counter = f"k{self.loops}"
+        self.loops += 1
+        limits: tuple[int | str, ...] = (2, 3, 5, *self.limits)
+        inner = replace(self, readable=(*self.readable, counter))
+        body = inner.body(depth - 2)
+        self.loops = inner.loops
+        return Loop(counter, self.random.choice(limits), body)
+
+    def target(self) -> str:
+        return self.random.choice(self.writable)
+
+    def condition(self) -> Expression:
+        first = Operation(self.random.choice(("<", "<=", "==", "!=")), self.value(1), self.value(0))
+        if self.random.random() < 0.2:
+            return Operation(
+                self.random.choice(("&&", "||")), first, Operation("<", self.value(0), self.value(0))
+            )
+        return first
+
+    def value(self, depth: int) -> Expression:
+        dice = self.random.random()
+        if depth == 0 or dice < 0.2:
+            leaves: tuple[Expression, ...] = (*self.readable, *self.readable, self.random.randint(-3, 9))
+            return self.random.choice(leaves)
+        if dice < 0.8:
+            return Operation(self.random.choice("+-"), self.value(depth - 1), self.value(depth - 1))
+        if dice < 0.9:
+            return Operation("*", self.value(depth - 1), self.random.choice((-1, 2, 3)))
+        return Operation(self.random.choice("/%"), self.value(depth - 1), self.random.choice((2, 3, 4)))
