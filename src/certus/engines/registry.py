@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from certus.core.task import Engine
 from certus.engines.bmc import BoundedModelChecking
+from certus.engines.clp import ConstraintLogic
 from certus.engines.kind import KInduction
 from certus.engines.linear import LinearReachability
 from certus.engines.predicate import PredicateAbstraction
@@ -18,6 +19,7 @@ _ALL: tuple[Engine, ...] = (
     PredicateAbstraction(),
     LinearReachability(),
     RangeAnalysis(),
+    ConstraintLogic(),
     Spacer(),
 )
 

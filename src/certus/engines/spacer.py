@@ -29,9 +29,11 @@ NEAR: Final = 100  # facts of a derivation that we look for ourselves
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`simplified`: z3 may merge and slice clauses before it searches. `effort`: in z3's unit of work, after
-    which it gives up at the same point every time; 0 means without end."""
+    """`preprocess`: whether we simplify clauses first. `simplified`: z3 may merge and slice them before it
+    searches. `effort`: in z3's unit of work, after which it gives up at the same point every time; 0 means
+    without end."""
 
+    preprocess: bool = True
     simplified: bool = False
     effort: int = 0
 
@@ -48,13 +50,18 @@ class Spacer:
         return None
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-        if isinstance(task.subject, HornSystem):
-            return solve_clauses(task.subject, options, budget, statistics)
+        from certus.transform.horn.preprocess import decide
         from certus.transform.horn.programs import by_clauses
 
-        def solve(system: HornSystem) -> Verdict:
+        def search(system: HornSystem) -> Verdict:
             return solve_clauses(system, options, budget, statistics)
 
+        def solve(system: HornSystem) -> Verdict:
+            simplify = options.preprocess
+            return decide(system, search, simplify=simplify, budget=budget, statistics=statistics)
+
+        if isinstance(task.subject, HornSystem):
+            return solve(task.subject)
         return by_clauses(task.subject, solve, statistics)
 
 

@@ -1,0 +1,199 @@
+"""The least fixpoint of abstracted Horn clauses (seed 003, section 3.2), as BDDs.
+
+A *fact* is a valuation of a relation's interface predicates, with the clause and the facts it first followed
+from. Facts are found one at a time: a propositional solver gives a valuation that a clause derives from the
+regions of its body and that is not known yet. In the order they are found, facts have small
+derivations.
+
+How a step is known to be impossible is the `manner`:
+
+    proofs      only by what refinements have explicated
+    cores       a step that the theory refutes is explicated by an unsatisfiable core, once
+    exhaustive  the theory decides every step: predicate abstraction without explication
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.errors import BudgetExceeded
+from certus.core.horn import HornSystem, Model
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr, Function, Kind
+from certus.engines.clp.abstraction import AbstractClause, Abstraction, Skeletons, abstract_clause, formals
+from certus.logic.bdd import Region, Regions
+from certus.logic.solver import Answer
+from certus.logic.z3api import Z3Context
+from certus.logic.z3solver import Z3Solver
+from certus.logic.z3terms import Z3Terms
+
+Manner = Literal["proofs", "cores", "exhaustive"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fact:
+    """A valuation of a relation's predicates; `relation` None stands for false."""
+
+    relation: Function | None
+    valuation: tuple[bool, ...]
+    clause: int
+    premises: tuple[Fact, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Prover:
+    """What lasts over all fixpoints: translated terms, skeletons, and the solvers."""
+
+    budget: Budget
+    statistics: Statistics
+    terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))
+    skeletons: Skeletons = field(default_factory=Skeletons)
+
+    def solver(self) -> Z3Solver:
+        return Z3Solver(self.statistics, terms=self.terms)
+
+    def is_valid(self, formula: Expr) -> bool:
+        """Whether the theory knows that the formula is true."""
+        solver = self.solver()
+        solver.add(build.not_(formula))
+        return solver.check(budget=self.budget, purpose="clp.prover") is Answer.UNSAT
+
+
+@dataclass(slots=True, eq=False)
+class Fixpoint:
+    """The facts of the clauses under an abstraction."""
+
+    system: HornSystem
+    abstraction: Abstraction
+    manner: Manner
+    prover: Prover
+    regions: Regions = field(default_factory=Regions)
+    reached: dict[Function, Region] = field(default_factory=dict)
+    facts: dict[tuple[Function, tuple[bool, ...]], Fact] = field(default_factory=dict)
+
+    def error(self) -> Fact | None:
+        """A derivation of false, or None once all facts are known."""
+        users: dict[Function, list[int]] = {}
+        for number, clause in enumerate(self.system.clauses):
+            for relation in dict.fromkeys(a.function for a in clause.body):
+                users.setdefault(relation, []).append(number)
+        waiting = deque(n for n, c in enumerate(self.system.clauses) if not c.body)
+        queued = set(waiting)
+        while waiting:
+            number = waiting.popleft()
+            queued.discard(number)
+            grown = False
+            for fact in self._new(number):
+                if fact.relation is None:
+                    return fact
+                grown = True
+            head = self.system.clauses[number].head
+            if grown and head is not None:
+                for user in self._first_errors(users.get(head.function, ())):
+                    if user not in queued:
+                        queued.add(user)
+                        waiting.append(user)
+        return None
+
+    def _first_errors(self, numbers: Sequence[int]) -> list[int]:
+        return sorted(numbers, key=lambda n: self.system.clauses[n].head is not None)
+
+    # ------------------------------------------------------------------------ one clause
+
+    def _new(self, number: int) -> Iterator[Fact]:
+        """The facts that a clause gives and that are not known yet."""
+        clause = self.system.clauses[number]
+        if any(atom.function not in self.reached for atom in clause.body):
+            return
+        abstract = abstract_clause(self.system, number, self.abstraction)
+        solver = self.prover.solver()
+        solver.add(*map(self._read, abstract.known))
+        for atom, instances in abstract.atoms[: len(clause.body)]:
+            read = {p: self._read(i) for p, i in instances}
+            solver.add(self.regions.formula(self.reached[atom.function], lambda p, r=read: r[p]))  # type: ignore[misc]
+        head = clause.head
+        exits = {p: self._read(i) for p, i in abstract.atoms[-1][1]} if head is not None else {}
+        if head is not None:
+            known = self.reached.get(head.function, self.regions.nothing)
+            solver.add(build.not_(self.regions.formula(known, lambda p: exits[p])))
+        purpose = "clp.prover" if self.manner == "exhaustive" else "clp.boolean"
+        while True:
+            answer = solver.check(budget=self.prover.budget, purpose=purpose)
+            if answer is Answer.UNKNOWN:
+                raise BudgetExceeded("time")
+            if answer is Answer.UNSAT:
+                return
+            valuations = [
+                tuple(bool(solver.value(self._read(i))) for _, i in instances)
+                for _, instances in abstract.atoms
+            ]
+            core = self._refuted(abstract, valuations) if self.manner == "cores" else None
+            if core is not None:
+                self.abstraction.explicated.setdefault(number, {})[core] = None
+                self.prover.statistics.count("clp.cores")
+                solver.add(self._read(core))
+                continue
+            fact = self._add(abstract, valuations)
+            yield fact
+            if fact.relation is None:
+                return
+            solver.add(
+                build.not_(
+                    build.conjunction(
+                        e if v else build.not_(e) for e, v in zip(exits.values(), fact.valuation, strict=True)
+                    )
+                )
+            )
+
+    def _read(self, formula: Expr) -> Expr:
+        return formula if self.manner == "exhaustive" else self.prover.skeletons.of(formula)
+
+    def _add(self, abstract: AbstractClause, valuations: list[tuple[bool, ...]]) -> Fact:
+        clause = abstract.clause
+        premises = tuple(
+            self.facts[atom.function, valuation]
+            for atom, valuation in zip(clause.body, valuations, strict=False)
+        )
+        if clause.head is None:
+            return Fact(None, (), abstract.number, premises)
+        relation, valuation = clause.head.function, valuations[-1]
+        fact = Fact(relation, valuation, abstract.number, premises)
+        self.facts[relation, valuation] = fact
+        minterm = self.regions.minterm(
+            dict(zip(self.abstraction.predicates(relation), valuation, strict=True))
+        )
+        known = self.reached.get(relation, self.regions.nothing)
+        self.reached[relation] = self.regions.either(known, minterm)
+        self.prover.statistics.count("clp.facts")
+        return fact
+
+    def _refuted(self, abstract: AbstractClause, valuations: list[tuple[bool, ...]]) -> Expr | None:
+        """If the theory excludes the step, a valid formula that says so."""
+        literals: dict[Expr, None] = dict.fromkeys(_conjuncts(abstract.clause.constraint))
+        for (_, instances), valuation in zip(abstract.atoms, valuations, strict=True):
+            for (_, inst), holds in zip(instances, valuation, strict=True):
+                literals[inst if holds else build.not_(inst)] = None
+        given = [x for x in literals if x is not build.TRUE]
+        solver = self.prover.solver()
+        if solver.check(given, budget=self.prover.budget, purpose="clp.prover") is not Answer.UNSAT:
+            return None
+        return build.not_(build.conjunction(solver.core()))
+
+    # ------------------------------------------------------------------------------- a model
+
+    def model(self) -> Model:
+        """The regions as an interpretation of the relations."""
+        found = {}
+        for relation in self.system.relations:
+            region = self.reached.get(relation, self.regions.nothing)
+            found[relation] = (formals(relation.parameters), self.regions.formula(region))
+        return Model(found)
+
+
+def _conjuncts(formula: Expr) -> tuple[Expr, ...]:
+    return formula.args if formula.kind is Kind.AND else (formula,)

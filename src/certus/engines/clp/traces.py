@@ -1,0 +1,235 @@
+"""Traces: abstract derivations on the clauses themselves (seed 003, sections 3.1 and 6).
+
+A trace is a tree; each node applies a clause, and is a variant of its head's relation. It is satisfiable if
+values can be found for all variables of all nodes: then it is a derivation. Otherwise tree interpolants are
+the proof that it is not: a formula for each node, over the relation's parameters, which follows from
+the node's constraint and the formulas of its children; false at the root. Each of these implications is a
+hygienic clause; it is explicated for the node's clause, and the atoms of the formulas become interface
+predicates. Only conjuncts in an unsatisfiable core take part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from certus.core import build
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import Inconsistent, Unsupported
+from certus.core.horn import Clause, Derivation, HornSystem, Step
+from certus.core.sorts import BOOL, ArraySort
+from certus.core.terms import Expr, Function, Kind
+from certus.core.walk import substitute, substitute_all, variables
+from certus.engines.clp.abstraction import Abstraction, atoms, collapse, formals, instance
+from certus.engines.clp.fixpoint import Fact, Prover
+from certus.logic.canonical import canonical
+from certus.logic.clauses import with_variables_in_body
+from certus.logic.interpolation import interpolants, path_system
+from certus.logic.solver import Answer
+
+LARGEST = 3000  # nodes of a trace
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One application of a clause; children first in `Trace.nodes`."""
+
+    clause: int
+    children: tuple[int, ...]
+    kept: tuple[Expr, ...] = ()  # the conjuncts of its constraint that the contradiction needs
+
+
+@dataclass(slots=True, eq=False)
+class Trace:
+    """A tree of nodes, the root last."""
+
+    system: HornSystem
+    nodes: list[Node] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """What tells traces apart."""
+        return tuple((node.clause, node.children) for node in self.nodes)
+
+    def clause(self, node: Node) -> Clause:
+        return self.system.clauses[node.clause]
+
+    def variants(self) -> dict[int, Function]:
+        """The relation that each node but the root is a variant of."""
+        heads = ((n, self.clause(node).head) for n, node in enumerate(self.nodes))
+        return {n: head.function for n, head in heads if head is not None}
+
+
+def unfold(system: HornSystem, error: Fact) -> Trace | None:
+    """The trace of an abstract derivation; None if it is too large as a tree."""
+    trace = Trace(system)
+    made: list[int] = []
+    work: list[tuple[Fact, bool]] = [(error, False)]
+    while work:
+        fact, ready = work.pop()
+        if not ready:
+            work.append((fact, True))
+            work.extend((premise, False) for premise in reversed(fact.premises))
+            if len(work) + len(trace.nodes) > LARGEST:
+                return None
+            continue
+        split = len(made) - len(fact.premises)
+        children = tuple(made[split:])
+        del made[split:]
+        made.append(len(trace.nodes))
+        trace.nodes.append(Node(fact.clause, children))
+    return trace
+
+
+# ------------------------------------------------------------------------------- satisfiability
+
+
+def satisfied(trace: Trace, prover: Prover) -> Derivation | bool | None:
+    """A derivation if the trace is satisfiable; False if not, with the core kept at its nodes; None if the
+    solver does not know."""
+    conjuncts: dict[Expr, tuple[int, Expr]] = {}
+    bindings: list[Expr] = []
+    names = [_renaming(trace.clause(node), number) for number, node in enumerate(trace.nodes)]
+    for number, node in enumerate(trace.nodes):
+        clause = trace.clause(node)
+        own = clause.constraint.args if clause.constraint.kind is Kind.AND else (clause.constraint,)
+        for part, renamed in zip(own, substitute_all(own, names[number]), strict=True):
+            if renamed is not build.TRUE:
+                conjuncts.setdefault(renamed, (number, part))
+        for atom, child in zip(clause.body, node.children, strict=True):
+            head = trace.clause(trace.nodes[child]).head
+            assert head is not None
+            given = substitute_all(atom.args, names[number])
+            taken = substitute_all(head.args, names[child])
+            bindings += [build.eq(a, b) for a, b in zip(given, taken, strict=True)]
+    solver = prover.solver()
+    solver.add(*(b for b in bindings if b is not build.TRUE))
+    answer = solver.check(list(conjuncts), budget=prover.budget, purpose="clp.trace")
+    if answer is Answer.UNKNOWN:
+        return None
+    if answer is Answer.UNSAT:
+        for part in solver.core():
+            number, original = conjuncts[part]
+            trace.nodes[number].kept += (original,)
+        return False
+    try:
+        steps = tuple(
+            Step(
+                node.clause,
+                solver.values([names[n][x] for x in trace.clause(node).variables]),
+                node.children,
+            )
+            for n, node in enumerate(trace.nodes)
+        )
+    except Unsupported:
+        return None
+    return Derivation(steps)
+
+
+def _renaming(clause: Clause, number: int) -> dict[Expr, Expr]:
+    return {x: build.var(f"{x.name}@{number}", x.sort) for x in clause.variables}
+
+
+# --------------------------------------------------------------------------------- explication
+
+
+def explicate(trace: Trace, prover: Prover) -> Abstraction | None:
+    """What excludes an unsatisfiable trace (the algorithm ETC); None if no interpolants were found."""
+    plain = {n: f for n, node in enumerate(trace.nodes) if (f := _plain(trace, node)) is not None}
+    relations = {
+        n: Function(f"@{n}", base.parameters, BOOL) for n, base in trace.variants().items() if n not in plain
+    }
+    numbers = [n for n in range(len(trace.nodes)) if n not in plain]
+    found = interpolants(
+        path_system(tuple(_node_clause(trace, n, relations, plain) for n in numbers)),
+        budget=prover.budget,
+        statistics=prover.statistics,
+        terms=prover.terms,
+    )
+    if found is None:
+        return None
+    meanings = dict(plain)
+    for number, relation in relations.items():
+        if relation in found:
+            parameters, formula = found[relation]
+            own = dict(zip(parameters, formals(relation.parameters), strict=True))
+            meanings[number] = canonical(substitute(formula, own))
+        else:
+            meanings[number] = build.TRUE
+    gained = Abstraction(collapse({n: atoms(f) for n, f in meanings.items()}, trace.variants()))
+    for number, node in enumerate(trace.nodes):
+        clause = trace.clause(node)
+        premises = [instance(meanings[c], a.args) for a, c in zip(clause.body, node.children, strict=True)]
+        conclusion = build.FALSE if clause.head is None else instance(meanings[number], clause.head.args)
+        fact = build.implies(build.and_(*node.kept, *premises), conclusion)
+        if fact is not build.TRUE:
+            gained.explicated.setdefault(node.clause, {})[fact] = None
+    return gained
+
+
+def _plain(trace: Trace, node: Node) -> Expr | None:
+    """What a leaf says of arrays, if its literals speak of the relation's parameters alone: they are
+    hygienic as they stand, and interpolants of equations between arrays would only take them apart."""
+    head = trace.clause(node).head
+    if node.children or head is None or not any(map(_equates_arrays, node.kept)):
+        return None
+    own = dict(zip(head.args, formals([a.sort for a in head.args]), strict=True))
+    if len(own) < len(head.args) or not all(x in own for x in variables(*node.kept)):
+        return None
+    return canonical(substitute(build.conjunction(node.kept), own))
+
+
+def _equates_arrays(formula: Expr) -> bool:
+    return formula.kind is Kind.EQ and isinstance(formula.args[0].sort, ArraySort)
+
+
+def _node_clause(trace: Trace, number: int, relations: dict[int, Function], plain: dict[int, Expr]) -> Clause:
+    node = trace.nodes[number]
+    clause = trace.clause(node)
+    children = [*zip(clause.body, node.children, strict=True)]
+    body = tuple(build.apply(relations[child], atom.args) for atom, child in children if child not in plain)
+    given = [instance(plain[child], atom.args) for atom, child in children if child in plain]
+    head = None if clause.head is None else build.apply(relations[number], clause.head.args)
+    made = Clause(clause.variables, body, build.and_(*node.kept, *given), head)
+    return with_variables_in_body(made)
+
+
+def check_refinement(trace: Trace, gained: Abstraction, prover: Prover) -> None:
+    """Every explicated formula is valid, and with them the abstract trace is propositionally
+    unsatisfiable (Lemma 8). Raises `Inconsistent` otherwise."""
+    for number, formulas in gained.explicated.items():
+        for formula in formulas:
+            if not prover.is_valid(formula):
+                prover.budget.check()
+                raise Inconsistent(f"a formula explicated for clause {number} is not valid")
+    solver = prover.solver()
+    solver.add(*_abstract(trace, gained, prover))
+    if solver.check(budget=prover.budget, purpose="clp.boolean") is not Answer.UNSAT:
+        prover.budget.check()
+        raise Inconsistent("a refinement does not exclude its trace")
+
+
+def _abstract(trace: Trace, gained: Abstraction, prover: Prover) -> list[Expr]:
+    """The trace under an abstraction: boolean variables of a node are its own, but for its interface."""
+    skeleton = prover.skeletons.of
+    found: list[Expr] = []
+    for number, node in enumerate(trace.nodes):
+        clause = trace.clause(node)
+        known = [skeleton(f) for f in (clause.constraint, *gained.explicated.get(node.clause, ()))]
+        places = [*zip(clause.body, node.children, strict=True)]
+        if clause.head is not None:
+            places.append((clause.head, number))
+        for atom, owner in places:
+            for position, predicate in enumerate(gained.predicates(atom.function)):
+                shared = build.var(f"interface {owner}.{position}", BOOL)
+                known.append(build.eq(shared, skeleton(instance(predicate, atom.args))))
+        found += _renamed(known, number)
+    return found
+
+
+def _renamed(formulas: list[Expr], number: int) -> list[Expr]:
+    own = {x: build.var(f"{number}{x.name}", BOOL) for x in variables(*formulas) if x.name.startswith("[")}
+    return list(substitute_all(formulas, own))
+
+
+def too_large() -> Diagnostic:
+    return Diagnostic("trace-too-large", f"an abstract derivation has more than {LARGEST} steps as a tree")

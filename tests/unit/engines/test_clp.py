@@ -1,0 +1,203 @@
+"""CAR: the paper's example to the letter, its lemmas, and answers that check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.errors import Inconsistent
+from certus.core.horn import Derivation, HornSystem, Model
+from certus.core.outcome import DerivationCheck, ProofCheck
+from certus.core.sorts import INT
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.terms import Function
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.engines.clp import ConstraintLogic
+from certus.engines.clp.abstraction import Abstraction, Skeletons, formals
+from certus.engines.clp.engine import Options
+from certus.engines.clp.fixpoint import Fixpoint, Manner, Prover
+from certus.engines.clp.traces import check_refinement, explicate, satisfied, unfold
+from certus.frontend.chc.load import load_chc
+from certus.frontend.source import Source
+from certus.validate.horn import check_derivation, check_model
+
+PROGRAMS = Path(__file__).parents[2] / "programs" / "chc"
+MANNERS: tuple[Manner, ...] = ("proofs", "cores", "exhaustive")
+
+COUNTER = """(declare-fun P (Int Int) Bool)
+(assert (P 0 0))
+(assert (forall ((x Int) (y Int)) (=> (and (P x y) (< x 10)) (P (+ x 1) (+ y 1)))))
+(assert (forall ((x Int) (y Int)) (=> (and (P x y) (not (= y {}))) false)))"""
+
+FIBONACCI = """(declare-fun F (Int Int) Bool)
+(assert (forall ((n Int)) (=> (<= n 1) (F n 1))))
+(assert (forall ((n Int) (a Int) (b Int)) (=> (and (> n 1) (F (- n 1) a) (F (- n 2) b)) (F n (+ a b)))))
+(assert (forall ((n Int) (a Int)) (=> (and (F n a) {}) false)))"""
+
+
+def load(text: str) -> HornSystem:
+    return load_chc(Source(text, "test.smt2"), Budget(60))
+
+
+def decide(
+    system: HornSystem, manner: Manner = "cores", refinements: int = 0, *, preprocess: bool = False
+) -> tuple[Verdict, Statistics]:
+    statistics = Statistics()
+    options = Options(manner, refinements, preprocess)
+    return ConstraintLogic().run(Task(system), options, Budget(60), statistics), statistics
+
+
+def check(system: HornSystem, verdict: Verdict) -> None:
+    if isinstance(verdict, Safe):
+        assert isinstance(verdict.proof, Model)
+        found = check_model(system, verdict.proof, budget=Budget(60), statistics=Statistics())
+        assert isinstance(found, ProofCheck), found
+    else:
+        assert isinstance(verdict, Unsafe)
+        assert isinstance(verdict.refutation, Derivation)
+        again = check_derivation(system, verdict.refutation, budget=Budget(60))
+        assert isinstance(again, DerivationCheck), again
+
+
+# ------------------------------------------------------------------------------ the paper's example
+
+
+def rational(name: str, bound: int = 100_000) -> HornSystem:
+    return load((PROGRAMS / name).read_text().replace("100000", str(bound)))
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_rational_takes_two_iterations(manner: Manner) -> None:
+    system = rational("rational.smt2")
+    verdict, statistics = decide(system, manner)
+    assert isinstance(verdict, Safe)
+    assert statistics.counters["clp.iterations"] == 2
+    check(system, verdict)
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_the_bug_takes_one(manner: Manner) -> None:
+    system = rational("rational_bug.smt2")
+    verdict, statistics = decide(system, manner)
+    assert isinstance(verdict, Unsafe)
+    assert statistics.counters["clp.iterations"] == 1
+    check(system, verdict)
+
+
+def test_the_abstraction_is_delta() -> None:
+    """Section 4: the interfaces of Etrunc, Eloop and TRat, and one explicated clause, for Emain."""
+    _, statistics = decide(rational("rational.smt2"), "proofs")
+    assert [(f.kind, f.place, f.text) for f in statistics.findings] == [
+        ("interface", "TRat", "x6 == x3[x8 := x1]"),
+        ("interface", "Etrunc", "x2[x0] == 0"),
+        ("interface", "Eloop", "x3[x0] == 0"),
+        ("explicated", "clause 5, of Emain", "!(d2[this] == 0 && y != 0 && d2 == d[this := y])"),
+    ]
+
+
+def test_the_bound_of_the_loop_does_not_matter() -> None:
+    def effort(bound: int) -> tuple[int, ...]:
+        _, statistics = decide(rational("rational.smt2", bound), "proofs")
+        return tuple(statistics.counters[key] for key in ("clp.iterations", "solver.clp.prover", "clp.facts"))
+
+    assert effort(10) == effort(1000) == effort(100_000)
+
+
+def test_explication_asks_the_prover_less_than_enumeration() -> None:
+    """The paper's claim, on its own example."""
+    asked = {}
+    for manner in MANNERS:
+        _, statistics = decide(rational("rational.smt2"), manner)
+        asked[manner] = statistics.counters["solver.clp.prover"]
+    assert asked["proofs"] < asked["cores"] < asked["exhaustive"]
+
+
+# ------------------------------------------------------------------------------------ its lemmas
+
+
+def refuted_trace() -> tuple[HornSystem, Prover, Fixpoint]:
+    system = rational("rational.smt2")
+    prover = Prover(Budget(60), Statistics())
+    return system, prover, Fixpoint(system, Abstraction(), "proofs", prover)
+
+
+def test_a_refinement_excludes_its_trace() -> None:
+    """Lemma 8; and an abstraction that lacks an explicated clause does not pass for one."""
+    system, prover, fixpoint = refuted_trace()
+    error = fixpoint.error()
+    assert error is not None
+    trace = unfold(system, error)
+    assert trace is not None
+    assert satisfied(trace, prover) is False
+    gained = explicate(trace, prover)
+    assert gained is not None
+    check_refinement(trace, gained, prover)
+    with pytest.raises(Inconsistent, match="does not exclude"):
+        check_refinement(trace, Abstraction(gained.interface), prover)
+
+
+def test_what_is_explicated_must_be_valid() -> None:
+    system, prover, fixpoint = refuted_trace()
+    error = fixpoint.error()
+    assert error is not None
+    trace = unfold(system, error)
+    assert trace is not None
+    x = build.var("x", INT)
+    wrong = Abstraction({}, {0: {build.le(x, build.integer(3)): None}})
+    with pytest.raises(Inconsistent, match="not valid"):
+        check_refinement(trace, wrong, prover)
+
+
+def test_joining_only_adds() -> None:
+    relation = Function("P", (INT,), build.TRUE.sort)
+    (x,) = formals(relation.parameters)
+    one = Abstraction({relation: {build.le(x, build.integer(1)): None}})
+    other = Abstraction({relation: {build.le(x, build.integer(2)): None}}, {0: {build.TRUE: None}})
+    assert one.join(other)
+    assert not one.join(other)
+    assert one.size == 3
+
+
+def test_equal_constraints_are_one_boolean_variable() -> None:
+    x = build.var("x", INT)
+    skeletons = Skeletons()
+    less, more = build.le(x, build.integer(3)), build.lt(build.integer(3), x)
+    assert skeletons.of(build.not_(less)) is skeletons.of(more)
+    assert skeletons.of(build.or_(less, more)) is build.TRUE
+
+
+# -------------------------------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize("preprocess", [False, True])
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        (COUNTER.format("x"), True),
+        (COUNTER.format(3), False),
+        (FIBONACCI.format("(< a 1)"), True),
+        (FIBONACCI.format("(= n 2) (= a 2)"), False),
+        ("(declare-fun P () Bool)(assert P)(assert (not P))", False),
+        ("(declare-fun P () Bool)(assert (not P))", True),
+        ("(assert (forall ((x Int)) (> x 3)))", False),
+    ],
+)
+def test_answers(text: str, holds: bool, preprocess: bool) -> None:
+    system = load(text)
+    verdict, _ = decide(system, preprocess=preprocess)
+    assert isinstance(verdict, Safe if holds else Unsafe), verdict
+    check(system, verdict)
+
+
+def test_it_stops_after_the_refinements_asked_for() -> None:
+    text = COUNTER.replace("(not (= y {}))", "(= x 10) (not (= y 10))").replace(
+        "(P 0 0)", "(P 0 (ite (< 0 1) 0 1))"
+    )
+    verdict, statistics = decide(load(text), "proofs", 1)
+    assert isinstance(verdict, Unknown)
+    assert verdict.reason.code == "refinements-reached"
+    assert statistics.counters["clp.refinements"] == 1

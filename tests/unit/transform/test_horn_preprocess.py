@@ -1,0 +1,104 @@
+"""Simplified clauses: what each step leaves, and that evidence comes back through all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from certus.core.budget import Budget
+from certus.core.ctext import c_text
+from certus.core.horn import Derivation, HornSystem, Model
+from certus.core.outcome import DerivationCheck, ProofCheck
+from certus.core.statistics import Statistics
+from certus.core.verdict import Safe, Unsafe
+from certus.engines.spacer import Options, solve_clauses
+from certus.frontend.chc.load import load_chc
+from certus.frontend.source import Source
+from certus.transform.horn.preprocess import Preprocessed, preprocess
+from certus.validate.horn import check_derivation, check_model
+
+CHAIN = """(declare-fun A (Int Int) Bool) (declare-fun B (Int Int Int) Bool) (declare-fun C (Int) Bool)
+(declare-fun Dead (Int) Bool) (declare-fun Other (Int) Bool)
+(assert (forall ((x Int) (y Int)) (=> (and (= x 3) (= y (+ x 1))) (A x y))))
+(assert (forall ((x Int) (y Int) (z Int)) (=> (A x y) (B x y z))))
+(assert (forall ((x Int) (y Int) (z Int)) (=> (and (B x y z) (> y 2)) (C (+ x y)))))
+(assert (forall ((x Int)) (=> (and (C x) (< x 100)) (C (+ x 2)))))
+(assert (forall ((x Int)) (=> (Dead x) (C x))))
+(assert (forall ((x Int)) (=> (C x) (Other x))))
+(assert (forall ((x Int)) (=> (and (C x) (= x {})) false)))"""
+
+
+def load(text: str) -> HornSystem:
+    return load_chc(Source(text, "test.smt2"), Budget(60))
+
+
+def prepared(system: HornSystem) -> Preprocessed:
+    return preprocess(system, budget=Budget(60), statistics=Statistics())
+
+
+def test_what_is_left_of_a_chain() -> None:
+    done = prepared(load(CHAIN.format(8)))
+    assert [r.name for r in done.system.relations] == ["C"]
+    assert {s.name for s in done.stages} == {"values", "reachable", "arguments", "inline"}
+    first = next(c for c in done.system.clauses if not c.body)
+    assert first.head is not None
+    assert c_text(first.head) == "C(7)"
+
+
+@pytest.mark.parametrize(("last", "holds"), [(8, True), (13, False), (102, True), (101, False)])
+def test_evidence_comes_back(last: int, holds: bool) -> None:
+    system = load(CHAIN.format(last))
+    done = prepared(system)
+    verdict = done.verdict(solve_clauses(done.system, Options(), Budget(60), Statistics()))
+    if holds:
+        assert isinstance(verdict, Safe)
+        assert isinstance(verdict.proof, Model)
+        assert set(verdict.proof.relations) == set(system.relations)
+        check = check_model(system, verdict.proof, budget=Budget(60), statistics=Statistics())
+        assert isinstance(check, ProofCheck), check
+    else:
+        assert isinstance(verdict, Unsafe)
+        assert isinstance(verdict.refutation, Derivation)
+        found = check_derivation(system, verdict.refutation, budget=Budget(60))
+        assert isinstance(found, DerivationCheck), found
+
+
+def test_an_inlined_relation_gets_a_formula_by_interpolation() -> None:
+    """A clause with a variable that is no parameter: what it says needs a quantifier, or an interpolant."""
+    system = load(
+        """(declare-fun A (Int) Bool) (declare-fun L (Int) Bool)
+        (assert (forall ((x Int) (y Int)) (=> (and (> y 3) (>= x (* 2 y))) (A x))))
+        (assert (forall ((x Int)) (=> (A x) (L x))))
+        (assert (forall ((x Int)) (=> (L x) (L (+ x 1)))))
+        (assert (forall ((x Int)) (=> (and (L x) (< x 8)) false)))"""
+    )
+    done = prepared(system)
+    assert [r.name for r in done.system.relations] == ["L"]
+    verdict = done.verdict(solve_clauses(done.system, Options(), Budget(60), Statistics()))
+    assert isinstance(verdict, Safe)
+    assert isinstance(verdict.proof, Model)
+    check = check_model(system, verdict.proof, budget=Budget(60), statistics=Statistics())
+    assert isinstance(check, ProofCheck), check
+
+
+def test_everything_may_go() -> None:
+    done = prepared(load("(declare-fun P (Int) Bool)(assert (forall ((x Int)) (=> (P x) false)))"))
+    assert done.system.clauses == ()
+    verdict = done.verdict(Safe(Model({})))
+    assert isinstance(verdict, Safe)
+    assert isinstance(verdict.proof, Model)
+    assert [c_text(f) for _, f in verdict.proof.relations.values()] == ["false"]
+
+
+def test_arguments_that_nothing_looks_at() -> None:
+    system = load(
+        """(declare-fun P (Int Int Int) Bool)
+        (assert (forall ((z Int)) (P 0 z 5)))
+        (assert (forall ((x Int) (y Int) (z Int)) (=> (and (P x y z) (< x 4)) (P (+ x 1) (+ y z) y))))
+        (assert (forall ((x Int) (y Int) (z Int)) (=> (and (P x y z) (= x 3)) false)))"""
+    )
+    done = prepared(system)
+    assert [len(r.parameters) for r in done.system.relations] == [1]
+    verdict = done.verdict(solve_clauses(done.system, Options(), Budget(60), Statistics()))
+    assert isinstance(verdict, Unsafe)
+    assert isinstance(verdict.refutation, Derivation)
+    assert check_derivation(system, verdict.refutation, budget=Budget(60)) == DerivationCheck(5)
