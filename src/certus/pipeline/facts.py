@@ -19,7 +19,7 @@ from certus.core.statistics import Statistics
 from certus.core.task import BackMap, Task
 from certus.core.terms import Expr
 
-SHARE, SECONDS = 0.1, 5.0  # of the time that is left, for the analysis and for the check together
+SHARE, SECONDS = 0.25, 5.0  # of the time that is left, for the analysis and for the check together
 
 
 @dataclass(frozen=True, slots=True)
