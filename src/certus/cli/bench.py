@@ -66,8 +66,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from certus.cli.terminal import emit
     from certus.frontend.properties import property_of
-    from certus.pipeline.bench.campaign import ROWS, Rows, all_jobs, our_version, run_missing
+    from certus.pipeline.bench.campaign import ROWS, Rows, all_jobs, run_missing
     from certus.pipeline.bench.contestants import Limits
+    from certus.pipeline.bench.jobs import our_version
     from certus.pipeline.bench.tasks import sample, select
     from certus.report.bench import Results, render_bench_text
 
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     interrupted = False
     with _telling(wanted=not arguments.quiet) as tell:
         try:
-            run_missing(jobs, rows, _runner(arguments.cluster, places, each), places=places, tell=tell)
+            run_missing(jobs, rows, _runner(arguments.cluster, places, each), tell)
         except KeyboardInterrupt:
             interrupted = True
     results = Results(rows.of(jobs), selection.skipped)

@@ -133,6 +133,16 @@ class Results:
         return tuple(row for row in self.rows if row.judgement == "wrong")
 
     @cached_property
+    def contradictions(self) -> tuple[tuple[Row, Row], ...]:
+        """Pairs that answer a task differently whose verdict nobody knows."""
+        found = []
+        for rows in self.by_task.values():
+            answers = {row.answer: row for row in rows.values() if row.judgement == "unjudged"}
+            if len(answers) > 1:
+                found.append((answers["true"], answers["false"]))
+        return tuple(found)
+
+    @cached_property
     def limits(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(row.limits for row in self.rows))
 
@@ -187,7 +197,7 @@ def cells(line: Tally) -> tuple[str, ...]:
 
 
 def render_bench_text(results: Results) -> str:
-    """The table, then every wrong verdict by name."""
+    """The table, then by name every wrong verdict, and tasks where two contradict and one must be wrong."""
     lines = [HEADS, *map(cells, results.tallies)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = [
@@ -200,6 +210,9 @@ def render_bench_text(results: Results) -> str:
         expected = "true" if row.expected else "false"
         place = f"{row.task} ({row.property_name})"
         text.append(f"WRONG: {row.contestant} says {row.answer}, expected {expected}: {place}")
+    for yes, no in results.contradictions:
+        who = f"{yes.contestant} says true, {no.contestant} says false"
+        text.append(f"CONTRADICTION: {who}: {yes.task} ({yes.property_name})")
     return "\n".join(text)
 
 

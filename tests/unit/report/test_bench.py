@@ -88,6 +88,13 @@ def test_the_text_names_what_is_wrong() -> None:
     assert last == "WRONG: other says false, expected true: s/a.yml (unreach-call)"
 
 
+def test_who_contradicts_whom_where_nobody_knows() -> None:
+    rows = [row("true", None), row("false", None, who="other"), row("unknown", None, who="third")]
+    last = render_bench_text(Results(rows)).splitlines()[-1]
+    assert last == "CONTRADICTION: bmc says true, other says false: s/a.yml (unreach-call)"
+    assert Results([*rows[:1], *rows[2:]]).contradictions == ()
+
+
 def test_csv_and_json_have_every_row_judged() -> None:
     lines = list(csv.DictReader(render_bench_csv(RESULTS).splitlines()))
     assert [line["judgement"] for line in lines if line["contestant"] == "other"] == ["wrong", "correct"]

@@ -8,42 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
-from certus.core.version import VERSION
 from certus.pipeline.bench.contestants import Contestant, Limits
-from certus.pipeline.bench.jobs import Job
+from certus.pipeline.bench.jobs import Job, our_version
 from certus.pipeline.bench.tasks import BenchTask
 from certus.report.bench import Row, row_from
-from certus.system.tools import ToolFailed, find_tool, run_tool
 
 ROWS: Final = "rows.jsonl"
-
-
-def our_version() -> str:
-    """The version, and the commit where Certus runs from a repository."""
-    git, here = find_tool("git"), Path(__file__).resolve().parent
-    if git is None:
-        return VERSION
-    try:
-        words = (
-            "-c",
-            f"safe.directory={here}",
-            "-C",
-            str(here),
-            "describe",
-            "--always",
-            "--dirty",
-            "--abbrev=12",
-        )
-        done = run_tool(git, words, seconds=10)
-    except ToolFailed:
-        return VERSION
-    return VERSION if done.code else f"{VERSION}+{done.output.decode().strip()}"
 
 
 def all_jobs(tasks: Sequence[BenchTask], contestants: Sequence[Contestant], limits: Limits) -> list[Job]:
@@ -98,37 +76,32 @@ def _ends_a_line(file: Path) -> bool:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a campaign is, and how long the rest will take by what each contestant took so far."""
+    """How far a campaign is, and how long the rest will take: by what each contestant took so far, and by how
+    many runs went on at a time."""
 
     jobs: Sequence[Job]
-    places: int
     tell: Callable[[str], None]
+    start: float = field(default_factory=time.monotonic)
     done: int = 0
     wrong: int = 0
     _times: dict[str, list[float]] = field(default_factory=dict)
-    _left: dict[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for job in self.jobs:
-            self._left[job.contestant.name] = self._left.get(job.contestant.name, 0) + 1
 
     def count(self, row: Row) -> None:
         self.done += 1
         self.wrong += row.judgement == "wrong"
         self._times.setdefault(row.contestant, []).append(row.wall)
-        self._left[row.contestant] -= 1
         wrong = f", {self.wrong} WRONG" if self.wrong else ""
-        self.tell(
-            f"{self.done} of {len(self.jobs)} runs{wrong}, about {span(self.remaining())} left: {row.task}"
-        )
+        left = span(self.remaining(time.monotonic() - self.start))
+        self.tell(f"{self.done} of {len(self.jobs)} runs{wrong}, about {left} left: {row.task}")
 
-    def remaining(self) -> float:
-        every = [wall for times in self._times.values() for wall in times]
-        usual = sum(every) / len(every)
-        return sum(
-            number * (sum(self._times[name]) / len(self._times[name]) if name in self._times else usual)
-            for name, number in self._left.items()
-        ) / max(1, self.places)
+    def remaining(self, elapsed: float) -> float:
+        spent = sum(map(sum, self._times.values()))
+        ahead = 0.0
+        for name, number in Counter(job.contestant.name for job in self.jobs).items():
+            own = self._times.get(name, [])
+            usual = sum(own) / len(own) if own else spent / self.done
+            ahead += (number - len(own)) * usual
+        return ahead * elapsed / spent if spent else 0.0
 
 
 def span(seconds: float) -> str:
@@ -141,13 +114,11 @@ def run_missing(
     jobs: Sequence[Job],
     rows: Rows,
     runner: Callable[[Sequence[Job]], Generator[Row]],
-    *,
-    places: int,
     tell: Callable[[str], None],
 ) -> None:
     """Run what has no row yet. An interruption ends what is under way and loses nothing else."""
     missing = [job for job in jobs if job not in rows]
-    progress = Progress(missing, places, tell)
+    progress = Progress(missing, tell)
     with closing(runner(missing)) as results:
         for row in results:
             rows.add(row)

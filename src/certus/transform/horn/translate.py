@@ -101,7 +101,10 @@ class _Translator:
         return self.formulas[edge]
 
     def _failing(self) -> frozenset[Location]:
-        found = dict.fromkeys(self.program.error_locations)
+        procedures = self.program.procedures
+        found = dict.fromkeys(  # passes may have shown that some cannot be reached, and left them out
+            at for at in self.program.error_locations if at in procedures[at.procedure].predecessors
+        )
         waiting = list(found)
         entries = {p.entry: p.name for p in self.program.procedures.values()}
         calls: dict[str, list[Location]] = {}

@@ -32,7 +32,7 @@ def quickly(jobs: Sequence[Job]) -> Generator[Row]:
 def run(jobs: list[Job], rows: Rows) -> list[str]:
     """The tasks that were run now."""
     told: list[str] = []
-    run_missing(jobs, rows, quickly, places=1, tell=told.append)
+    run_missing(jobs, rows, quickly, told.append)
     return [line.rpartition(" ")[2] for line in told]
 
 
@@ -95,12 +95,14 @@ def test_places_share_out_the_processors(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_estimate_knows_the_slow_from_the_quick() -> None:
     quick, slow = jobs(3, "q=q {file}"), jobs(3, "s=s {file}")
     told: list[str] = []
-    progress = Progress([*quick, *slow], 2, told.append)
+    progress = Progress([*quick, *slow], told.append)
     progress.count(quick[0].row(Ended("exit", 0, "TRUE", 1.0, 1.0, 1)))
-    assert progress.remaining() == pytest.approx((2 * 1 + 3 * 1) / 2)
+    assert progress.remaining(1.0) == pytest.approx(2 * 1 + 3 * 1)
     progress.count(slow[0].row(Ended("exit", 0, "FALSE", 50.0, 1.0, 1)))
-    assert progress.remaining() == pytest.approx((2 * 1 + 2 * 50) / 2)
-    assert told[-1] == "2 of 6 runs, 1 WRONG, about 51 s left: 0.yml"
+    assert progress.remaining(51.0) == pytest.approx(2 * 1 + 2 * 50)
+    assert progress.remaining(25.5) == pytest.approx((2 * 1 + 2 * 50) / 2)  # two at a time
+    assert told[-1].startswith("2 of 6 runs, 1 WRONG, about ")
+    assert told[-1].endswith(" left: 0.yml")
 
 
 def test_spans_in_words() -> None:
