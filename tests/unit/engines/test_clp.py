@@ -135,7 +135,7 @@ def test_a_refinement_excludes_its_trace() -> None:
     assert satisfied(trace, prover) is False
     gained = explicate(trace, prover)
     assert gained is not None
-    check_refinement(trace, gained, prover)
+    assert check_refinement(trace, gained, prover)
     with pytest.raises(Inconsistent, match="does not exclude"):
         check_refinement(trace, Abstraction(gained.interface), prover)
 
@@ -171,6 +171,16 @@ def test_equal_constraints_are_one_boolean_variable() -> None:
 
 
 # -------------------------------------------------------------------------------------- answers
+
+
+def test_one_formula_for_all_variants_excludes_a_loop() -> None:
+    """Round by round there is no end; with a formula for all variants there is."""
+    text = COUNTER.replace("(< x 10)", "(< x 1000)").format("x")
+    options = Options("proofs", 3, preprocess=False)
+    statistics = Statistics()
+    verdict = ConstraintLogic().run(Task(load(text)), options, Budget(60), statistics)
+    assert isinstance(verdict, Safe)
+    check(load(text), verdict)
 
 
 @pytest.mark.parametrize("preprocess", [False, True])

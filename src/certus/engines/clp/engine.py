@@ -31,11 +31,14 @@ from certus.engines.clp.traces import Trace, check_refinement, explicate, satisf
 @dataclass(frozen=True, slots=True)
 class Options:
     """`explication`: how abstract steps are known to be impossible (see `fixpoint`). `refinements`: the most
-    traces to exclude; 0 means without end. `preprocess`: whether clauses are simplified first."""
+    traces to exclude; 0 means without end. `preprocess`: whether clauses are simplified first.
+    `effort`: for formulas that serve all variants of a relation at once, in z3's unit of work; 0 means that
+    none are looked for."""
 
     explication: Manner = "cores"
     refinements: int = 0
     preprocess: bool = True
+    effort: int = 1_000_000
 
 
 class ConstraintLogic:
@@ -110,16 +113,19 @@ class _Search:
         self.met.add(trace.key)
         self.statistics.count("clp.refinements")
         with self.statistics.timed("clp.interpolation"):
-            gained = explicate(trace, self.prover)
+            gained = explicate(trace, self.prover, effort=self.options.effort)
         if gained is None:
             self.prover.budget.check()
             return _gave_up("no-interpolants", f"no interpolants for a trace of {len(trace.nodes)} steps")
         with self.statistics.timed("clp.check"):
-            check_refinement(trace, gained, self.prover)
+            known = check_refinement(trace, gained, self.prover)
+        if not known:
+            self.prover.budget.check()
+            return _gave_up("solver-gave-up", "the solver cannot tell whether a refinement is valid")
         self.abstraction.join(gained)
-        known = sum(map(len, self.abstraction.interface.values()))
-        self.statistics.counters["clp.predicates"] = known
-        self.statistics.progress(f"refinement {number + 1}: {known} predicates, {len(trace.nodes)} steps")
+        size = sum(map(len, self.abstraction.interface.values()))
+        self.statistics.counters["clp.predicates"] = size
+        self.statistics.progress(f"refinement {number + 1}: {size} predicates, {len(trace.nodes)} steps")
         return None
 
     def _tell(self) -> None:

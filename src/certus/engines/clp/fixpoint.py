@@ -57,11 +57,11 @@ class Prover:
     def solver(self) -> Z3Solver:
         return Z3Solver(self.statistics, terms=self.terms)
 
-    def is_valid(self, formula: Expr) -> bool:
-        """Whether the theory knows that the formula is true."""
+    def refute(self, formula: Expr) -> Answer:
+        """Whether the formula can be false in the theory: UNSAT means that it is valid."""
         solver = self.solver()
         solver.add(build.not_(formula))
-        return solver.check(budget=self.budget, purpose="clp.prover") is Answer.UNSAT
+        return solver.check(budget=self.budget, purpose="clp.prover")
 
 
 @dataclass(slots=True, eq=False)

@@ -23,7 +23,7 @@ from certus.engines.clp.abstraction import Abstraction, atoms, collapse, formals
 from certus.engines.clp.fixpoint import Fact, Prover
 from certus.logic.canonical import canonical
 from certus.logic.clauses import with_variables_in_body
-from certus.logic.interpolation import interpolants, path_system
+from certus.logic.interpolation import Interpolants, interpolants, invariants, path_system
 from certus.logic.solver import Answer
 
 LARGEST = 3000  # nodes of a trace
@@ -49,6 +49,18 @@ class Trace:
     def key(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """What tells traces apart."""
         return tuple((node.clause, node.children) for node in self.nodes)
+
+    @property
+    def has_cycles(self) -> bool:
+        """Whether some clause has a variant of a relation both above and below it."""
+        bases = self.variants()
+        below: list[frozenset[Function]] = []  # the relations in each subtree
+        for number, node in enumerate(self.nodes):
+            inside = frozenset().union(*(below[c] for c in node.children))
+            if number in bases and bases[number] in inside:
+                return True
+            below.append(inside | {bases[number]} if number in bases else inside)
+        return False
 
     def clause(self, node: Node) -> Clause:
         return self.system.clauses[node.clause]
@@ -132,8 +144,33 @@ def _renaming(clause: Clause, number: int) -> dict[Expr, Expr]:
 # --------------------------------------------------------------------------------- explication
 
 
-def explicate(trace: Trace, prover: Prover) -> Abstraction | None:
-    """What excludes an unsatisfiable trace (the algorithm ETC); None if no interpolants were found."""
+def explicate(trace: Trace, prover: Prover, *, effort: int = 0) -> Abstraction | None:
+    """What excludes an unsatisfiable trace (the algorithm ETC); None if no interpolants were found.
+
+    If variants of a relation come up below one another and `effort` (z3's unit of work) is given, a formula
+    that serves all variants of a relation is tried first: it excludes more than this trace."""
+    meanings = _shared_meanings(trace, prover, effort) if effort and trace.has_cycles else None
+    if meanings is None:
+        meanings = _meanings(trace, prover)
+    else:
+        prover.statistics.count("clp.collapsed")
+        for node in trace.nodes:
+            node.kept = (trace.clause(node).constraint,)
+    if meanings is None:
+        return None
+    gained = Abstraction(collapse({n: atoms(f) for n, f in meanings.items()}, trace.variants()))
+    for number, node in enumerate(trace.nodes):
+        clause = trace.clause(node)
+        premises = [instance(meanings[c], a.args) for a, c in zip(clause.body, node.children, strict=True)]
+        conclusion = build.FALSE if clause.head is None else instance(meanings[number], clause.head.args)
+        fact = build.implies(build.and_(*node.kept, *premises), conclusion)
+        if fact is not build.TRUE:
+            gained.explicated.setdefault(node.clause, {})[fact] = None
+    return gained
+
+
+def _meanings(trace: Trace, prover: Prover) -> dict[int, Expr] | None:
+    """Tree interpolants: for each node but the root a formula over its relation's parameters."""
     plain = {n: f for n, node in enumerate(trace.nodes) if (f := _plain(trace, node)) is not None}
     relations = {
         n: Function(f"@{n}", base.parameters, BOOL) for n, base in trace.variants().items() if n not in plain
@@ -147,23 +184,30 @@ def explicate(trace: Trace, prover: Prover) -> Abstraction | None:
     )
     if found is None:
         return None
-    meanings = dict(plain)
-    for number, relation in relations.items():
-        if relation in found:
-            parameters, formula = found[relation]
-            own = dict(zip(parameters, formals(relation.parameters), strict=True))
-            meanings[number] = canonical(substitute(formula, own))
-        else:
-            meanings[number] = build.TRUE
-    gained = Abstraction(collapse({n: atoms(f) for n, f in meanings.items()}, trace.variants()))
-    for number, node in enumerate(trace.nodes):
-        clause = trace.clause(node)
-        premises = [instance(meanings[c], a.args) for a, c in zip(clause.body, node.children, strict=True)]
-        conclusion = build.FALSE if clause.head is None else instance(meanings[number], clause.head.args)
-        fact = build.implies(build.and_(*node.kept, *premises), conclusion)
-        if fact is not build.TRUE:
-            gained.explicated.setdefault(node.clause, {})[fact] = None
-    return gained
+    return plain | {n: _over_formals(relation, found) for n, relation in relations.items()}
+
+
+def _shared_meanings(trace: Trace, prover: Prover, effort: int) -> dict[int, Expr] | None:
+    """One formula for all variants of a relation."""
+    numbers = sorted({node.clause for node in trace.nodes})
+    clauses = tuple(with_variables_in_body(trace.system.clauses[n]) for n in numbers)
+    found = invariants(
+        path_system(clauses),
+        effort=effort,
+        budget=prover.budget,
+        statistics=prover.statistics,
+        terms=prover.terms,
+    )
+    if found is None:
+        return None
+    return {n: _over_formals(relation, found) for n, relation in trace.variants().items()}
+
+
+def _over_formals(relation: Function, found: Interpolants) -> Expr:
+    if relation not in found:
+        return build.TRUE
+    parameters, formula = found[relation]
+    return canonical(substitute(formula, dict(zip(parameters, formals(relation.parameters), strict=True))))
 
 
 def _plain(trace: Trace, node: Node) -> Expr | None:
@@ -193,19 +237,22 @@ def _node_clause(trace: Trace, number: int, relations: dict[int, Function], plai
     return with_variables_in_body(made)
 
 
-def check_refinement(trace: Trace, gained: Abstraction, prover: Prover) -> None:
-    """Every explicated formula is valid, and with them the abstract trace is propositionally
-    unsatisfiable (Lemma 8). Raises `Inconsistent` otherwise."""
+def check_refinement(trace: Trace, gained: Abstraction, prover: Prover) -> bool:
+    """Whether every explicated formula is known to be valid. Raises `Inconsistent` if one is not, or if the
+    abstract trace is not propositionally unsatisfiable with them (Lemma 8)."""
+    known = True
     for number, formulas in gained.explicated.items():
         for formula in formulas:
-            if not prover.is_valid(formula):
-                prover.budget.check()
+            answer = prover.refute(formula)
+            if answer is Answer.SAT:
                 raise Inconsistent(f"a formula explicated for clause {number} is not valid")
+            known &= answer is Answer.UNSAT
     solver = prover.solver()
     solver.add(*_abstract(trace, gained, prover))
-    if solver.check(budget=prover.budget, purpose="clp.boolean") is not Answer.UNSAT:
-        prover.budget.check()
+    answer = solver.check(budget=prover.budget, purpose="clp.boolean")
+    if answer is Answer.SAT:
         raise Inconsistent("a refinement does not exclude its trace")
+    return known and answer is Answer.UNSAT
 
 
 def _abstract(trace: Trace, gained: Abstraction, prover: Prover) -> list[Expr]:
