@@ -12,7 +12,7 @@ from certus.cli.units import duration
 from certus.cli.verify import cores, names
 
 if TYPE_CHECKING:
-    from certus.pipeline.fuzz.campaign import Fuzzing
+    from certus.pipeline.fuzz.campaign import Disagreement, Fuzzing
 
 _EPILOG = "exit codes: 0 no disagreement, 1 a disagreement, 2 usage, 3 interrupted before the end"
 
@@ -48,7 +48,7 @@ def minutes(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from certus.cli.terminal import ProgressLine, cannot_write, emit
+    from certus.cli.terminal import ProgressLine, emit
     from certus.engines.registry import ENGINES
     from certus.pipeline.fuzz.campaign import Fuzzing
     from certus.pipeline.settings import AUTO, bad_usage
@@ -61,17 +61,27 @@ def run(arguments: argparse.Namespace) -> int:
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
         fuzzing = Fuzzing(engines, arguments.timeout, progress.show)
         campaign = fuzzing.run(arguments.seed, seconds=arguments.minutes, programs=arguments.programs)
-        for found, disagreement in enumerate(campaign, 1):
-            progress.clear()
-            try:
-                file = disagreement.save(arguments.output, found)
-            except OSError as error:
-                raise cannot_write(arguments.output, error) from error
-            emit(f"DISAGREEMENT: {disagreement.sentence}\n  {file}")
+        try:
+            for found, disagreement in enumerate(campaign, 1):
+                progress.clear()
+                emit(
+                    f"DISAGREEMENT: {disagreement.sentence}\n  {saved(disagreement, arguments.output, found)}"
+                )
+        except KeyboardInterrupt:
+            fuzzing.interrupted = True
     emit(table(fuzzing))
     if found:
         return Exit.VIOLATED
     return Exit.UNKNOWN if fuzzing.interrupted else Exit.HOLDS
+
+
+def saved(disagreement: Disagreement, directory: Path, number: int) -> Path:
+    try:
+        return disagreement.save(directory, number)
+    except OSError as error:
+        from certus.cli.terminal import cannot_write
+
+        raise cannot_write(directory, error) from error
 
 
 def table(fuzzing: Fuzzing) -> str:

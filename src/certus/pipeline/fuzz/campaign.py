@@ -23,7 +23,7 @@ from certus.pipeline.fuzz.texts import as_c, as_lp, as_native
 from certus.pipeline.settings import Settings
 from certus.pipeline.verify import verify
 from certus.system.clang import find_clang
-from certus.system.tools import find_tool, run_tool
+from certus.system.tools import ToolFailed, find_tool, run_tool
 
 LANGUAGES: Final[dict[str, tuple[Callable[[FuzzProgram], str], Wrap]]] = {
     "lp": (as_lp, unbounded),
@@ -50,6 +50,11 @@ class Disagreement:
     expected: str
 
     @property
+    def defect(self) -> tuple[str, str, str]:
+        """What went wrong, whatever the program."""
+        return self.who, self.language, self.said
+
+    @property
     def sentence(self) -> str:
         return f"{self.who} ({self.language}): {self.said}, where trying all inputs says {self.expected}"
 
@@ -63,24 +68,28 @@ class Disagreement:
 
 @dataclass(slots=True)
 class Fuzzing:
-    """`answers` counts what each engine said; `programs` is how many there were."""
+    """`answers` counts what each engine said; `programs` is how many there were; `defects` are those met."""
 
     engines: Sequence[str]
     timeout: float
     tell: Callable[[str], None]
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
     programs: int = 0
+    defects: dict[tuple[str, str, str], None] = field(default_factory=dict)
     interrupted: bool = False
 
     def run(self, seed: int, *, seconds: float, programs: int | None = None) -> Iterator[Disagreement]:
-        """Disagreements, made small, until the time is over or so many programs were tried."""
+        """Disagreements, made small, until the time is over or so many programs were tried: all wrong verdicts,
+        but of crashes and the like only the first of each kind."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self.programs != programs and not self.interrupted:
             program = made(seed, self.programs)
             self.programs += 1
             self.tell(f"program {self.programs}, {max(0.0, deadline - time.monotonic()):.0f} s left")
             for found in self.disagreements(program, until=deadline):
-                yield self.shrunk(found)
+                if found.said in ("HOLDS", "VIOLATED") or found.defect not in self.defects:
+                    self.defects[found.defect] = None
+                    yield self.shrunk(found)
 
     def disagreements(self, program: FuzzProgram, until: float) -> Iterator[Disagreement]:
         with tempfile.TemporaryDirectory(prefix="certus-fuzz-") as directory:
@@ -161,5 +170,8 @@ def execute(program: FuzzProgram, directory: Path) -> str:
         done = run_tool(Path(words[0]), words[1:])
         if done.code != 0:
             return f"not compiled ({done.errors.decode(errors='replace').strip()[:200]})"
-    code = run_tool(executable).code
+    try:
+        code = run_tool(executable).code
+    except ToolFailed:
+        return "no end"
     return {0: "HOLDS", 1: "VIOLATED"}.get(code, f"exit code {code}")

@@ -91,6 +91,19 @@ class Liar(Fuzzing):
         return "HOLDS" if "while" in text else truth
 
 
+class Crashing(Fuzzing):
+    def ask(self, program: FuzzProgram, language: str, engine: str, directory: Path) -> str:
+        return "UNKNOWN (engine-crashed)"
+
+
+def test_a_crash_is_reported_once_for_each_language() -> None:
+    fuzzing = Crashing(["crashing"], 1.0, lambda line: None)
+    found = list(fuzzing.run(0, seconds=600.0, programs=3))
+    assert [each.language for each in found] == ["lp", "c"]
+    assert found[0].program.main == ()
+    assert fuzzing.answers["crashing", "UNKNOWN (engine-crashed)"] == 6
+
+
 def test_a_lie_is_found_and_made_small(tmp_path: Path) -> None:
     fuzzing = Liar(["liar"], 1.0, lambda line: None)
     until = time.monotonic() + 600
