@@ -79,8 +79,8 @@ class Fuzzing:
     interrupted: bool = False
 
     def run(self, seed: int, *, seconds: float, programs: int | None = None) -> Iterator[Disagreement]:
-        """Disagreements, made small, until the time is over or so many programs were tried: all wrong verdicts,
-        but of crashes and the like only the first of each kind."""
+        """Disagreements, made small, until the time is over or so many programs were tried: every wrong
+        verdict, but of crashes and the like only the first of each kind."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self.programs != programs and not self.interrupted:
             program = made(seed, self.programs)
