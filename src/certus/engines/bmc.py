@@ -27,6 +27,7 @@ from certus.core.task import Task
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.logic.narrowing import Narrowing
 from certus.logic.pace import Pace
 from certus.logic.solver import Answer
 from certus.logic.unrolling import UnrolledProgram, Visit
@@ -35,10 +36,12 @@ from certus.logic.unrolling import UnrolledProgram, Visit
 @dataclass(frozen=True, slots=True)
 class Options:
     """`bound`: the most entries of a loop head or simultaneous activations of a recursive procedure
-    to look at; 0 means without end. `shortest`: whether to look for the fewest statements."""
+    to look at; 0 means without end. `shortest`: whether to look for the fewest statements. `narrow`: whether
+    to look for executions with small numbers first (`logic.narrowing`)."""
 
     bound: int = 0
     shortest: bool = True
+    narrow: bool = False
 
 
 class BoundedModelChecking:
@@ -60,7 +63,8 @@ class BoundedModelChecking:
         assert isinstance(task.subject, Program)
         unrolled = UnrolledProgram(task.subject, PatientSolver(statistics), task.bounds)
         unrolled.known = {point.location: fact for point, fact in task.facts.items() if not point.calls}
-        search, pace = _Search(unrolled, budget), Pace(task.subject, task.bounds, options.bound)
+        narrowing = Narrowing(unrolled.solver) if options.narrow else None
+        search, pace = _Search(unrolled, budget, narrowing), Pace(task.subject, task.bounds, options.bound)
         clear, bound = 0, 1
         statistics.progress("unrolling to bound 1")
         while True:
@@ -91,6 +95,7 @@ class _Search:
 
     unrolled: UnrolledProgram
     budget: Budget
+    narrowing: Narrowing | None = None
 
     def errors(self, *also: Expr) -> Answer:
         """Whether an execution unrolled so far reaches an error (and satisfies `also`)."""
@@ -98,7 +103,10 @@ class _Search:
         if not unrolled.errors:
             return Answer.UNSAT
         literals = [unrolled.some([e.selector for e in unrolled.errors]), *also, *unrolled.closed()]
-        return unrolled.solver.check(literals, budget=self.budget, purpose="bmc")
+        if self.narrowing is None or also:
+            return unrolled.solver.check(literals, budget=self.budget, purpose="bmc")
+        self.narrowing.cover(unrolled.symbols)
+        return self.narrowing.check(literals, budget=self.budget, purpose="bmc.narrow")
 
     def beyond(self) -> list[Visit]:
         """Visits beyond the bound, one of which some execution may come to; none if the bound is enough."""

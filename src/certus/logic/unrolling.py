@@ -108,6 +108,7 @@ class UnrolledProgram:
         self.solver = solver
         self.bounds = bounds
         self.known: Mapping[Location, Expr] = {}
+        self.symbols: list[Expr] = []  # of blocks, that are machine integers
         self.errors: list[Arrival] = []  # arrivals at error locations; edge.target is the location
         self.entered: dict[Loop, int] = {}  # most entries expanded, per loop
         self.activated: dict[str, int] = {}  # most simultaneous activations expanded
@@ -246,6 +247,7 @@ class UnrolledProgram:
         if instance.guard is build.FALSE:
             return
         self.solver.add(*instance.definitions)
+        self.symbols.extend(x for x in instance.renamed.values() if isinstance(x.sort, MachineSort))
         values = {**visit.values, **instance.values}
         self._arrive(visit, edge, instance, visit.frame, edge.target, values)
 

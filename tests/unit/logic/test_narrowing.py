@@ -1,0 +1,91 @@
+"""Provisional widths, relaxed by cores (seed 002, section 5.2)."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.analysis.ranges_of import c_program
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.evidence import Trace, Unrolling
+from certus.core.outcome import ProofCheck, Replay
+from certus.core.sorts import machine
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.terms import Expr
+from certus.core.verdict import Safe, Unsafe
+from certus.engines.registry import ENGINES
+from certus.logic.narrowing import Narrowing, fits
+from certus.logic.solver import Answer
+from certus.logic.z3solver import Z3Solver
+from certus.pipeline.confirm import examine
+from certus.transform.large_blocks import LargeBlocks
+
+SORT = machine(32, signed=False)
+X, Y = build.var("x", SORT), build.var("y", SORT)
+FACTORS = """extern unsigned long any(void); extern void reach_error(void);
+int main(void) { unsigned long a = any(), b = any(); if (a < 2 || b < 2) return 0;
+  if (a * b == 1517 && a < b) reach_error(); return 0; }"""
+NONE = """extern unsigned any(void); extern void reach_error(void);
+int main(void) { unsigned x = any(), y = any();
+  if (x > 1000 && y > 70000 && x < 5000 && y < 80000 && x * 2 + y == 65) reach_error(); return 0; }"""
+
+
+def number(value: int) -> Expr:
+    return build.constant(value, SORT)
+
+
+def asked(*formulas: Expr) -> tuple[Answer, Narrowing, Z3Solver]:
+    solver = Z3Solver(Statistics())
+    solver.add(*formulas)
+    narrowing = Narrowing(solver)
+    narrowing.cover([X, Y])
+    return narrowing.check([], budget=Budget(20), purpose="test"), narrowing, solver
+
+
+def test_a_small_model_is_found_at_once() -> None:
+    answer, narrowing, solver = asked(build.eq(build.add(X, Y), number(11)))
+    assert (answer, narrowing.rounds) == (Answer.SAT, 1)
+    assert all(int(solver.value(x)) < 16 for x in (X, Y))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("least", [100, 40_000, 3_000_000_000])
+def test_widths_are_relaxed_as_far_as_needed(least: int) -> None:
+    answer, narrowing, solver = asked(build.le(number(least), X), build.le(Y, number(3)))
+    assert answer is Answer.SAT
+    assert 1 < narrowing.rounds <= 4
+    assert int(solver.value(X)) >= least  # type: ignore[arg-type]
+
+
+def test_what_has_no_model_has_none() -> None:
+    answer, _, _ = asked(build.lt(X, Y), build.lt(Y, X))
+    assert answer is Answer.UNSAT
+
+
+def test_fitting_is_signed_as_the_type() -> None:
+    z = build.var("z", machine(32, signed=True))
+    bounds = (build.constant(-8, z.sort), build.constant(7, z.sort))
+    assert fits(z, 4) is build.and_(build.le(bounds[0], z), build.le(z, bounds[1]))
+    assert fits(X, 4) is build.le(X, number(15))
+
+
+def test_bmc_finds_a_counterexample_with_small_numbers() -> None:
+    program = c_program(FACTORS)
+    task, back = LargeBlocks("large").apply(Task(program))
+    engine = ENGINES["bmc"]
+    verdict = back.verdict(engine.run(task, engine.options(narrow=True), Budget(60), Statistics()))
+    assert isinstance(verdict, Unsafe)
+    assert isinstance(verdict.refutation, Trace)
+    check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
+    assert isinstance(check, Replay), check
+
+
+def test_bmc_ends_soundly_where_there_is_none() -> None:
+    program = c_program(NONE)
+    task, back = LargeBlocks("large").apply(Task(program))
+    engine = ENGINES["bmc"]
+    verdict = back.verdict(engine.run(task, engine.options(narrow=True), Budget(60), Statistics()))
+    assert isinstance(verdict, Safe)
+    assert isinstance(verdict.proof, Unrolling)
+    check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
+    assert isinstance(check, ProofCheck), check
