@@ -22,6 +22,7 @@ from certus.core.errors import Inconsistent
 from certus.core.horn import Derivation, HornSystem
 from certus.core.statistics import Finding, Statistics
 from certus.core.task import Task
+from certus.core.terms import Function
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.clp.abstraction import Abstraction
 from certus.engines.clp.fixpoint import Fixpoint, Manner, Prover
@@ -78,12 +79,18 @@ class _Search:
         self.statistics = prover.statistics
         self.abstraction = Abstraction()
         self.met: set[object] = set()  # the traces considered
+        self.last: Fixpoint | None = None
+        self.finer: list[Function] = []  # relations that the last refinement gave new predicates
+        self.changed: list[int] = []  # clauses that it excluded steps of
 
     def run(self) -> Verdict:
         while True:
             self.statistics.count("clp.iterations")
             fixpoint = Fixpoint(self.system, self.abstraction, self.options.explication, self.prover)
             with self.statistics.timed("clp.fixpoint"):
+                if self.last is not None:
+                    fixpoint.keep(self.last, self.finer, self.changed)
+                self.last = fixpoint
                 error = fixpoint.error()
             if error is None:
                 self._tell()
@@ -122,6 +129,11 @@ class _Search:
         if not known:
             self.prover.budget.check()
             return _gave_up("solver-gave-up", "the solver cannot tell whether a refinement is valid")
+        old = self.abstraction.interface
+        self.finer = [r for r, found in gained.interface.items() if not old.get(r, {}).keys() >= found.keys()]
+        # Steps that the theory excludes were excluded before, unless only proofs tell.
+        only_proofs = self.options.explication == "proofs" or not self.finer
+        self.changed = list(gained.explicated) if only_proofs else []
         self.abstraction.join(gained)
         size = sum(map(len, self.abstraction.interface.values()))
         self.statistics.counters["clp.predicates"] = size

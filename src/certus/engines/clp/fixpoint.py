@@ -15,7 +15,7 @@ How a step is known to be impossible is the `manner`:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -76,13 +76,25 @@ class Fixpoint:
     reached: dict[Function, Region] = field(default_factory=dict)
     facts: dict[tuple[Function, tuple[bool, ...]], Fact] = field(default_factory=dict)
 
+    def keep(self, earlier: Fixpoint, finer: Collection[Function], changed: Collection[int]) -> None:
+        """Take over the facts of an earlier fixpoint that a refinement left alone: those about relations that
+        are not `finer`, from such facts, by clauses that were not `changed`."""
+        kept: dict[Fact, Fact] = {}
+        for key, fact in earlier.facts.items():
+            if key[0] in finer or fact.clause in changed or any(p not in kept for p in fact.premises):
+                continue
+            kept[fact] = fact
+            self._note(key[0], fact)
+        self.prover.statistics.count("clp.kept", len(kept))
+
     def error(self) -> Fact | None:
         """A derivation of false, or None once all facts are known."""
         users: dict[Function, list[int]] = {}
         for number, clause in enumerate(self.system.clauses):
             for relation in dict.fromkeys(a.function for a in clause.body):
                 users.setdefault(relation, []).append(number)
-        waiting = deque(n for n, c in enumerate(self.system.clauses) if not c.body)
+        clauses = enumerate(self.system.clauses)
+        waiting = deque(n for n, c in clauses if all(a.function in self.reached for a in c.body))
         queued = set(waiting)
         while waiting:
             number = waiting.popleft()
@@ -163,14 +175,18 @@ class Fixpoint:
             return Fact(None, (), abstract.number, premises)
         relation, valuation = clause.head.function, valuations[-1]
         fact = Fact(relation, valuation, abstract.number, premises)
+        self._note(relation, fact)
+        self.prover.statistics.count("clp.facts")
+        return fact
+
+    def _note(self, relation: Function, fact: Fact) -> None:
+        valuation = fact.valuation
         self.facts[relation, valuation] = fact
         minterm = self.regions.minterm(
             dict(zip(self.abstraction.predicates(relation), valuation, strict=True))
         )
         known = self.reached.get(relation, self.regions.nothing)
         self.reached[relation] = self.regions.either(known, minterm)
-        self.prover.statistics.count("clp.facts")
-        return fact
 
     def _refuted(self, abstract: AbstractClause, valuations: list[tuple[bool, ...]]) -> Expr | None:
         """If the theory excludes the step, a valid formula that says so."""
