@@ -4,8 +4,8 @@
     python scripts/bench_ranges.py bits DIRECTORY...      # one row for each directory of .c, .i or .yml tasks
     python scripts/bench_ranges.py observe N DIRECTORY... # until N values were seen to lie in their ranges
 
-Numbers go to standard output as a table in Markdown. A task that Certus cannot model, or that takes longer than
-the limit, is counted as such.
+Numbers go to standard output as a table in Markdown. A task that Certus cannot model, or that takes longer
+than the limit, is counted as such.
 """
 
 from __future__ import annotations
