@@ -29,7 +29,7 @@ from typing import Any, Final, Literal
 
 Ending = Literal["exit", "timeout", "memory", "output", "failed"]
 
-TICK: Final = 0.05  # seconds between two looks
+TICK: Final = 0.1  # seconds between two looks
 OUTPUT: Final = 64 << 20  # bytes that a command may print
 _SUBREAPER: Final = 36  # PR_SET_CHILD_SUBREAPER
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
