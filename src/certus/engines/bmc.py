@@ -21,7 +21,7 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.evidence import Trace, Unrolling
 from certus.core.loops import LoopBound
-from certus.core.program import Program
+from certus.core.program import Location, Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr, Value
@@ -30,18 +30,20 @@ from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.logic.narrowing import Narrowing
 from certus.logic.pace import Pace
 from certus.logic.solver import Answer
-from certus.logic.unrolling import UnrolledProgram, Visit
+from certus.logic.unrolling import Limits, UnrolledProgram, Visit
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """`bound`: the most entries of a loop head or simultaneous activations of a recursive procedure
     to look at; 0 means without end. `shortest`: whether to look for the fewest statements. `narrow`: whether
-    to look for executions with small numbers first (`logic.narrowing`)."""
+    to look for executions with small numbers first (`logic.narrowing`). `within`: whether to tell the solver
+    the ranges of executions within each bound (`analysis.ranges.bounded`)."""
 
     bound: int = 0
     shortest: bool = True
     narrow: bool = False
+    within: bool = False
 
 
 class BoundedModelChecking:
@@ -65,10 +67,13 @@ class BoundedModelChecking:
         unrolled.known = {point.location: fact for point, fact in task.facts.items() if not point.calls}
         narrowing = Narrowing(unrolled.solver) if options.narrow else None
         search, pace = _Search(unrolled, budget, narrowing), Pace(task.subject, task.bounds, options.bound)
+        within = _Within(task, budget) if options.within else None
         clear, bound = 0, 1
         statistics.progress("unrolling to bound 1")
         while True:
             unrolled.expand(pace.limits(bound), budget)
+            if within is not None:
+                unrolled.tell_within(within.known(pace.limits(bound)))
             statistics.counters["bmc.bound"] = bound
             answer = search.errors()
             if answer is Answer.SAT:
@@ -87,6 +92,29 @@ class BoundedModelChecking:
             bound = pace.next(clear)
             place = _place(beyond[0], task.bounds)
             statistics.progress(f"no error within bound {clear}; unrolling {place} to bound {bound}")
+
+
+class _Within:
+    """Ranges at loop heads in executions within a bound."""
+
+    def __init__(self, task: Task, budget: Budget) -> None:
+        from certus.analysis.ranges.result import analyse
+
+        assert isinstance(task.subject, Program)
+        self.ranges = analyse(task.subject, budget=budget)
+        self.budget = budget
+
+    def known(self, limits: Limits) -> dict[Location, Expr]:
+        from certus.analysis.ranges.bounded import bounded_ranges
+        from certus.analysis.ranges.facts import heads, range_formula
+
+        bound = max(limits.bound, *limits.further.values(), 1)
+        found = bounded_ranges(self.ranges, bound, budget=self.budget)
+        return {
+            at: build.conjunction(range_formula(x, r) for x, r in found.at(at).items())
+            for at in heads(self.ranges.program)
+            if at in found.version.at and found.reaches(at)
+        }
 
 
 @dataclass(slots=True)

@@ -100,14 +100,15 @@ class Limits:
 
 class UnrolledProgram:
     """Unrolls a program of blocks into `solver`, as far as `expand` is asked to. `bounds` tells how often
-    some loops are entered; it saves questions, and if it is wrong the unrolling is only larger. `known` may
-    change between expansions; it must be true of all executions that come to a location then."""
+    some loops are entered; it saves questions, and if it is wrong the unrolling is only larger. `known`
+    must be true of all executions that come to a location."""
 
     def __init__(self, program: Program, solver: Solver, bounds: Mapping[str, LoopBound]) -> None:
         self.program = program
         self.solver = solver
         self.bounds = bounds
         self.known: Mapping[Location, Expr] = {}
+        self._within: Expr | None = None  # implies what is known of executions unrolled so far
         self.symbols: list[Expr] = []  # of blocks, that are machine integers
         self.errors: list[Arrival] = []  # arrivals at error locations; edge.target is the location
         self.entered: dict[Loop, int] = {}  # most entries expanded, per loop
@@ -125,6 +126,7 @@ class UnrolledProgram:
 
     def expand(self, limits: Limits, budget: Budget) -> None:
         """Expand every visit that the limits admit and that is feasible."""
+        self._within = None
         for visit in self.waiting:
             if limits.admit(visit):
                 heappush(self._ready, visit)
@@ -163,7 +165,17 @@ class UnrolledProgram:
 
     def closed(self) -> list[Expr]:
         """Assumptions: no execution takes a way that is not unrolled."""
-        return [build.not_(literal) for literal in self._open]
+        closed = [build.not_(literal) for literal in self._open]
+        return closed if self._within is None else [*closed, self._within]
+
+    def tell_within(self, known: Mapping[Location, Expr]) -> None:
+        """Assume, until the next expansion, what is known at locations of executions unrolled so far; more
+        may come to the same visits later."""
+        self._within = self._literal()
+        waiting = set(map(id, self.waiting))
+        for visit in self._visits.values():
+            if visit.location in known and id(visit) not in waiting:
+                self._say(visit, known[visit.location], self._within)
 
     def some(self, literals: list[Expr]) -> Expr:
         """A literal that implies one of the given ones."""
@@ -217,7 +229,7 @@ class UnrolledProgram:
         if loops and location in loops[-1].entries:
             self.entered[loops[-1]] = max(self.entered.get(loops[-1], 0), visit.counts[-1])
         if location in self.known:
-            self._say(visit, self.known[location])
+            self._say(visit, self.known[location], build.TRUE)
         procedure = frame.procedure
         if location is procedure.entry and procedure.name in frame.active:
             most = max(self.activated.get(procedure.name, 0), frame.active[procedure.name])
@@ -230,12 +242,12 @@ class UnrolledProgram:
             else:
                 self._follow(visit, edge)
 
-    def _say(self, visit: Visit, formula: Expr) -> None:
-        """Tell the solver what is known at a visit, as far as variables have values there."""
+    def _say(self, visit: Visit, formula: Expr, literal: Expr) -> None:
+        """Tell the solver what a literal implies at a visit, as far as variables have values there."""
         substitution = Substitution(visit.values)
         for part in conjuncts(formula):
             if all(x in visit.values for x in variables(part)):
-                told = build.implies(visit.literal, substitution.apply(part))
+                told = build.implies(build.and_(visit.literal, literal), substitution.apply(part))
                 if told is not build.TRUE:
                     self.solver.add(told)
 

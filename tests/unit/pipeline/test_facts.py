@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from tests.unit.analysis.ranges_of import Found, c_program, lp_program
 
 from certus.analysis.ranges import facts
@@ -12,12 +13,13 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.ctext import c_text
 from certus.core.evidence import KInductive, Point
-from certus.core.outcome import ProofCheck
+from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Safe
+from certus.core.verdict import Safe, Unsafe
 from certus.engines.registry import ENGINES
+from certus.pipeline.confirm import examine
 from certus.pipeline.facts import RangeFacts, are_inductive
 from certus.transform.large_blocks import LargeBlocks
 from certus.validate.proofs import check_proof
@@ -78,3 +80,19 @@ def test_bmc_finds_what_it_finds_without_facts() -> None:
         for each in (task, replace(task, facts={}))
     ]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("failing", [7, 8])
+def test_bmc_within_bounded_ranges(failing: int) -> None:
+    """The ranges of a bound are dropped at the next: more executions come to the same visits then."""
+    program = c_program(
+        f"""extern int any(void); extern void reach_error(void); int main(void) {{ int i, j, s = 0;
+        for (i = 0; i < 4; i++) for (j = 0; any() && j < 2; j++) s++;
+        if (s == {failing} + 1) reach_error(); return 0; }}"""
+    )
+    engine = ENGINES["bmc"]
+    task, back = LargeBlocks("large").apply(given(program))
+    verdict = back.verdict(engine.run(task, engine.options(within=True), Budget(60), Statistics()))
+    assert isinstance(verdict, Unsafe if failing == 7 else Safe)
+    check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
+    assert isinstance(check, Replay | ProofCheck), check

@@ -7,7 +7,7 @@ one have brought so far. All operators count, also those that are not linear. Wh
 procedures has its range in all executions.
 
 Such ranges are no facts: an execution that goes further may leave them. `BoundedRanges` therefore is no
-`Ranges`, and nothing makes formulas of it.
+`Ranges`, and `facts` makes no formulas of it; only `bmc` tells them to its solver, for one bound at a time.
 """
 
 from __future__ import annotations
