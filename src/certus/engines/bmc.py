@@ -38,12 +38,14 @@ class Options:
     """`bound`: the most entries of a loop head or simultaneous activations of a recursive procedure
     to look at; 0 means without end. `shortest`: whether to look for the fewest statements. `narrow`: whether
     to look for executions with small numbers first (`logic.narrowing`). `within`: whether to tell the solver
-    the ranges of executions within each bound (`analysis.ranges.bounded`)."""
+    the ranges of executions within each bound (`analysis.ranges.bounded`). `facts`: whether to get the
+    ranges of all executions, which take longer to find than most short counterexamples."""
 
     bound: int = 0
     shortest: bool = True
     narrow: bool = False
     within: bool = False
+    facts: bool = False
 
 
 class BoundedModelChecking:

@@ -27,7 +27,7 @@ from certus.transform.memory import Memory
 from certus.transform.passes import apply_passes
 from certus.transform.slice import Slice
 
-RELYING = ("bmc", "kind", "predicate")  # engines that use facts
+RELYING = ("kind", "predicate")  # engines that get facts unless an option `facts` of theirs says otherwise
 RESERVE_SHARE, RESERVE_SECONDS = 0.1, 2.0  # of the time limit, kept for validation
 EXECUTION_SHARE = 0.2  # of the time limit, for running a program that seems to have no inputs
 VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say
@@ -95,7 +95,9 @@ def _by_engine(
         return Outcome(task.subject, task.property_name, Unknown(refusal), engine.name)
     try:
         with statistics.timed("passes"):
-            prepared, back, sizes = apply_passes(task, _passes(task, settings, engine, budget, statistics))
+            wants_facts = settings.ranges and getattr(options, "facts", engine.name in RELYING)
+            facts: list[Pass] = [RangeFacts(budget, statistics)] if wants_facts else []
+            prepared, back, sizes = apply_passes(task, _passes(task, settings, engine, facts))
     except Unsupported as refused:
         return Outcome(task.subject, task.property_name, Unknown(refused.diagnostic), engine.name)
     try:
@@ -108,16 +110,11 @@ def _by_engine(
     )
 
 
-def _passes(
-    task: Task, settings: Settings, engine: Engine, budget: Budget, statistics: Statistics
-) -> list[Pass]:
+def _passes(task: Task, settings: Settings, engine: Engine, facts: list[Pass]) -> list[Pass]:
     """Memory comes first: `validate` checks its partition on the program as given."""
     assert isinstance(task.subject, Program)
     memory: list[Pass] = [Memory()] if uses_memory(task.subject) else []
     inline: list[Pass] = [Inline()] if engine.inlines else []
-    facts: list[Pass] = []
-    if settings.ranges and engine.name in RELYING:
-        facts = [RangeFacts(budget, statistics)]
     return [*memory, Constants(), Slice(), *inline, Bounds(), *facts, LargeBlocks(settings.blocks)]
 
 
