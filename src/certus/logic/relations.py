@@ -300,10 +300,9 @@ def _shifts(step: isl.Map) -> bool:
 
 def _shift(constraint: isl.Constraint, inputs: int) -> bool:
     """Whether an equality says nothing of the output, or that it is at most one input, plus a constant."""
-    aff = constraint.get_aff()
-    if aff.get_coefficient_val(IN, inputs).is_zero():
+    factors = [constraint.get_coefficient_val(SET, column) for column in range(inputs + 1)]
+    if factors[-1].is_zero():
         return True
-    factors = [aff.get_coefficient_val(IN, column) for column in range(inputs + 1)]
     used = [factor for factor in factors if not factor.is_zero()]
     return len(used) <= 2 and all(factor.abs().is_one() for factor in used)
 

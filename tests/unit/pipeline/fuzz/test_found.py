@@ -23,8 +23,29 @@ void main() {
 }
 """
 
+# Remainders of remainders: isl had variables in its constraints that it could not name.
+REMAINDERS = """
+int step(int a) {
+  int r = 0;
+  assume(a % 4 != r);
+  return r;
+}
+void main() {
+  int n = *;
+  int x = 0;
+  int k = 0;
+  assume(0 <= n && n <= 1);
+  while (k < n) {
+    x = step(x / 2);
+    k = k + 1;
+  }
+  assert(k <= 1);
+}
+"""
+FOUND = [(NO_RETURN, "spacer", "HOLDS"), (REMAINDERS, "linear", "HOLDS")]
 
-@pytest.mark.parametrize(("program", "engine", "answer"), [(NO_RETURN, "spacer", "HOLDS")])
+
+@pytest.mark.parametrize(("program", "engine", "answer"), FOUND)
 def test_found_once(program: str, engine: str, answer: str, tmp_path: Path) -> None:
     file = tmp_path / "found.lp"
     file.write_text(program)
