@@ -6,9 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certus.core import build
+from certus.core.budget import Budget
+from certus.core.horn import Clause, Derivation, HornSystem, Model
+from certus.core.outcome import DerivationCheck, ProofCheck
 from certus.core.sorts import BOOL, INT
+from certus.core.statistics import Statistics
+from certus.core.task import Task
 from certus.core.terms import Expr, Function
+from certus.core.verdict import Safe, Unsafe, Verdict
+from certus.core.walk import variables
+from certus.engines.clp import ConstraintLogic
 from certus.engines.clp.abstraction import Abstraction, collapse, formals, replicate
+from certus.engines.clp.engine import Options
+from certus.engines.spacer import Options as SpacerOptions
+from certus.engines.spacer import Spacer
+from certus.validate.horn import check_derivation, check_model
 
 RELATIONS = tuple(Function(f"R{n}", (INT, INT), BOOL) for n in range(3))
 
@@ -44,3 +56,56 @@ def test_replicate_of_collapse_knows_at_least_as_much(data: st.DataObject) -> No
     own = {n: tuple(data.draw(st.lists(atom, max_size=3))) for n in variants}
     back = replicate(Abstraction(collapse(own, variants)), variants)
     assert all(set(own[n]) <= set(back[n]) for n in variants)
+
+
+X, Y = build.var("x", INT), build.var("y", INT)
+TERMS = st.sampled_from((X, Y, build.add(X, build.integer(1)), build.sub(X, Y), build.integer(0)))
+COMPARISONS = st.builds(
+    lambda make, a, n: make(a, build.integer(n)),
+    st.sampled_from((build.le, build.eq, build.ge)),
+    TERMS,
+    st.integers(-2, 3),
+)
+
+
+@st.composite
+def systems(draw: st.DrawFn) -> HornSystem:
+    """A few clauses over three relations: a start, some steps with one or two premises, queries."""
+    clauses = []
+    for number in range(draw(st.integers(3, 6))):
+        premises = draw(st.lists(st.sampled_from(RELATIONS), max_size=0 if number == 0 else 2))
+        body = tuple(build.apply(r, (X, Y) if n == 0 else (Y, X)) for n, r in enumerate(premises))
+        constraint = build.conjunction(draw(st.lists(COMPARISONS, max_size=2)))
+        last = number > 0 and draw(st.integers(0, 3)) == 0
+        head = None if last else build.apply(draw(st.sampled_from(RELATIONS)), (draw(TERMS), draw(TERMS)))
+        terms = (constraint, *body, *(() if head is None else (head,)))
+        clauses.append(Clause(variables(*terms), body, constraint, head))
+    query = build.apply(draw(st.sampled_from(RELATIONS)), (X, Y))
+    clauses.append(Clause((X, Y), (query,), draw(COMPARISONS), None))
+    return HornSystem(RELATIONS, tuple(clauses))
+
+
+def checked(system: HornSystem, verdict: Verdict) -> str:
+    """The answer, once its evidence has been checked."""
+    if isinstance(verdict, Safe):
+        assert isinstance(verdict.proof, Model)
+        model = check_model(system, verdict.proof, budget=Budget(60), statistics=Statistics())
+        assert isinstance(model, ProofCheck), model
+        return "sat"
+    if isinstance(verdict, Unsafe):
+        assert isinstance(verdict.refutation, Derivation)
+        found = check_derivation(system, verdict.refutation, budget=Budget(60))
+        assert isinstance(found, DerivationCheck), found
+        return "unsat"
+    return "unknown"
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(systems(), st.booleans())
+def test_answers_check_and_agree(system: HornSystem, preprocess: bool) -> None:
+    ours = Options("cores", 4, preprocess, effort=100_000)
+    theirs = SpacerOptions(preprocess, effort=200_000)
+    one = ConstraintLogic().run(Task(system), ours, Budget(60), Statistics())
+    other = Spacer().run(Task(system), theirs, Budget(60), Statistics())
+    answers = {checked(system, one), checked(system, other)} - {"unknown"}
+    assert len(answers) <= 1

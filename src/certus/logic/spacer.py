@@ -14,7 +14,6 @@ from typing import Final
 
 from certus.core import build
 from certus.core.budget import Budget
-from certus.core.errors import Inconsistent
 from certus.core.horn import Clause, HornSystem, Model
 from certus.core.sorts import BOOL, MachineSort, Sort
 from certus.core.statistics import Statistics
@@ -152,9 +151,11 @@ class Fixedpoint:
                 for v, p in zip(reader.arguments(applied), parameters, strict=True)
             }
             found[relation] = (parameters, reader.read(meaning, bound))
+        derivable = _derivable(self._system)
         for relation in self._system.relations:
-            if relation not in found:
-                raise Inconsistent(f"z3's model says nothing of {relation.name}")
+            if relation not in found:  # it does not matter: nothing derives it, or no query needs it
+                parameters = tuple(build.var(f"@{i}", s) for i, s in enumerate(relation.parameters))
+                found[relation] = (parameters, build.boolean(relation in derivable))
         return Model(found)
 
     def refutation(self) -> list[Fact]:
@@ -198,6 +199,18 @@ class Fixedpoint:
             return None
         arguments = zip(reader.arguments(conclusion), relation.parameters, strict=True)
         return Fact(relation, tuple(_as(reader.read(a, {}), sort) for a, sort in arguments), used)
+
+
+def _derivable(system: HornSystem) -> dict[Function, None]:
+    """The relations that clauses may derive something of."""
+    found: dict[Function, None] = {}
+    size = -1
+    while len(found) > size:
+        size = len(found)
+        for clause in system.clauses:
+            if clause.head is not None and all(a.function in found for a in clause.body):
+                found[clause.head.function] = None
+    return found
 
 
 def _premises(reader: Z3Reader, step: int) -> list[int]:
