@@ -16,17 +16,18 @@ import pytest
 from tests.cli.conftest import ENVIRONMENT, ROOT, Certus
 
 GOLDEN = Path(__file__).parent / "golden"
+BMC = ("--engines", "bmc")  # auto with one member: no race
 CASES = {
-    "parity": ["examples/parity.lp"],
+    "parity": ["examples/parity.lp", *BMC],
     "parity_bmc": ["examples/parity.lp", "--engine", "bmc"],
-    "parity_bug": ["examples/parity_bug.lp"],
-    "swap": ["examples/swap.lp"],
-    "swap_bug": ["examples/swap_bug.lp"],
+    "parity_bug": ["examples/parity_bug.lp", *BMC],
+    "swap": ["examples/swap.lp", *BMC],
+    "swap_bug": ["examples/swap_bug.lp", *BMC],
     "sum_bug": ["examples/sum_bug.lp", "--engine", "bmc"],
     "gcd_bounded": ["examples/gcd.lp", "--bound", "3"],
-    "traffic_light_bug": ["examples/traffic_light_bug.lp", "--blocks", "single"],
-    "triangle": ["tests/cli/triangle.lp"],
-    "quiet": ["examples/parity.lp", "--quiet"],
+    "traffic_light_bug": ["examples/traffic_light_bug.lp", "--blocks", "single", *BMC],
+    "triangle": ["tests/cli/triangle.lp", *BMC],
+    "quiet": ["examples/parity.lp", "--quiet", *BMC],
 }
 EXIT_CODES = {"HOLDS": 0, "VIOLATED": 1, "UNKNOWN": 3}
 

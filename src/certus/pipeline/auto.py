@@ -4,7 +4,7 @@ Each member of the portfolio works in a child of its own, passes and validation 
 comes back is checked and a crash or a hang costs nobody else anything. One core belongs to `bmc`, which finds
 short counterexamples and small proofs and can use all the time there is; the other members take turns on the
 rest, each for its share of the time, those that answer quickly or not at all first. On a single core
-`bmc` has a turn as well.
+`bmc` has a turn as well. It has a head start, so that a small program costs one process.
 
 Two checked answers that contradict each other are a defect of ours: UNKNOWN, loudly.
 """
@@ -27,6 +27,7 @@ from certus.system.child import Children, ChildResult
 
 SHARES: Mapping[str, float] = {"linear": 0.2, "kind": 0.2, "predicate": 1.0}  # of the time left, in order
 BMC_SHARE = 0.2  # where bmc has to take turns: its first one; the last turn is its too
+HEAD_START = 1.0  # seconds of the first member alone: it answers most small programs
 UNLIMITED = 60.0  # seconds that shares are taken of if there is no limit
 
 
@@ -67,16 +68,22 @@ class Portfolio:
         cores = self.settings.cores or len(os.sched_getaffinity(0))
         waiting = turns(self.settings, cores)
         with Children() as children:
-            while waiting or children.running:
-                while waiting and len(children.running) < cores and not children.interrupted:
-                    self._start(children, waiting.popleft())
-                name, result = children.next_result()
-                outcome = self._outcome(name, result)
-                if not isinstance(outcome.verdict, Unknown):
-                    return self._unless_contradicted(outcome, children)
-                self.given_up[name] = outcome
+            self._start(children, waiting.popleft())
+            found = children.result_within(HEAD_START) if waiting else None
+            while True:
+                if found is not None:
+                    name, result = found
+                    outcome = self._outcome(name, result)
+                    if not isinstance(outcome.verdict, Unknown):
+                        return self._unless_contradicted(outcome, children)
+                    self.given_up[name] = outcome
                 if children.interrupted or self.budget.remaining() == 0.0:
                     break
+                while waiting and len(children.running) < cores:
+                    self._start(children, waiting.popleft())
+                if not children.running:
+                    break
+                found = children.next_result()
         return self._unknown()
 
     def _start(self, children: Children, turn: Turn) -> None:

@@ -116,8 +116,15 @@ class Children:
 
     def next_result(self) -> tuple[str, ChildResult]:
         """Wait for a child to finish, or to reach a limit."""
+        found = self.result_within(math.inf)
+        assert found is not None
+        return found
+
+    def result_within(self, seconds: float) -> tuple[str, ChildResult] | None:
+        """Wait so long at the most for a child to finish, or to reach a limit."""
         assert self._running
-        while (found := self.ready_result()) is None:
+        until = time.monotonic() + seconds
+        while (found := self.ready_result()) is None and time.monotonic() < until:
             self._wait()
         return found
 

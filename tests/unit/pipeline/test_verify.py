@@ -25,7 +25,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_the_answer_and_its_parts(program: Path) -> None:
-    outcome = verify(program)
+    outcome = verify(program, Settings(engines=("bmc",)))
     assert outcome.answer == "HOLDS"
     assert isinstance(outcome.verdict, Safe)
     assert isinstance(outcome.verdict.proof, Unrolling)
@@ -36,11 +36,11 @@ def test_the_answer_and_its_parts(program: Path) -> None:
 
 def test_a_program_without_inputs_is_executed(program: Path) -> None:
     program.write_text("void main() { int x = 0; while (x < 1000) { x = x + 1; } assert(x == 1000); }")
-    outcome = verify(program)
+    outcome = verify(program, Settings(engines=("bmc",)))
     assert isinstance(outcome.verdict, Safe)
     assert isinstance(outcome.verdict.proof, Execution)
     program.write_text("void main() { int x = 0; while (x < 1000) { x = x + 1; } assert(x == 999); }")
-    assert isinstance(verify(program).verdict, Unsafe)
+    assert isinstance(verify(program, Settings(engines=("bmc",))).verdict, Unsafe)
 
 
 def test_a_bound_that_is_reached_is_said(program: Path) -> None:
