@@ -137,9 +137,12 @@ def test_an_interruption_leaves_rows_and_no_processes(number: int, tasks: Path, 
         stderr=subprocess.PIPE,
         text=True,
     ) as bench:
-        wait_until(lambda: started.exists() and started.read_text().endswith("\n"))
-        bench.send_signal(number)
-        said, _ = bench.communicate(timeout=60)
+        try:
+            wait_until(lambda: started.exists() and started.read_text().endswith("\n"))
+            bench.send_signal(number)
+            said, _ = bench.communicate(timeout=60)
+        finally:
+            bench.kill()
     assert [row["answer"] for row in rows_in(output)] == ["true"]
     process = int(started.read_text())
     wait_until(lambda: not Path(f"/proc/{process}").exists())
