@@ -93,7 +93,7 @@ def after(path_edges: list[tuple[Edge, tuple[object, ...]]], state: State) -> St
     return state
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=90, deadline=None, derandomize=True)
 @given(blocks(), st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.booleans()))
 def test_models_are_executions(block: Block, state: State) -> None:
     expected = executions(block, state)

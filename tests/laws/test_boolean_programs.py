@@ -191,7 +191,7 @@ def follow(program: Program, given_: ScopedPredicates) -> None:
 
 
 @given(st.data())
-@settings(derandomize=True, deadline=None, max_examples=30)
+@settings(derandomize=True, deadline=None, max_examples=18)
 def test_every_execution_is_one_of_the_abstraction(data: st.DataObject) -> None:
     tree: ast.ProgramText = data.draw(programs())
     program = load_lp(print_lp(tree), "random.lp").program
@@ -202,7 +202,7 @@ def test_every_execution_is_one_of_the_abstraction(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("text", CALLS)
 @given(data=st.data())
-@settings(derandomize=True, deadline=None, max_examples=15)
+@settings(derandomize=True, deadline=None, max_examples=10)
 def test_calls_pass_what_is_known_and_return_it(text: str, data: st.DataObject) -> None:
     program = load_lp(text, "calls.lp").program
     follow(program, data.draw(predicates(program, most=4)))

@@ -37,7 +37,7 @@ def interfaces(draw: st.DrawFn) -> dict[Function, dict[Expr, None]]:
     return found
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=35)
 @given(interfaces(), st.lists(st.sampled_from(RELATIONS), min_size=0, max_size=6))
 def test_collapse_undoes_replicate(
     interface: dict[Function, dict[Expr, None]], copies: list[Function]
@@ -47,7 +47,7 @@ def test_collapse_undoes_replicate(
     assert collapse(replicate(Abstraction(interface), variants), variants) == interface
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=35)
 @given(st.data())
 def test_replicate_of_collapse_knows_at_least_as_much(data: st.DataObject) -> None:
     variants = dict(enumerate((*RELATIONS, *RELATIONS)))
@@ -100,7 +100,7 @@ def checked(system: HornSystem, verdict: Verdict) -> str:
     return "unknown"
 
 
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(derandomize=True, deadline=None, max_examples=15)
 @given(systems(), st.booleans())
 def test_answers_check_and_agree(system: HornSystem, preprocess: bool) -> None:
     ours = Options("cores", 4, preprocess, effort=100_000)

@@ -19,7 +19,7 @@ from certus.logic.integers import Style, eliminate_machine
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
 
-LAW = settings(derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(derandomize=True, deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 styles: st.SearchStrategy[Style] = st.sampled_from(("mod", "ite"))
 
 
@@ -128,7 +128,7 @@ def test_bounds_leave_out_wraps_only_where_they_change_nothing(
     agree(solver, (one, other), style)
 
 
-@settings(LAW, max_examples=70)
+@settings(LAW, max_examples=40)
 @given(st.data(), styles)
 def test_values_are_what_the_evaluator_says(solver: Z3Solver, data: st.DataObject, style: Style) -> None:
     """Variables have values, given apart; the formula has bounds around them, a definition, and a
@@ -195,7 +195,7 @@ def test_arrays(solver: Z3Solver, formulas: list[Expr], style: Style) -> None:
     agree(solver, tuple(formulas), style)
 
 
-@settings(LAW, max_examples=40)
+@settings(LAW, max_examples=25)
 @given(st.data(), styles)
 def test_quantifiers(solver: Z3Solver, data: st.DataObject, style: Style) -> None:
     sort = machine(data.draw(st.integers(3, 4)), signed=data.draw(st.booleans()))

@@ -27,7 +27,7 @@ from certus.validate.inputs import TraceInputs
 from certus.validate.interpreter import Ending, Machine, run
 from certus.validate.replay import replay
 
-LAW = settings(derandomize=True, deadline=None, max_examples=120)
+LAW = settings(derandomize=True, deadline=None, max_examples=80)
 
 
 def compiled_value(roots: list[Expr], env: dict[Expr, Any]) -> list[Any]:
@@ -212,7 +212,7 @@ def _write(shared: dict[Expr, Datum], frame: dict[Expr, Datum], targets: Any, va
         (shared if target in shared else frame)[target] = value
 
 
-@settings(LAW, max_examples=120)
+@settings(LAW, max_examples=80)
 @given(st.integers(0, 1 << 32))
 def test_programs_run_as_they_are_defined(seed: int) -> None:
     chance = Chance(seed)

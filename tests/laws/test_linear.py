@@ -43,7 +43,7 @@ def number(value: object) -> int:
     return int(value)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(
     formula=terms(BOOL, variables=COLUMNS, depth=4, functions=False),
     points=st.lists(environments(COLUMNS), min_size=3, max_size=3),
@@ -68,7 +68,7 @@ def test_solutions_are_the_values_that_satisfy_a_formula(
             assert not evaluate(back, point)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(tree=programs())
 def test_linear_agrees_with_brute_force(tree: ast.ProgramText) -> None:
     program = load_lp(print_lp(tree), "random.lp").program
@@ -90,7 +90,7 @@ def middle(worklist: deque[PathEdge]) -> PathEdge:
     return worklist.popleft()
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(tree=programs(), accelerate=st.booleans())
 def test_any_order_of_the_worklist_gives_the_same_sets(tree: ast.ProgramText, accelerate: bool) -> None:
     program = LargeBlocks("large").apply(Task(load_lp(print_lp(tree), "random.lp").program))[0].subject

@@ -30,7 +30,7 @@ from certus.transform.unique import Merged, Unique, merge
 from certus.validate.compile import compile_program
 from certus.validate.interpreter import Machine, Run, run
 
-LAW = settings(derandomize=True, deadline=None, max_examples=60)
+LAW = settings(derandomize=True, deadline=None, max_examples=35)
 
 
 def loaded(tree: ast.ProgramText) -> tuple[Program, Merged]:

@@ -58,7 +58,7 @@ STATES = [dict(zip((X, Y), values, strict=True)) for values in product(range(-9,
 
 
 @given(st.lists(BOUNDS, min_size=1, max_size=3), BOUNDS, st.sampled_from([MINTERMS, 1]))
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(derandomize=True, deadline=None, max_examples=15)
 def test_f_implies_the_formula_which_implies_g(known: list[Expr], formula: Expr, minterms: int) -> None:
     words = vocabulary(*known, minterms=minterms)
     chosen, weak = words.choose(formula), words.weakened(formula)
@@ -72,7 +72,7 @@ def test_f_implies_the_formula_which_implies_g(known: list[Expr], formula: Expr,
 
 
 @given(st.lists(BOUNDS, min_size=1, max_size=3, unique=True), BOUNDS)
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(derandomize=True, deadline=None, max_examples=15)
 def test_f_is_the_weakest_and_g_the_strongest(known: list[Expr], formula: Expr) -> None:
     """A valuation under which the formula is true in all states of a domain that is large enough for these
     coefficients is in F, and one under which it is false in all of them is not in G."""
@@ -102,7 +102,7 @@ def test_contradictions_are_said_once() -> None:
 
 
 @given(st.sets(st.integers(0, 31)), st.sets(st.integers(0, 31)))
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=60)
 def test_a_cover_contains_and_leaves_out(on: set[int], off: set[int]) -> None:
     off -= on
     cubes = cover(sorted(on), sorted(off), 5)
