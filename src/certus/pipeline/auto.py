@@ -44,11 +44,14 @@ def turns(settings: Settings, cores: int) -> deque[Turn]:
     chosen = settings.engines or ("bmc", *SHARES)
     if settings.bound is not None and not settings.engines:
         chosen = ("bmc",)
-    if "bmc" in chosen and len(chosen) > 1 and cores == 1:
+    if len(chosen) <= cores:
+        return deque(Turn(name, 1.0) for name in chosen)
+    if "bmc" in chosen and cores == 1:
         others = [Turn(name, SHARES.get(name, 0.5)) for name in chosen if name != "bmc"]
         others[-1] = replace(others[-1], share=0.6)
         return deque([Turn("bmc", BMC_SHARE), *others, Turn("bmc", 1.0)])
-    return deque(Turn(name, SHARES.get(name, 1.0)) for name in chosen)
+    *earlier, last = chosen
+    return deque([*(Turn(name, SHARES.get(name, 1.0)) for name in earlier), Turn(last, 1.0)])
 
 
 @dataclass(slots=True, eq=False)

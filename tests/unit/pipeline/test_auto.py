@@ -98,6 +98,12 @@ def test_on_one_core_bmc_comes_first_and_last() -> None:
     assert all(turn.share < 1.0 for turn in order[:-1])
 
 
+def test_who_need_not_wait_has_all_the_time() -> None:
+    assert list(turns(Settings(engines=("linear",)), 1)) == [Turn("linear", 1.0)]
+    assert [turn.share for turn in turns(Settings(engines=("linear", "kind")), 2)] == [1.0, 1.0]
+    assert list(turns(Settings(engines=("linear", "kind")), 1))[-1] == Turn("kind", 1.0)
+
+
 def test_a_bound_is_for_bmc() -> None:
     assert list(turns(Settings(bound=3), 2)) == [Turn("bmc", 1.0)]
 
