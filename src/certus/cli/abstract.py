@@ -8,7 +8,7 @@ from pathlib import Path
 
 from certus.cli.exits import Exit
 from certus.cli.units import duration, size
-from certus.cli.verify import add_question
+from certus.cli.verify import add_question, asked
 
 _EPILOG = """predicates:
   'global: x <= 5, y >= 13; swap: t == old(x)'
@@ -43,16 +43,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from certus.cli.terminal import ProgressLine, emit
     from certus.pipeline.abstract import abstract
-    from certus.pipeline.settings import Settings
 
-    given = {
-        "property_name": arguments.property,
-        "data_model": arguments.data_model,
-        "clang_arguments": tuple(arguments.clang) or None,
-        "timeout": arguments.timeout,
-        "memory": arguments.memory,
-    }
-    settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    settings = asked(arguments)
     with ProgressLine(sys.stderr) as progress:
         text = abstract(arguments.file, arguments.predicates, settings, on_progress=progress.show)
     emit(text.rstrip("\n"), arguments.output)

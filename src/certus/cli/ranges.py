@@ -8,7 +8,7 @@ from pathlib import Path
 
 from certus.cli.exits import Exit
 from certus.cli.units import duration, size
-from certus.cli.verify import add_question, bound
+from certus.cli.verify import add_question, asked, bound
 
 _EPILOG = """With --function one procedure is analysed by itself, entered with any values that satisfy
 --assume, and bounds may speak of its parameters:
@@ -45,17 +45,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from certus.cli.terminal import ProgressLine, emit
     from certus.pipeline.ranges import Wanted, ranges
-    from certus.pipeline.settings import Settings
     from certus.report.ranges import render_ranges, render_ranges_json
 
-    given = {
-        "property_name": arguments.property,
-        "data_model": arguments.data_model,
-        "clang_arguments": tuple(arguments.clang) or None,
-        "timeout": arguments.timeout,
-        "memory": arguments.memory,
-    }
-    settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    settings = asked(arguments)
     wanted = Wanted(arguments.function, arguments.assume, arguments.bound)
     with ProgressLine(sys.stderr) as progress:
         report = ranges(arguments.file, wanted, settings, on_progress=progress.show)

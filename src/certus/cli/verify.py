@@ -13,6 +13,7 @@ from certus.cli.units import duration, size
 
 if TYPE_CHECKING:
     from certus.core.outcome import Outcome
+    from certus.pipeline.settings import Settings
 
 BLOCKS = ("single", "large", "advanced")
 MODELS = ("ILP32", "LP64")
@@ -81,6 +82,20 @@ def add_question(parser: argparse.ArgumentParser) -> None:
             default=[],
             help=text,
         )
+
+
+def asked(arguments: argparse.Namespace) -> Settings:
+    """The settings of a command that takes the flags of `add_question` and limits, and nothing else."""
+    from certus.pipeline.settings import Settings
+
+    given = {
+        "property_name": arguments.property,
+        "data_model": arguments.data_model,
+        "clang_arguments": tuple(arguments.clang) or None,
+        "timeout": arguments.timeout,
+        "memory": arguments.memory,
+    }
+    return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
 def clang_flag(flag: str, value: str) -> str:

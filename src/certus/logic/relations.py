@@ -103,13 +103,6 @@ class Relation:
     def union(self, other: Relation) -> Relation:
         return self._made("unions", lambda: self.map.union(other.map), other)
 
-    def meet(self, other: Relation) -> Relation:
-        return self._made("meets", lambda: self.map.intersect(other.map), other)
-
-    def minus(self, other: Relation) -> Relation:
-        """What is not in the other; exact only if the other is."""
-        return self._made("differences", lambda: self.map.subtract(other.map), other)
-
     def reverse(self) -> Relation:
         return self._made("reversals", self.map.reverse)
 

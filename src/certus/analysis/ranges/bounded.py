@@ -15,45 +15,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from certus.analysis.ranges.essa import LoopStretch, Version
+from certus.analysis.ranges.essa import LoopStretch
 from certus.analysis.ranges.operations import INFINITE
-from certus.analysis.ranges.result import Ranges, interval
+from certus.analysis.ranges.result import Ranges, Solution
 from certus.analysis.ranges.system import NOTHING, Join, Values
 from certus.core.budget import Budget
-from certus.core.program import Location, Program
-from certus.core.terms import Expr
-from certus.logic.intervals import Interval
 
 STEPS: Final = 5_000_000  # evaluations after which loops get their range in all executions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoundedRanges:
+class BoundedRanges(Solution):
     """Ranges in all executions that enter each loop at most `bound` times since control came to it."""
 
-    version: Version
-    values: Values
     bound: int
-
-    @property
-    def program(self) -> Program:
-        return self.version.program
-
-    def reaches(self, location: Location) -> bool:
-        state = self.version.at.get(location)
-        return state is None or self.values.has(state.gate)
-
-    def at(self, location: Location) -> dict[Expr, Interval]:
-        state = self.version.at[location]
-        return {x: interval(self.values[q]) for x, q in state.environment.items() if self.values.has(q)}
-
-    def of(self, variable: Expr) -> Interval | None:
-        """All values that a variable is given within the bound; None if it is given none."""
-        low, high = NOTHING
-        for quantity in self.version.defined.get(variable, ()):
-            if self.values.has(quantity):
-                low, high = min(low, self.values.low[quantity]), max(high, self.values.high[quantity])
-        return interval((low, high)) if low <= high else None
 
 
 def bounded_ranges(found: Ranges, bound: int, *, budget: Budget | None = None) -> BoundedRanges:

@@ -22,14 +22,12 @@ ROUNDS = 3  # of strategy iteration: each may find more branches dead, and the n
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranges:
-    """A solution of the constraint system of a program: sound at every location for every execution."""
+class Solution:
+    """Values of the quantities of a constraint system, read as ranges of variables. It is a fact of the
+    program only as `Ranges`."""
 
     version: Version
     values: Values
-    linear_programs: int = 0
-    widened: int = 0  # constraints that did not check, and grew until they did
-    not_linear: Mapping[int, Expr] | None = None
 
     @property
     def program(self) -> Program:
@@ -46,12 +44,21 @@ class Ranges:
         return {x: interval(self.values[q]) for x, q in state.environment.items() if self.values.has(q)}
 
     def of(self, variable: Expr) -> Interval | None:
-        """All values that a variable is ever given; None if it is given none."""
+        """All values that a variable is given; None if it is given none."""
         low, high = NOTHING
         for quantity in self.version.defined.get(variable, ()):
             if self.values.has(quantity):
                 low, high = min(low, self.values.low[quantity]), max(high, self.values.high[quantity])
         return interval((low, high)) if low <= high else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges(Solution):
+    """A solution of the constraint system of a program: sound at every location for every execution."""
+
+    linear_programs: int = 0
+    widened: int = 0  # constraints that did not check, and grew until they did
+    not_linear: Mapping[int, Expr] | None = None
 
     def opaque(self) -> Iterator[tuple[Edge, Expr, Interval]]:
         """The operations that are not linear, where they stand, and what is known of their results."""

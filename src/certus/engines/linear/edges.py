@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
 
 from certus.core.program import Edge, Location
 from certus.engines.linear.transitions import Frame, Transitions
@@ -176,6 +175,3 @@ class Store:
         for edge in self.edges:
             found = found.union(edge.relation)
         return found
-
-
-NO_EDGES: Final[tuple[PathEdge, ...]] = ()
