@@ -59,8 +59,10 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One step of a counterexample: the statement, and the values that it changed."""
+    """One step of a counterexample: its number in the whole run, from 0, the statement, and the values that
+    it changed."""
 
+    number: int
     edge: Edge
     depth: int
     changes: tuple[tuple[str, Value], ...]
@@ -136,11 +138,15 @@ class Names:
         )
 
     def changes(self, edge: Edge, step: Step) -> tuple[tuple[str, Value], ...]:
+        named = ((self.written(edge, v), value) for v, value in step.changes)
+        return tuple((name, value) for name, value in named if name is not None)
+
+    def written(self, edge: Edge, variable: Expr) -> str | None:
+        """What a user calls the variable that a step has written; None if it is ours."""
         if isinstance(edge.op, Havoc):
             function = edge.op.function or "$"  # a name with `$` is not the user's
-            input_ = INPUT if function.startswith("$") else f"{function}()"
-            return tuple((self._source.get(v, input_), value) for v, value in step.changes)
-        return self.values(step.changes)
+            return self._source.get(variable, INPUT if function.startswith("$") else f"{function}()")
+        return self._source.get(variable, RESULT if variable in self._results else None)
 
     def formula(self, formula: Expr) -> str:
         """A formula of a proof as C text. Where plain names would clash, the procedure's stands in
@@ -233,16 +239,19 @@ def path(outcome: Outcome) -> Path | None:
     return Path(
         check.steps,
         names.values(initial.items()),
-        _moves(check.head, program, names),
+        _moves(check.head, 0, program, names),
         check.omitted,
-        _moves(check.tail, program, names),
+        _moves(check.tail, len(check.head) + check.omitted, program, names),
         program.error_at(program.location[check.error]),
     )
 
 
-def _moves(steps: Iterable[Step], program: Program, names: Names) -> tuple[Move, ...]:
+def _moves(steps: Iterable[Step], first: int, program: Program, names: Names) -> tuple[Move, ...]:
     edges = program.edge
-    moves = (Move(edges[step.edge], step.depth, names.changes(edges[step.edge], step)) for step in steps)
+    moves = (
+        Move(number, edges[step.edge], step.depth, names.changes(edges[step.edge], step))
+        for number, step in enumerate(steps, first)
+    )
     return tuple(move for move in moves if move.changes or not _is_bookkeeping(move.edge))
 
 
