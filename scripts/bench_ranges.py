@@ -3,6 +3,7 @@
     python scripts/bench_ranges.py growth
     python scripts/bench_ranges.py bits DIRECTORY...      # one row for each directory of .c, .i or .yml tasks
     python scripts/bench_ranges.py observe N DIRECTORY... # until N values were seen to lie in their ranges
+    python scripts/bench_ranges.py engines DIRECTORY...   # engines with and without ranges, by task
 
 Numbers go to standard output as a table in Markdown. A task that Certus cannot model, or that takes longer
 than the limit, is counted as such.
@@ -11,10 +12,13 @@ than the limit, is counted as such.
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
@@ -29,14 +33,25 @@ from certus.core.errors import BudgetExceeded, InputError, Unsupported  # noqa: 
 from certus.core.program import Program  # noqa: E402
 from certus.core.sorts import INT, machine  # noqa: E402
 from certus.core.task import Task  # noqa: E402
+from certus.core.verdict import Unknown  # noqa: E402
 from certus.frontend import load_question, read_question  # noqa: E402
 from certus.pipeline.ranges import numeric_report  # noqa: E402
+from certus.pipeline.verify import Settings, verify  # noqa: E402
 from certus.transform.constants import Constants  # noqa: E402
 from certus.transform.memory import Memory  # noqa: E402
 from certus.transform.passes import apply_passes  # noqa: E402
 
 SIZES = (100, 300, 1_000, 3_000, 10_000)
 VARIABLES = 20
+ENGINES = {
+    "predicate": Settings(engine="predicate"),
+    "predicate, no ranges": Settings(engine="predicate", ranges=False),
+    "kind": Settings(engine="kind"),
+    "kind, no ranges": Settings(engine="kind", ranges=False),
+    "bmc": Settings(engine="bmc", ranges=False),
+    "bmc, facts": Settings(engine="bmc", options={"bmc.facts": "true"}),
+    "bmc, bounded ranges": Settings(engine="bmc", options={"bmc.within": "true"}),
+}
 
 
 def growth() -> None:
@@ -118,19 +133,66 @@ def observations(wanted: int, directories: list[Path], seconds: float) -> None:
     print(f"{total - seen} values in runs of {used} tasks lie in their ranges", flush=True)
 
 
+@dataclass(slots=True)
+class Runs:
+    """What one engine did with the tasks: its answers (none for unknown) and CPU seconds."""
+
+    answers: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    wrong: int = 0
+
+    def add(self, path: Path, settings: Settings) -> None:
+        before = _cpu()
+        outcome = verify(path, settings)
+        self.seconds.append(_cpu() - before)
+        unknown = isinstance(outcome.verdict, Unknown)
+        self.answers.append("" if unknown else type(outcome.verdict).__name__)
+        self.wrong += outcome.contradicted
+
+
+def _cpu() -> float:
+    spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in spent)
+
+
+def engines(directories: Sequence[Path], seconds: float, most: int, names: Sequence[str]) -> None:
+    """Every task by every engine, one after the other, so that other loads disturb all alike."""
+    runs = {name: Runs() for name in names}
+    for directory in directories:
+        chosen = list(tasks(directory))
+        for path in chosen[:: max(1, len(chosen) // most)][:most]:
+            for name in names:
+                runs[name].add(path, replace(ENGINES[name], timeout=seconds, execute=False))
+            told = ", ".join(f"{runs[n].answers[-1] or '-'} {runs[n].seconds[-1]:.2f}" for n in names)
+            print(f"{directory.name}/{path.stem}: {told}", file=sys.stderr, flush=True)
+    print("| engine | tasks | solved | wrong | median s | total s | median s of all solved | total s |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    answers = zip(*(each.answers for each in runs.values()), strict=True)
+    common = [n for n, solved in enumerate(answers) if all(solved)]
+    for name, each in runs.items():
+        both = [each.seconds[n] for n in common] or [0.0]
+        print(
+            f"| {name} | {len(each.answers)} | {sum(map(bool, each.answers))} | {each.wrong} "
+            f"| {median(each.seconds):.2f} | {sum(each.seconds):.1f} | {median(both):.2f} | {sum(both):.1f} |"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("growth", "bits", "observe"))
+    parser.add_argument("what", choices=("growth", "bits", "observe", "engines"))
     parser.add_argument("rest", nargs="*")
     parser.add_argument("--seconds", type=float, default=20.0, help="limit for each task")
     parser.add_argument("--most", type=int, default=30, help="tasks of a suite, evenly chosen")
+    parser.add_argument("--only", nargs="*", default=list(ENGINES), choices=list(ENGINES), help="of engines")
     given = parser.parse_args()
     if given.what == "growth":
         growth()
     elif given.what == "bits":
         bits([Path(each) for each in given.rest], given.seconds, given.most)
+    elif given.what == "engines":
+        engines([Path(each) for each in given.rest], given.seconds, given.most, given.only)
     else:
         observations(int(given.rest[0]), [Path(each) for each in given.rest[1:]], given.seconds)
 

@@ -6,8 +6,9 @@ large M times a binary, which not all may be 1: `u + M D >= a` (the paper prints
 bounds the other way round). The objective is the sum of all coefficients of u and of -l.
 
 M is `LARGE` at most: beyond, tolerances make constraints true that are not. Hence the paper's heuristics: a
-part whose right side is close to M, or not bounded at all, is dropped; the flow constraint stays if nothing
-else would. A component that has no solution is unbounded: it gets what `fallback` says.
+part whose right side is close to M, or not bounded at all, is dropped; the flow constraint (the first part)
+stays if nothing else would, without a binary. A component that has no solution is unbounded: it gets what
+`fallback` says.
 
 Without parameters this is the reference that strategy iteration is compared with; with parameters it gives
 the symbolic bounds of a procedure. Either way the result is rounded outward and checked elsewhere.
@@ -39,6 +40,7 @@ from certus.logic.lp import LinearProgram, LinearSolver
 
 LARGE: Final = 1e5  # the M of the encoding
 CLOSE: Final = 0.4 * LARGE  # constants from here on are close to it
+RELAXED: Final = 2 * LARGE  # what the binary of a part takes away from its right side
 COEFFICIENT: Final = 1000.0  # the most that a coefficient of a parameter may be
 ROUNDING: Final = 1e-5
 
@@ -260,7 +262,10 @@ class _Model:
     ) -> bool:
         """The bound is at least one of the parts; or it stops before an excluded value that `of` has not
         passed."""
-        rows = [row for part in parts if (row := self._row(quantity, side, part)) is not None]
+        near = LARGE if len(parts) == 1 and not stops else CLOSE
+        rows = [row for part in parts if (row := self._row(quantity, side, part, near)) is not None]
+        if not rows and not stops:
+            rows = [row for part in parts[:1] if (row := self._row(quantity, side, part, LARGE)) is not None]
         signed = [stop if side == UPPER else -stop for stop in stops]
         count = len(rows) + len(signed)
         if count == 0:
@@ -271,14 +276,14 @@ class _Model:
             self.program.row([(b, 1.0) for b in binaries], upper=count - 1)
         for n, part in enumerate(rows):
             for entries, least in part:
-                relaxed = [*entries, (binaries[n], LARGE * 2)] if binaries else entries
+                relaxed = [*entries, (binaries[n], RELAXED)] if binaries else entries
                 self.program.row(relaxed, lower=least)
         for n, stop in enumerate(signed, start=len(rows)):
             self._before(quantity, side, stop, of, binaries[n] if binaries else None)
         return True
 
     def _before(self, quantity: int, side: int, stop: int, of: int, binary: int | None) -> None:
-        relaxed = [] if binary is None else [(binary, LARGE * 2)]
+        relaxed = [] if binary is None else [(binary, RELAXED)]
         for n, column in enumerate(self.columns[2 * quantity + side]):
             self.program.row([(column, 1.0), *relaxed], lower=float(stop - 1) if n == 0 else 0.0)
         columns = self.columns.get(2 * of + side)
@@ -292,9 +297,10 @@ class _Model:
             self.program.row([(column, 1.0), *negative], upper=float(stop) if n == 0 else 0.0)
 
     def _row(
-        self, quantity: int, side: int, part: Part
+        self, quantity: int, side: int, part: Part, most: float
     ) -> list[tuple[list[tuple[int, float]], float]] | None:
-        """`divisor * own - terms >= constant` for each coefficient; None if the part is not bounded."""
+        """`divisor * own - terms >= constant` for each coefficient; None if the part is not bounded, or by
+        more than `most`."""
         constant, terms, divisor = part
         totals = [float(constant if side == UPPER else -constant)] + [0.0] * (self.whole.size - 1)
         rows: list[dict[int, float]] = [{own: float(divisor)} for own in self.columns[2 * quantity + side]]
@@ -309,6 +315,6 @@ class _Model:
             if vector is None:
                 return None
             totals = [t + abs(coefficient) * v for t, v in zip(totals, vector, strict=True)]
-        if abs(totals[0]) > CLOSE:
+        if abs(totals[0]) > most:
             return None
         return [(list(row.items()), total) for row, total in zip(rows, totals, strict=True)]
