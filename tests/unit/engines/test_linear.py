@@ -14,6 +14,7 @@ from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.linear import LinearReachability, Options
 from certus.engines.linear.acceleration import Acceleration
 from certus.engines.linear.edges import Store, lift, se_join, self_loop
+from certus.engines.linear.index import Meeting
 from certus.engines.linear.tabulation import Tabulation
 from certus.engines.linear.transitions import Transitions
 from certus.frontend.lp.library import FAMILIES
@@ -133,6 +134,28 @@ def test_a_long_run_without_inputs_is_its_own_evidence() -> None:
     failed, _ = answered(library("sum", 400, buggy=True))
     assert isinstance(failed, Unsafe)
     assert isinstance(failed.refutation, Trace)
+
+
+def test_deep_recursion_joins_each_summary_with_its_own_calls() -> None:
+    joins = []
+    for number in (40, 80):
+        failed, statistics = answered(library("parity", number, buggy=True))
+        assert isinstance(failed, Unsafe)
+        joins.append(statistics.counters["linear.joins"])
+    assert joins[1] < 3 * joins[0]
+
+
+def test_what_agrees_on_the_columns_both_fix_is_found() -> None:
+    index: Meeting[str] = Meeting()
+    index.add((1, None, 3), "a")
+    index.add((1, 2, None), "b")
+    assert list(index.agreeing((1, 2, 3))) == ["a", "b"]
+    assert list(index.agreeing((None, 5, 3))) == ["a"]
+    index.add((2, None, 3), "c")
+    assert list(index.agreeing((None, 5, 3))) == ["a", "c"]
+    assert list(index.agreeing((None, None, None))) == ["a", "c", "b"]
+    assert list(index.agreeing((3, None, None))) == []
+    assert len(index) == 3
 
 
 # ------------------------------------------------------------------------------- integers, limits

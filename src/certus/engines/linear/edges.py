@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from certus.core.program import Edge, Location
+from certus.engines.linear.index import Fixed, Pattern, pattern_of, restricted
 from certus.engines.linear.transitions import Frame, Transitions
 from certus.logic.relations import Relation, Relations
 
@@ -107,9 +108,6 @@ def lift(delta: Relation, frame: Frame) -> Relation:
 
 # ------------------------------------------------------------------------------------ the store
 
-Fixed = tuple[int | None, ...]
-Pattern = tuple[bool, ...]
-
 
 @dataclass(slots=True)
 class _Bucket:
@@ -141,8 +139,7 @@ class Store:
     def _near(self, fixed: Fixed) -> Iterator[_Bucket]:
         for pattern, buckets in self._buckets.items():
             if all(value is not None for value, needed in zip(fixed, pattern, strict=True) if needed):
-                key = tuple(v if needed else None for v, needed in zip(fixed, pattern, strict=True))
-                bucket = buckets.get(key)
+                bucket = buckets.get(restricted(fixed, pattern))
                 if bucket is not None:
                     yield bucket
 
@@ -158,8 +155,7 @@ class Store:
     def add(self, edge: PathEdge) -> None:
         self.edges.append(edge)
         fixed = edge.relation.fixed()
-        pattern = tuple(value is not None for value in fixed)
-        buckets = self._buckets.setdefault(pattern, {})
+        buckets = self._buckets.setdefault(pattern_of(fixed), {})
         bucket = buckets.get(fixed)
         if bucket is None:
             buckets[fixed] = _Bucket(edge.relation, 1)

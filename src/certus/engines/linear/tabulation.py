@@ -34,6 +34,7 @@ from certus.engines.linear.edges import (
     se_join,
     self_loop,
 )
+from certus.engines.linear.index import Meeting
 from certus.engines.linear.transitions import Transitions
 from certus.engines.linear.widening import Widening
 from certus.logic.relations import Relation
@@ -55,8 +56,8 @@ class Tabulation:
     pick: Pick = oldest
     worklist: deque[PathEdge] = field(default_factory=deque)  # W
     paths: dict[Location, Store] = field(default_factory=dict)  # P
-    summaries: dict[str, list[tuple[PathEdge, Relation]]] = field(default_factory=dict)  # S
-    calls: dict[str, list[tuple[PathEdge, Edge]]] = field(default_factory=dict)  # met so far, by callee
+    summaries: dict[str, Meeting[tuple[PathEdge, Relation]]] = field(default_factory=dict)  # S
+    calls: dict[str, Meeting[tuple[PathEdge, Edge]]] = field(default_factory=dict)  # met so far, by callee
     errors: list[PathEdge] = field(default_factory=list)  # path edges at error vertices
 
     def __post_init__(self) -> None:
@@ -100,17 +101,19 @@ class Tabulation:
         if known is not None:
             self.prop(edge.target, join(at.relation, known), Jumped(at))
             return
-        self.calls.setdefault(callee, []).append((at, edge))
-        for ended, sigma in tuple(self.summaries.get(callee, ())):
+        vector = entered.fixed()[: entered.inputs]
+        self.calls.setdefault(callee, Meeting()).add(vector, (at, edge))
+        for ended, sigma in self.summaries.setdefault(callee, Meeting()).agreeing(vector):
             returned = se_join(at.relation, sigma, edge, self.transitions)
             self.prop(edge.target, returned, Returned(at, edge, ended))
 
     def exit(self, at: PathEdge) -> None:
-        """A new summary edge, used at every call met so far."""
+        """A new summary edge, used at every call met so far that may enter with its entry vector."""
         name = at.vertex.procedure
         sigma = lift(at.relation, self.transitions.frames[name])
-        self.summaries.setdefault(name, []).append((at, sigma))
-        for before, edge in tuple(self.calls.get(name, ())):
+        vector = sigma.fixed()[: sigma.inputs]
+        self.summaries.setdefault(name, Meeting()).add(vector, (at, sigma))
+        for before, edge in self.calls.setdefault(name, Meeting()).agreeing(vector):
             returned = se_join(before.relation, sigma, edge, self.transitions)
             self.prop(edge.target, returned, Returned(before, edge, at))
 
