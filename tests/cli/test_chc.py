@@ -46,7 +46,8 @@ def test_a_model_is_a_list_of_definitions(certus: Certus, written: Path) -> None
 
 def test_a_derivation_is_shown_and_was_computed_again(certus: Certus, written: Path) -> None:
     written.write_text(UNSAFE)
-    lines = certus("chc", written).stdout.splitlines()
+    saved = written.parent / "evidence"
+    lines = certus("chc", written, "--evidence", saved).stdout.splitlines()
     assert lines[1:] == [
         ";   0: clause 0",
         ";   1: clause 1 from 0  x = 0",
@@ -54,6 +55,9 @@ def test_a_derivation_is_shown_and_was_computed_again(certus: Certus, written: P
         ";   3: clause 2 from 2  x = 2",
         ";   checked: evaluated again, 4 steps",
     ]
+    again = certus("check", saved)
+    assert again.returncode == 1
+    assert again.stdout == f"VIOLATED  {saved}  evaluated again, 4 steps\n"
 
 
 def test_json(certus: Certus, written: Path) -> None:

@@ -45,6 +45,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_question(parser)
     parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
     parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+    parser.add_argument("--evidence", metavar="DIR", type=Path, help="save the evidence for `certus check`")
     parser.add_argument("--log-queries", metavar="DIR", type=Path, help="save each solver query as SMT-LIB")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
     amount = parser.add_mutually_exclusive_group()
@@ -67,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         "clang_arguments": tuple(arguments.clang) or None,
         "timeout": arguments.timeout,
         "memory": arguments.memory,
+        "evidence": arguments.evidence,
         "log_queries": arguments.log_queries,
     }
     settings = Settings(**{name: value for name, value in given.items() if value is not None})

@@ -16,7 +16,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "check",
         help="re-check saved evidence",
-        description="Re-check the evidence that `certus verify --evidence DIR` saved, without any engine.",
+        description="Re-check, without any engine, what `certus verify` or `certus chc` saved by --evidence.",
         allow_abbrev=False,
     )
     parser.add_argument("file", metavar="DIR", type=Path, help="the directory with the evidence")
@@ -57,7 +57,13 @@ def _checked(directory: Path, seconds: float | None, memory: int | None) -> dict
         return found
     message = f"the evidence was not checked to the end: {result.detail or result.kind}"
     reason = Diagnostic(result.kind, message, hint="try a larger --timeout or --memory")
-    return {"verdict": "UNKNOWN", "clauses": 0, "discharged": {}, "problems": [encode_diagnostic(reason)]}
+    return {
+        "verdict": "UNKNOWN",
+        "clauses": 0,
+        "discharged": {},
+        "steps": 0,
+        "problems": [encode_diagnostic(reason)],
+    }
 
 
 def _work(directory: Path, seconds: float | None) -> bytes:
@@ -72,6 +78,7 @@ def _work(directory: Path, seconds: float | None) -> bytes:
             "verdict": result.verdict,
             "clauses": result.clauses,
             "discharged": dict(result.discharged),
+            "steps": result.steps,
             "problems": [encode_diagnostic(problem) for problem in result.problems],
         }
     except InputError as error:
@@ -82,5 +89,6 @@ def _work(directory: Path, seconds: float | None) -> bytes:
 def _first_line(directory: Path, found: dict[str, Any]) -> str:
     clauses = found["clauses"]
     solvers = ", ".join(f"{name} {count}/{clauses}" for name, count in found["discharged"].items())
-    how = f"checked: {clauses} clause{'' if clauses == 1 else 's'} ({solvers})" if solvers else "replayed"
+    steps = f"evaluated again, {found['steps']} steps" if found["steps"] else "replayed"
+    how = f"checked: {clauses} clause{'' if clauses == 1 else 's'} ({solvers})" if solvers else steps
     return f"{found['verdict']}  {directory}  {'not checked' if found['verdict'] == 'UNKNOWN' else how}"

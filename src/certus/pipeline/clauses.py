@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Final
 
 from certus.core.budget import Budget
-from certus.core.codec import decode_outcome, encode_outcome
+from certus.core.codec import encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.errors import BudgetExceeded, InputError, Unsupported
-from certus.core.horn import Derivation, HornSystem, Model
-from certus.core.outcome import Check, Outcome
+from certus.core.errors import BudgetExceeded, Unsupported
+from certus.core.horn import HornSystem
+from certus.core.outcome import Outcome
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.core.verdict import Unknown, Verdict
 from certus.frontend import Question, load_clauses
+from certus.pipeline.apart import outcome_of, saved
+from certus.pipeline.confirm import confirm
 from certus.pipeline.settings import AUTO, Settings, engine_options
-from certus.system.child import ChildResult, Reporter, run_limited
+from certus.system.child import Reporter, run_limited
 
 DEFAULT: Final = "spacer"  # what `auto` means for clauses
 SUFFIX: Final = ".smt2"
@@ -32,9 +34,6 @@ def verify_clauses(
 ) -> Outcome:
     """The answer about the clauses in a file. Raises `InputError` if they are malformed."""
     start, budget = time.monotonic(), Budget(settings.timeout)
-    if settings.evidence is not None:
-        message = "evidence about Horn clauses is printed with the answer, and not saved in a directory"
-        raise InputError([Diagnostic("usage", message, hint="leave out --evidence")])
     try:
         system = load_clauses(question, budget)
     except Unsupported as refusal:
@@ -52,7 +51,8 @@ def verify_clauses(
         memory=settings.memory,
         on_progress=on_progress,
     )
-    outcome = _outcome(task, settings, result)
+    outcome = outcome_of(task, _engine_name(settings), result, settings.timeout)
+    outcome = saved(outcome, question, settings)
     end = time.monotonic()
     seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
     return replace(outcome, seconds=seconds, expected=question.expected)
@@ -74,20 +74,6 @@ def _engine_name(settings: Settings) -> str:
 def _work(task: Task, settings: Settings, reporter: Reporter) -> bytes:
     """All that happens in the child."""
     return json.dumps(encode_outcome(solve_clauses(task, settings, reporter.progress))).encode()
-
-
-def _outcome(task: Task, settings: Settings, result: ChildResult) -> Outcome:
-    assert isinstance(task.subject, HornSystem)
-    if result.payload is not None:
-        return decode_outcome(json.loads(result.payload), task.subject)
-    known = f"; last: {result.progress}" if result.progress else ""
-    codes = {"timeout": "time-limit", "memory": "memory-limit", "interrupted": "interrupted"}
-    code = codes.get(result.kind, "engine-crashed")
-    messages = {"time-limit": f"no answer within {settings.timeout} s", "interrupted": "interrupted"}
-    message = f"{messages.get(code, result.detail)}{known}"
-    severity = Severity.ERROR if code == "engine-crashed" else Severity.NOTE
-    reason = Diagnostic(code, message, severity)
-    return Outcome(task.subject, task.property_name, Unknown(reason), _engine_name(settings))
 
 
 def solve_clauses(
@@ -116,7 +102,7 @@ def solve_clauses(
         known = f"; last: {statistics.latest}" if statistics.latest else ""
         message = f"{engine.name} did not finish within the {limit.limit} limit{known}"
         verdict = Unknown(Diagnostic(f"{limit.limit}-limit", message, Severity.NOTE))
-    verdict, check = confirm_clauses(task.subject, verdict, budget=whole, statistics=statistics)
+    verdict, check = confirm(task.subject, verdict, budget=whole, statistics=statistics)
     return Outcome(task.subject, task.property_name, verdict, engine.name, check, statistics)
 
 
@@ -125,37 +111,6 @@ def _before_checking(whole: Budget) -> Budget:
     if left is None:
         return Budget()
     return Budget(max(left - max(RESERVE_SHARE * left, RESERVE_SECONDS), left / 2))
-
-
-def confirm_clauses(
-    system: HornSystem, verdict: Verdict, *, budget: Budget, statistics: Statistics
-) -> tuple[Verdict, Check | None]:
-    """The verdict with how its evidence was checked; UNKNOWN if it was not confirmed."""
-    if isinstance(verdict, Unknown):
-        return verdict, None
-    statistics.progress("checking the evidence")
-    try:
-        with statistics.timed("validate"):
-            check = _examined(system, verdict, budget, statistics)
-    except BudgetExceeded:
-        message = "an answer was found, but its evidence could not be checked within the limit"
-        check = Diagnostic("evidence-not-checked", message, hint="try a larger --timeout")
-    if isinstance(check, Diagnostic):
-        return Unknown(check), None
-    return verdict, check
-
-
-def _examined(
-    system: HornSystem, verdict: Safe | Unsafe, budget: Budget, statistics: Statistics
-) -> Check | Diagnostic:
-    from certus.validate.horn import check_derivation, check_model
-
-    if isinstance(verdict, Unsafe):
-        if isinstance(verdict.refutation, Derivation):
-            return check_derivation(system, verdict.refutation, budget=budget)
-    elif isinstance(verdict.proof, Model):
-        return check_model(system, verdict.proof, budget=budget, statistics=statistics)
-    return Diagnostic("evidence-malformed", "this evidence is about a program, not about Horn clauses")
 
 
 def has_clauses(file: Path) -> bool:

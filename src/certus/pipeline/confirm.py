@@ -1,4 +1,4 @@
-"""No answer is published before `validate` has checked its evidence on the program as given."""
+"""No answer is published before `validate` has checked its evidence on the program or clauses as given."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Trace
-from certus.core.outcome import ProofCheck, Replay
+from certus.core.horn import Derivation, HornSystem, Model
+from certus.core.outcome import Check
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
@@ -18,22 +19,22 @@ INCOMPLETE: Final = frozenset({"trace-not-replayed", "trace-needs-undefined-beha
 
 
 def confirm(
-    program: Program, verdict: Verdict, *, budget: Budget, statistics: Statistics
-) -> tuple[Verdict, ProofCheck | Replay | None]:
+    subject: Program | HornSystem, verdict: Verdict, *, budget: Budget, statistics: Statistics
+) -> tuple[Verdict, Check | None]:
     """The verdict with how its evidence was checked; UNKNOWN if it was not confirmed."""
     if isinstance(verdict, Unknown):
         return verdict, None
     statistics.progress("checking the evidence")
     try:
-        check = examine(program, verdict, budget=budget, statistics=statistics)
+        check = examine(subject, verdict, budget=budget, statistics=statistics)
     except BudgetExceeded:
         check = Diagnostic(
             "evidence-not-checked",
             "an answer was found, but its evidence could not be checked within the limit",
             hint="try a larger --timeout",
         )
-    if isinstance(check, Diagnostic) and check.code in INCOMPLETE:
-        verdict, check = _completed(program, verdict, check, budget=budget, statistics=statistics)
+    if isinstance(subject, Program) and isinstance(check, Diagnostic) and check.code in INCOMPLETE:
+        verdict, check = _completed(subject, verdict, check, budget=budget, statistics=statistics)
     if isinstance(check, Diagnostic):
         return Unknown(check), None
     return verdict, check
@@ -46,7 +47,7 @@ def _completed(
     *,
     budget: Budget,
     statistics: Statistics,
-) -> tuple[Safe | Unsafe, ProofCheck | Replay | Diagnostic]:
+) -> tuple[Safe | Unsafe, Check | Diagnostic]:
     """A trace that does not replay may lack inputs of statements that were sliced away."""
     from certus.pipeline.completion import complete
 
@@ -61,9 +62,24 @@ def _completed(
 
 
 def examine(
-    program: Program, verdict: Safe | Unsafe, *, budget: Budget, statistics: Statistics
-) -> ProofCheck | Replay | Diagnostic:
+    subject: Program | HornSystem, verdict: Safe | Unsafe, *, budget: Budget, statistics: Statistics
+) -> Check | Diagnostic:
     """Check the evidence of a verdict: how it went, or why it is refused."""
+    if isinstance(subject, Program):
+        return _examine_program(subject, verdict, budget, statistics)
+    from certus.validate.horn import check_derivation, check_model
+
+    with statistics.timed("validate"):
+        if isinstance(verdict, Unsafe) and isinstance(verdict.refutation, Derivation):
+            return check_derivation(subject, verdict.refutation, budget=budget)
+        if isinstance(verdict, Safe) and isinstance(verdict.proof, Model):
+            return check_model(subject, verdict.proof, budget=budget, statistics=statistics)
+    return Diagnostic("evidence-malformed", "this evidence is about a program, not about Horn clauses")
+
+
+def _examine_program(
+    program: Program, verdict: Safe | Unsafe, budget: Budget, statistics: Statistics
+) -> Check | Diagnostic:
     if isinstance(verdict, Safe):
         from certus.validate.proofs import check_proof
 

@@ -1,9 +1,9 @@
-"""Evidence in a directory, for others to keep and to check again.
+"""Evidence in a directory, for others to keep and to check again (docs/evidence.md).
 
 manifest.json     format, verdict, property, the source's name and SHA-256, the clauses
-source.*          the program as it was verified; with headers of the user's, the directory `source`
-evidence.json     the proof or the trace
-clauses/*.smt2    each clause of the proof, stand-alone: to be unsatisfiable
+source.*          the program or the Horn clauses; with headers of the user's, the directory `source`
+evidence.json     the proof or the trace; of Horn clauses the model or the derivation
+clauses/*.smt2    each clause of the proof or the model, stand-alone: to be unsatisfiable
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from certus.core.codec import decode_verdict, encode_verdict
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 from certus.core.evidence import Execution
+from certus.core.horn import HornSystem, Model
 from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.smtlib import script
@@ -28,6 +29,7 @@ from certus.core.verdict import Safe, Verdict
 from certus.frontend.properties import Property
 from certus.frontend.task_files import Question
 from certus.pipeline.sources import flags_in, is_inside, save_sources
+from certus.validate.horn import model_clauses
 from certus.validate.proofs import clauses_of
 
 FORMAT = 1
@@ -35,14 +37,13 @@ FORMAT = 1
 
 def save(directory: Path, outcome: Outcome, question: Question, arguments: Sequence[str] = ()) -> None:
     """Write the evidence of a checked answer; of UNKNOWN only the manifest. `arguments` were for Clang."""
-    program = outcome.subject
-    assert isinstance(program, Program)
+    subject = outcome.subject
     directory.mkdir(parents=True, exist_ok=True)
     clauses = directory / "clauses"
     shutil.rmtree(clauses, ignore_errors=True)
-    sources = save_sources(directory, program, data_model=question.data_model, arguments=arguments)
+    sources = save_sources(directory, subject, data_model=question.data_model, arguments=arguments)
     titles: dict[str, str] = {}
-    for number, (title, text) in enumerate(clause_texts(program, outcome.verdict), 1):
+    for number, (title, text) in enumerate(clause_texts(subject, outcome.verdict), 1):
         clauses.mkdir(exist_ok=True)
         name = f"clauses/{number:04d}.smt2"
         titles[name] = title
@@ -57,19 +58,23 @@ def save(directory: Path, outcome: Outcome, question: Question, arguments: Seque
         "engine": outcome.engine,
         "source": sources.source,
         "headers": sources.headers,
-        "original": Path(program.file).name,
-        "sha256": digest(program.source),
+        "original": Path(subject.file).name,
+        "sha256": digest(subject.source),
         "clauses": titles,
     }
     _write(directory / "evidence.json", encode_verdict(outcome.verdict))
     _write(directory / "manifest.json", manifest)
 
 
-def clause_texts(program: Program, verdict: Verdict) -> list[tuple[str, str]]:
-    """Title and SMT-LIB text of every clause of a proof."""
+def clause_texts(subject: Program | HornSystem, verdict: Verdict) -> list[tuple[str, str]]:
+    """Title and SMT-LIB text of every clause of a proof or a model."""
     if not isinstance(verdict, Safe) or isinstance(verdict.proof, Execution):
         return []
-    clauses = clauses_of(program, verdict.proof, Budget(), Statistics())
+    if isinstance(subject, HornSystem):
+        assert isinstance(verdict.proof, Model)
+        clauses = model_clauses(subject, verdict.proof)
+    else:
+        clauses = clauses_of(subject, verdict.proof, Budget(), Statistics())
     return [(c.title, script(c.formulas, comment=f"{c.title}\nexpected: unsat")) for c in clauses]
 
 
@@ -128,11 +133,12 @@ def read_json(path: Path) -> dict[str, Any]:
     return found
 
 
-def read_verdict(directory: Path, program: Program) -> Verdict:
+def read_verdict(directory: Path, subject: Program | HornSystem) -> Verdict:
     try:
-        return decode_verdict(read_json(directory / "evidence.json"), program)
+        return decode_verdict(read_json(directory / "evidence.json"), subject)
     except ValueError as error:
-        raise unusable(directory, f"evidence.json does not fit the program: {error}") from None
+        what = "the program" if isinstance(subject, Program) else "the clauses"
+        raise unusable(directory, f"evidence.json does not fit {what}: {error}") from None
 
 
 def unusable(directory: Path, why: str) -> InputError:

@@ -6,16 +6,20 @@ the same, so that what others run through their solvers is what makes the verdic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
-from certus.core.outcome import ProofCheck
+from certus.core.errors import BudgetExceeded, Unsupported
+from certus.core.horn import HornSystem
+from certus.core.outcome import DerivationCheck, ProofCheck
+from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
-from certus.frontend import load_question
+from certus.frontend import Question, load_clauses, load_question
+from certus.pipeline.clauses import has_clauses
 from certus.pipeline.confirm import confirm
 from certus.pipeline.evidence import clause_texts, digest, read_manifest, read_manifest_question, read_verdict
 from certus.pipeline.sources import changed_headers
@@ -23,40 +27,56 @@ from certus.pipeline.sources import changed_headers
 
 @dataclass(frozen=True, slots=True)
 class RecheckResult:
-    """The verdict the evidence supports, and the problems with it."""
+    """The verdict the evidence supports, and the problems with it. A proof or a model has `clauses`, a
+    derivation from Horn clauses `steps` that were evaluated again."""
 
     verdict: str
     clauses: int = 0
     discharged: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Diagnostic, ...] = ()
+    steps: int = 0
 
 
 def recheck(directory: Path, *, timeout: float | None = None) -> RecheckResult:
     """Check the evidence in `directory`. Raises `InputError` if there is none to check."""
     manifest = read_manifest(directory)
     question, arguments = read_manifest_question(directory, manifest)
-    program = load_question(question, arguments=arguments).program
+    budget = Budget(timeout)
+    try:
+        subject = _read_again(question, arguments, budget)
+    except Unsupported as refusal:
+        return RecheckResult("UNKNOWN", problems=(refusal.diagnostic,))
+    except BudgetExceeded:
+        late = Diagnostic("time-limit", "the source was not read in time", hint="try a larger --timeout")
+        return RecheckResult("UNKNOWN", problems=(late,))
     problems: list[Diagnostic] = []
-    if digest(program.source) != manifest["sha256"]:
+    if digest(subject.source) != manifest["sha256"]:
         problems.append(_problem("the source is not the one that was verified: its SHA-256 differs"))
     for header in changed_headers(directory, manifest["headers"]):
         problems.append(_problem(f"{header} is not the header that was read: its SHA-256 differs"))
-    claimed = read_verdict(directory, program)
+    claimed = read_verdict(directory, subject)
     if _WORDS[type(claimed)] != manifest["verdict"]:
         problems.append(
             _problem(f"the manifest says {manifest['verdict']}, the evidence {_WORDS[type(claimed)]}")
         )
-    verdict, check = confirm(program, claimed, budget=Budget(timeout), statistics=Statistics())
+    verdict, check = confirm(subject, claimed, budget=budget, statistics=Statistics())
     if isinstance(verdict, Unknown):
         return RecheckResult("UNKNOWN", problems=(*problems, verdict.reason))
     saved = {name: _read(directory / name) for name in manifest["clauses"]}
-    derived = [text for _, text in clause_texts(program, verdict)]
+    derived = [text for _, text in clause_texts(subject, verdict)]
     if list(saved.values()) != derived:
         problems.append(_problem("the saved clauses are not those of the proof"))
     answer = "UNKNOWN" if problems else _WORDS[type(verdict)]
     if isinstance(check, ProofCheck):
         return RecheckResult(answer, check.clauses, check.discharged, tuple(problems))
-    return RecheckResult(answer, problems=tuple(problems))
+    steps = check.steps if isinstance(check, DerivationCheck) else 0
+    return RecheckResult(answer, problems=tuple(problems), steps=steps)
+
+
+def _read_again(question: Question, arguments: Sequence[str], budget: Budget) -> Program | HornSystem:
+    if has_clauses(question.file):
+        return load_clauses(question, budget)
+    return load_question(question, arguments=arguments, budget=budget).program
 
 
 _WORDS: Mapping[type[Verdict], str] = {Safe: "HOLDS", Unsafe: "VIOLATED", Unknown: "UNKNOWN"}
@@ -67,6 +87,4 @@ def _read(path: Path) -> str:
 
 
 def _problem(message: str) -> Diagnostic:
-    return Diagnostic(
-        "evidence-changed", message, hint="do not trust this evidence; verify the program again"
-    )
+    return Diagnostic("evidence-changed", message, hint="do not trust this evidence; verify it again")

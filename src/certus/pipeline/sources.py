@@ -1,4 +1,4 @@
-"""The program in a directory of evidence: its source, and for C all headers of the user's that it includes.
+"""What was verified, in a directory of evidence: its source, and for C the headers of the user's.
 
 A program with headers keeps its shape: source and headers stand below `source/` as they stood below the
 innermost directory that they share, and the flags for Clang point there. So the evidence needs nothing else.
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from certus.core.horn import HornSystem
 from certus.core.program import Program
 from certus.frontend import DEFAULT_MODEL
 from certus.frontend.task_files import C_SUFFIXES
@@ -33,20 +34,20 @@ class SavedSources:
 
 
 def save_sources(
-    directory: Path, program: Program, *, data_model: str | None, arguments: Sequence[str]
+    directory: Path, subject: Program | HornSystem, *, data_model: str | None, arguments: Sequence[str]
 ) -> SavedSources:
-    """Write the program's text, and the headers it includes."""
+    """Write the text of what was verified, and the headers it includes."""
     shutil.rmtree(directory / FOLDER, ignore_errors=True)
-    file = Path(program.file)
+    file = Path(subject.file)
     headers = _headers(file, data_model or DEFAULT_MODEL, arguments)
     if not headers:
         kept = tuple(each for each in arguments if not each.startswith("-I"))
         source = f"source{file.suffix}"
-        _write(directory / source, program.source)
+        _write(directory / source, subject.source)
         return SavedSources(source, {}, kept)
     root = os.path.commonpath([os.path.abspath(each.parent) for each in (file, *headers)])
     source = _placed(file, root)
-    _write(directory / source, program.source)
+    _write(directory / source, subject.source)
     digests: dict[str, str] = {}
     for header in headers:
         name = _placed(header, root)

@@ -17,11 +17,11 @@ from certus.core.verdict import Unknown
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, load_question, read_question
 from certus.frontend.properties import UNREACH_CALL, Property
-from certus.pipeline.apart import outcome_of, work
+from certus.pipeline.apart import outcome_of, saved, work
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.clauses import has_clauses, verify_clauses
 from certus.pipeline.settings import AUTO, Settings, check_owners, engine_options
-from certus.system.child import Reporter, run_limited
+from certus.system.child import run_limited
 
 __all__ = ["Settings", "verify"]
 
@@ -56,8 +56,7 @@ def verify(
         outcome = Portfolio(task, remaining, on_progress).run()
     else:
         outcome = _by_engine(task, remaining, on_progress)
-    if settings.evidence is not None:
-        outcome = _saved(outcome, question, settings)
+    outcome = saved(outcome, question, settings)
     end = time.monotonic()
     seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
     diagnostics = (*loaded.warnings, *outcome.diagnostics)
@@ -96,21 +95,3 @@ def _by_engine(task: Task, settings: Settings, on_progress: Callable[[str], None
         on_progress=on_progress,
     )
     return outcome_of(task, settings.engine, result, settings.timeout)
-
-
-def _saved(outcome: Outcome, question: Question, settings: Settings) -> Outcome:
-    """The outcome, its evidence saved."""
-
-    def save_all(_: Reporter) -> bytes:
-        from certus.pipeline.evidence import save
-
-        assert settings.evidence is not None
-        save(settings.evidence, outcome, question, settings.clang_arguments)
-        return b""
-
-    result = run_limited(save_all, seconds=None, memory=settings.memory)
-    if result.kind == "done":
-        return outcome
-    hint = "see that the directory can be written"
-    told = Diagnostic("evidence-not-saved", f"the evidence was not saved: {result.detail}", hint=hint)
-    return replace(outcome, diagnostics=(*outcome.diagnostics, told))

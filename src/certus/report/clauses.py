@@ -42,6 +42,8 @@ def _comments(outcome: Outcome, detail: Detail) -> Iterator[str]:
         lines += render_diagnostic(verdict.reason, outcome.subject.source, label="unknown").splitlines()
     lines += refutation_lines(outcome, PLAIN)
     lines += check_lines(outcome)
+    for told in outcome.diagnostics:
+        lines += render_diagnostic(told, outcome.subject.source).splitlines()
     if detail == "verbose":
         lines += [*finding_lines(outcome), *statistics_lines(outcome)]
     yield from (f"; {line}".rstrip() for line in lines)

@@ -17,18 +17,28 @@ void main() {
   assert(i == n);
 }
 """
+SAT = """(declare-fun Inv (Int) Bool)
+(assert (Inv 0))
+(assert (forall ((x Int)) (=> (and (Inv x) (< x 5)) (Inv (+ x 1)))))
+(assert (forall ((x Int)) (=> (and (Inv x) (> x 5)) false)))
+(check-sat)
+"""
+UNSAT = SAT.replace("(> x 5)", "(= x 2)")
 FAILS = "void main() { int x = *; int y = *; assume(y == 7); assert(x != y); }"
 
 
 def saved(tmp_path: Path, text: str) -> Path:
-    source, directory = tmp_path / "prog.lp", tmp_path / "evidence"
+    name = "clauses.smt2" if text in (SAT, UNSAT) else "prog.lp"
+    source, directory = tmp_path / name, tmp_path / "evidence"
     source.write_text(text)
     outcome = verify(source, Settings(evidence=directory))
-    assert outcome.answer == ("HOLDS" if text is HOLDS else "VIOLATED")
+    assert outcome.answer == ("HOLDS" if text in (HOLDS, SAT) else "VIOLATED")
     return directory
 
 
-@pytest.mark.parametrize(("text", "verdict"), [(HOLDS, "HOLDS"), (FAILS, "VIOLATED")])
+@pytest.mark.parametrize(
+    ("text", "verdict"), [(HOLDS, "HOLDS"), (FAILS, "VIOLATED"), (SAT, "HOLDS"), (UNSAT, "VIOLATED")]
+)
 def test_evidence_checks_again(tmp_path: Path, text: str, verdict: str) -> None:
     result = recheck(saved(tmp_path, text))
     assert result.verdict == verdict
@@ -108,3 +118,53 @@ def test_a_manifest_cannot_lead_out_of_the_directory(tmp_path: Path) -> None:
     path.write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="outside the directory"):
         recheck(directory)
+
+
+# -------------------------------------------------------------------------------- Horn clauses
+
+
+def test_a_model_is_saved_with_its_clauses(tmp_path: Path) -> None:
+    directory = saved(tmp_path, SAT)
+    manifest = json.loads((directory / "manifest.json").read_text())
+    assert manifest["property"] == "check-sat"
+    assert manifest["source"] == "source.smt2"
+    assert (directory / "source.smt2").read_text() == SAT
+    result = recheck(directory)
+    assert len(manifest["clauses"]) == result.clauses == result.discharged["z3"]
+
+
+def test_a_model_of_other_clauses_does_not_pass(tmp_path: Path) -> None:
+    directory = saved(tmp_path, SAT)
+    (directory / "source.smt2").write_text(SAT.replace("(< x 5)", "(< x 7)"))
+    result = recheck(directory)
+    assert result.verdict == "UNKNOWN"
+    assert {p.code for p in result.problems} == {"evidence-changed", "proof-refuted"}
+
+
+def test_a_changed_derivation_does_not_pass(tmp_path: Path) -> None:
+    directory = saved(tmp_path, UNSAT)
+    assert recheck(directory).steps == 4
+    path = directory / "evidence.json"
+    found = json.loads(path.read_text())
+    found["refutation"]["steps"][1][1] = ["1"]
+    path.write_text(json.dumps(found))
+    result = recheck(directory)
+    assert result.verdict == "UNKNOWN"
+    assert [p.code for p in result.problems] == ["derivation-refuted"]
+
+
+def test_evidence_about_a_program_is_none_about_clauses(tmp_path: Path) -> None:
+    directory = saved(tmp_path, SAT)
+    (directory / "evidence.json").write_text(
+        json.dumps({"answer": "violated", "refutation": {"kind": "trace"}})
+    )
+    with pytest.raises(InputError, match="does not fit the clauses"):
+        recheck(directory)
+
+
+def test_clauses_that_cannot_be_read_again_are_unknown(tmp_path: Path) -> None:
+    directory = saved(tmp_path, UNSAT)
+    (directory / "source.smt2").write_text("(declare-sort S 0)")
+    result = recheck(directory)
+    assert result.verdict == "UNKNOWN"
+    assert [p.code for p in result.problems] == ["unsupported-sort"]
