@@ -1,10 +1,11 @@
 """The tables on Horn clauses in docs/benchmarks.md, as Markdown on standard output.
 
-    python scripts/bench_chc.py sample LIST.csv TASKS_DIR [--seconds 10] [--every 5] [--engines clp,spacer]
+    python scripts/bench_chc.py sample LIST.csv TASKS_DIR --rows ROWS.csv [--seconds 10] [--every 5 --first 2]
     python scripts/bench_chc.py queries
     python scripts/bench_chc.py bounds
 
-sample    answers by suite; LIST.csv has lines `suite/task,sat|unsat`, TASKS_DIR the tasks; wall-clock limit
+sample    answers by suite; LIST.csv has lines `suite/task,sat|unsat`, TASKS_DIR the tasks; wall-clock limit.
+          Each run is a row of ROWS.csv at once; what the file has for this commit is not run again
 queries   prover queries with explication, with cores, and with exhaustive predicate abstraction
 bounds    iterations, prover queries and seconds for growing loop bounds, `bmc` beside `clp`
 """
@@ -12,12 +13,17 @@ bounds    iterations, prover queries and seconds for growing loop bounds, `bmc` 
 from __future__ import annotations
 
 import argparse
+import csv
+import dataclasses
+import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,8 +35,11 @@ def run_certus(*arguments: str, seconds: float) -> tuple[str, float]:
     """What `certus` prints, and how long it takes."""
     start = time.monotonic()
     command = [sys.executable, "-m", "certus", *arguments, "--timeout", f"{seconds}s"]
+    settings = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 5, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=seconds + 5, check=False, env=settings
+        )
     except subprocess.TimeoutExpired:
         return "", time.monotonic() - start
     return done.stdout, time.monotonic() - start
@@ -45,36 +54,87 @@ def counter(report: str, name: str) -> int:
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run: what `engine` said of `task`, `note` why not or nothing."""
+
+    commit: str
+    engine: str
+    task: str
+    expected: str
+    answer: str
+    seconds: str
+    note: str
+
+    @property
+    def suite(self) -> str:
+        return self.task.partition("/")[0]
+
+    @property
+    def is_right(self) -> bool:
+        return self.answer == self.expected
+
+
+def commit() -> str:
+    """The commit that is run, with a `+` if its sources have been changed."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--short", "--", "src") else "")
+
+
 def sample(arguments: argparse.Namespace) -> Iterator[str]:
-    rows = [line.rsplit(",", 1) for line in arguments.list.read_text().splitlines() if line.strip()]
-    engines = arguments.engines.split(",")
+    """Runs that the file of rows has for this commit are not repeated, so a run can be broken off."""
+    current, engines = commit(), arguments.engines.split(",")
+    listed = [line.rsplit(",", 1) for line in arguments.list.read_text().splitlines() if line.strip()]
+    wanted = [(task, expected) for task, expected in listed[arguments.first :: arguments.every]]
+    with arguments.rows.open("a+", newline="") as file:
+        file.seek(0)
+        rows = {(r.engine, r.task): r for r in (Row(*c) for c in csv.reader(file)) if r.commit == current}
+        writer = csv.writer(file)
+        for task, expected in wanted:
+            for engine in engines:
+                if (engine, task) in rows:
+                    continue
+                row = rows[engine, task] = run_task(current, engine, task, expected, arguments)
+                writer.writerow(dataclasses.astuple(row))
+                file.flush()
+                print(*dataclasses.astuple(row), file=sys.stderr, flush=True)
+    yield from summary([rows[engine, task] for task, _ in wanted for engine in engines], engines)
+
+
+def run_task(current: str, engine: str, task: str, expected: str, arguments: argparse.Namespace) -> Row:
+    file = str(arguments.tasks / f"{task}.smt2")
+    text, taken = run_certus("chc", file, "--engine", engine, seconds=arguments.seconds)
+    answer = text.split(maxsplit=1)[0] if text.strip() else "unknown"
+    reason = re.search(r"unknown\[([\w-]+)\]", text) if answer == "unknown" else None
+    note = "" if answer != "unknown" else reason.group(1) if reason else "killed"
+    return Row(current, engine, task, expected, answer, f"{taken:.1f}", note)
+
+
+def summary(rows: list[Row], engines: list[str]) -> Iterator[str]:
+    """Answers by suite, those that are wrong, and the tasks that only one engine solves."""
     solved: dict[str, Counter[str]] = defaultdict(Counter)
-    wrong: list[str] = []
-    only: dict[str, list[str]] = {engine: [] for engine in engines}
-    for task, expected in rows[:: arguments.every]:
-        suite = task.partition("/")[0]
-        solved[suite]["tasks"] += 1
-        right = []
-        for engine in engines:
-            file = str(arguments.tasks / f"{task}.smt2")
-            text, _ = run_certus("chc", file, "--quiet", "--engine", engine, seconds=arguments.seconds)
-            answer = text.strip()
-            if answer == expected:
-                solved[suite][engine] += 1
-                right.append(engine)
-            elif answer in ("sat", "unsat"):
-                wrong.append(f"{task}: {engine} says {answer}")
-        if len(right) == 1:
-            only[right[0]].append(task)
-        print(task, expected, *right, file=sys.stderr, flush=True)
+    right: dict[str, list[str]] = {}
+    for row in rows:
+        solved[row.suite][row.engine] += row.is_right
+        right.setdefault(row.task, [])
+        if row.is_right:
+            right[row.task].append(row.engine)
+    for task in right:
+        solved[task.partition("/")[0]]["tasks"] += 1
     yield f"| suite | tasks | {' | '.join(engines)} |"
     yield f"|---|---:|{'---:|' * len(engines)}"
     for suite, found in (*sorted(solved.items()), ("all", sum(solved.values(), Counter()))):
         yield f"| {suite} | {found['tasks']} | {' | '.join(str(found[e]) for e in engines)} |"
-    yield f"\nwrong: {len(wrong)}"
-    yield from wrong
-    for engine, tasks in only.items():
-        yield f"only {engine}: {', '.join(tasks) or 'none'}"
+    wrong = [row for row in rows if not row.is_right and row.answer in ("sat", "unsat")]
+    yield f"\ncommit {rows[0].commit if rows else commit()}; wrong: {len(wrong)}"
+    yield from (f"{row.task}: {row.engine} says {row.answer}" for row in wrong)
+    for engine in engines:
+        yield f"only {engine}: {', '.join(t for t, who in right.items() if who == [engine]) or 'none'}"
 
 
 def queries(arguments: argparse.Namespace) -> Iterator[str]:
@@ -119,7 +179,9 @@ def main() -> int:
     first = tables.add_parser("sample")
     first.add_argument("list", type=Path)
     first.add_argument("tasks", type=Path)
+    first.add_argument("--rows", type=Path, required=True)
     first.add_argument("--every", type=int, default=1)
+    first.add_argument("--first", type=int, default=0)
     first.add_argument("--engines", default="clp,spacer")
     first.set_defaults(table=sample)
     tables.add_parser("queries").set_defaults(table=queries)
