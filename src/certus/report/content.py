@@ -25,7 +25,7 @@ from certus.core.evidence import (
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import Outcome, Replay, Step
 from certus.core.program import Alloc, Edge, ErrorSite, Free, Havoc, Load, Location, Program
-from certus.core.terms import Expr, Value
+from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
 from certus.core.verdict import Safe, Unsafe
 from certus.core.walk import variables
@@ -42,6 +42,7 @@ class Invariant:
     location: Location
     calls: tuple[int, ...]
     formula: str
+    conjuncts: tuple[str, ...]  # the formula in parts
 
     @property
     def span(self) -> Span | None:
@@ -149,7 +150,17 @@ class Names:
         return self._source.get(variable, RESULT if variable in self._results else None)
 
     def formula(self, formula: Expr) -> str:
-        """A formula of a proof as C text. Where plain names would clash, the procedure's stands in
+        """A formula of a proof as C text."""
+        return c_text(formula, names=self._chosen(formula))
+
+    def conjuncts(self, formula: Expr) -> tuple[str, ...]:
+        """The parts of a formula, each as C text, under the names they have in the whole."""
+        names = self._chosen(formula)
+        parts = formula.args if formula.kind is Kind.AND else (formula,)
+        return tuple(c_text(part, names=names) for part in parts)
+
+    def _chosen(self, formula: Expr) -> dict[Expr, str]:
+        """Names for the variables of a formula. Where plain ones would clash, the procedure's stands in
         front, and the frame's number behind."""
         chosen: dict[Expr, str] = {}
         taken: set[str] = set()
@@ -163,7 +174,7 @@ class Names:
                 name = variable.name
             chosen[variable] = name
             taken.add(name)
-        return c_text(formula, names=chosen)
+        return chosen
 
     def _base(self, variable: Expr) -> tuple[Expr, bool]:
         """The program variable that `x`, `old(x)` or `p.x/2` stands for, and whether it is the old value."""
@@ -186,7 +197,12 @@ def invariants(proof: Proof, program: Program) -> tuple[Invariant, ...]:
     names = Names(program)
     ordered = sorted(proof.invariants.items(), key=lambda item: (item[0].location.index, item[0].calls))
     return tuple(
-        Invariant(point.location, _call_lines(point, program), names.formula(formula))
+        Invariant(
+            point.location,
+            _call_lines(point, program),
+            names.formula(formula),
+            names.conjuncts(formula),
+        )
         for point, formula in ordered
     )
 
