@@ -7,7 +7,6 @@ the data is about, checks all of it against that subject, and raises ValueError 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -20,16 +19,13 @@ from certus.core.evidence_codec import (
     encode_proof,
     encode_refutation,
     encode_trace,
-    require_location,
     require_program,
 )
-from certus.core.outcome import Check, DerivationCheck, Outcome, PassSize, ProofCheck, Replay, Size, Step
-from certus.core.program import Program
-from certus.core.reading import mapping, natural, position, seconds, sequence, shown, text
+from certus.core.outcome import Check, DerivationCheck, Outcome, PassSize, ProofCheck, Size
+from certus.core.reading import mapping, natural, seconds, sequence, shown, text
+from certus.core.replay_codec import decode_replay, encode_replay
 from certus.core.statistics import Finding, Statistics
-from certus.core.terms import Expr, Kind
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
-from certus.core.wire import decode_terms, decode_value, encode_terms, encode_value
 
 __all__ = [
     "decode_check",
@@ -226,22 +222,7 @@ def encode_check(check: Check | None) -> Json | None:
             "discharged": dict(check.discharged),
             "runs": check.runs,
         }
-    changed = (variable for step in (*check.head, *check.tail) for variable, _ in step.changes)
-    numbers = {variable: number for number, variable in enumerate(dict.fromkeys(changed))}
-    return {
-        "kind": "replay",
-        "steps": check.steps,
-        "head": [_encode_step(step, numbers) for step in check.head],
-        "omitted": check.omitted,
-        "tail": [_encode_step(step, numbers) for step in check.tail],
-        "error": check.error,
-        "compiled": check.compiled,
-        "variables": encode_terms(list(numbers)),
-    }
-
-
-def _encode_step(step: Step, numbers: dict[Expr, int]) -> list[Any]:
-    return [step.edge, step.depth, [[numbers[v], encode_value(value)] for v, value in step.changes]]
+    return encode_replay(check)
 
 
 def decode_check(data: object, subject: Subject) -> Check | None:
@@ -260,37 +241,5 @@ def decode_check(data: object, subject: Subject) -> Check | None:
             natural(found["runs"], "the number of runs"),
         )
     if kind == "replay":
-        program = require_program(subject, "a replay")
-        keys = ("steps", "head", "omitted", "tail", "error", "compiled", "variables")
-        found = mapping(data, "a replay", keys)
-        variables = decode_terms(found["variables"])
-        if any(v.kind is not Kind.VAR for v in variables):
-            raise ValueError("only variables change in a replay")
-        head, tail = (
-            tuple(
-                _decode_step(step, variables, program)
-                for step in sequence(found[key], "the steps of a replay")
-            )
-            for key in ("head", "tail")
-        )
-        return Replay(
-            natural(found["steps"], "the number of steps"),
-            head,
-            natural(found["omitted"], "the number of omitted steps"),
-            tail,
-            require_location(found["error"], program),
-            text(found["compiled"], "how the compiled program ended"),
-        )
+        return decode_replay(data, require_program(subject, "a replay"))
     raise ValueError(f"there is no kind of check {shown(kind)}")
-
-
-def _decode_step(data: object, variables: Sequence[Expr], program: Program) -> Step:
-    edge, depth, changes = sequence(data, "a step", 3)
-    if natural(edge, "the edge of a step") not in program.edge:
-        raise ValueError(f"the program has no edge number {edge}")
-    changed = []
-    for change in sequence(changes, "the changes of a step"):
-        number, value = sequence(change, "a change", 2)
-        variable = variables[position(number, len(variables), "variable")]
-        changed.append((variable, decode_value(value, variable.sort)))
-    return Step(edge, natural(depth, "the call depth of a step"), tuple(changed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final
 
 from certus.core.diagnostic import Diagnostic
@@ -14,14 +15,40 @@ from certus.core.terms import Expr, Value
 from certus.core.verdict import Safe, Unsafe, Verdict
 
 
+class Role(Enum):
+    """What a step of a counterexample does for a later one that matters."""
+
+    CLAIM = "claim"  # it is the last step: the claim is violated
+    VALUE = "value"  # it gives a variable the value that is read there
+    MEMORY = "memory"  # it writes bytes that are read there
+    BRANCH = "branch"  # it takes the side of a branch on which that step is
+    KEEP = "keep"  # it takes the side of a branch on which what is read there is not overwritten
+    CALL = "call"  # it calls the procedure in which that step is
+    UNKNOWN = "unknown"  # nobody looked: the run is too long
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a step matters: what it does for the later step number `by`, which is over the edge `at`.
+    `variable` is the one read there, if any; the last step is its own `by`."""
+
+    role: Role
+    by: int
+    at: int
+    variable: Expr | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One executed edge of a replayed trace: its index, the call depth, and the variables that it
-    changed with their new values."""
+    """One executed edge of a replayed trace: its number in the run, from 0, the index of the edge, the call
+    depth, the variables that it changed with their new values, and why it matters: None if the violation
+    does not depend on it."""
 
+    number: int
     edge: int
     depth: int
     changes: tuple[tuple[Expr, Value], ...]
+    reason: Reason | None = None
 
 
 CONFIRMED: Final = "confirmed"
@@ -29,18 +56,19 @@ CONFIRMED: Final = "confirmed"
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A trace replayed by the interpreter. A long one keeps only its first and last steps: `omitted`
-    steps stand between `head` and `tail`.
+    """A trace replayed by the interpreter: `steps` of them, of which `kept` are told of. The first and the
+    last of a long run are, and those that matter; the numbers jump where others are not.
 
-    `compiled` tells of the compiled program: CONFIRMED, why it could not confirm the trace, or nothing if it
-    was not asked."""
+    `matter` is how many steps matter in all, and `initial` the globals whose values at the start do; both
+    are None if the run was too long to look at. `compiled` tells of the compiled program: CONFIRMED,
+    why it could not confirm the trace, or nothing if it was not asked."""
 
     steps: int
-    head: tuple[Step, ...]
-    omitted: int
-    tail: tuple[Step, ...]
+    kept: tuple[Step, ...]
     error: str  # the name of the error location reached
     compiled: str = ""
+    matter: int | None = None
+    initial: tuple[Expr, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Everything here is in the user's terms: source names, lines and C expressions.""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -23,8 +23,8 @@ from certus.core.evidence import (
     old,
 )
 from certus.core.horn import Derivation, HornSystem, Model
-from certus.core.outcome import Outcome, Replay, Step
-from certus.core.program import Alloc, Edge, ErrorSite, Free, Havoc, Load, Location, Program
+from certus.core.outcome import Outcome, Reason, Replay, Role, Step
+from certus.core.program import Alloc, Call, Edge, ErrorSite, Free, Havoc, Load, Location, Program
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
 from certus.core.verdict import Safe, Unsafe
@@ -60,30 +60,43 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One step of a counterexample: its number in the whole run, from 0, the statement, and the values that
-    it changed."""
+    """One step of a counterexample: its number in the run, from 0, the statement, and the values that it
+    changed. `reason` says in words why it matters, and is empty if the violation does not depend on it.
+    `omitted` is the number of steps just before it that nothing is known of."""
 
     number: int
     edge: Edge
     depth: int
     changes: tuple[tuple[str, Value], ...]
+    reason: str = ""
+    omitted: int = 0
 
     @property
     def statement(self) -> str:
         """An input into a variable of ours is shown as the `*` in the source that stands for it."""
         return INPUT if INPUT in (name for name, _ in self.changes) else self.edge.text
 
+    @property
+    def is_visible(self) -> bool:
+        """Whether there is anything in it that a user could see."""
+        return bool(self.statement or self.changes)
+
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A counterexample: `omitted` moves stand between `head` and `tail`."""
+    """A counterexample. `matter` of its `steps` influence the violation (None: it is not known which);
+    `initial` are the values of globals at the start, in two parts: those that matter, and the others."""
 
     steps: int
     initial: tuple[tuple[str, Value], ...]
-    head: tuple[Move, ...]
-    omitted: int
-    tail: tuple[Move, ...]
+    unimportant: tuple[tuple[str, Value], ...]
+    moves: tuple[Move, ...]
     error: ErrorSite
+    matter: int | None = None
+
+    @property
+    def omitted(self) -> int:
+        return sum(move.omitted for move in self.moves)
 
 
 def file_of(outcome: Outcome) -> str:
@@ -130,13 +143,14 @@ class Names:
     def of(self, variable: Expr) -> str:
         return self._source.get(variable, variable.name)
 
+    def known(self, variable: Expr) -> str | None:
+        """The name a user gave, or that of a result; None for other variables of ours."""
+        return self._source.get(variable, RESULT if variable in self._results else None)
+
     def values(self, changes: Iterable[tuple[Expr, Value]]) -> tuple[tuple[str, Value], ...]:
         """The changes a user can know of: not those of variables of ours, but for results."""
-        return tuple(
-            (self._source.get(v, RESULT), value)
-            for v, value in changes
-            if v in self._source or v in self._results
-        )
+        named = ((self.known(v), value) for v, value in changes)
+        return tuple((name, value) for name, value in named if name is not None)
 
     def changes(self, edge: Edge, step: Step) -> tuple[tuple[str, Value], ...]:
         named = ((self.written(edge, v), value) for v, value in step.changes)
@@ -147,7 +161,7 @@ class Names:
         if isinstance(edge.op, Havoc):
             function = edge.op.function or "$"  # a name with `$` is not the user's
             return self._source.get(variable, INPUT if function.startswith("$") else f"{function}()")
-        return self._source.get(variable, RESULT if variable in self._results else None)
+        return self.known(variable)
 
     def formula(self, formula: Expr) -> str:
         """A formula of a proof as C text."""
@@ -252,23 +266,29 @@ def path(outcome: Outcome) -> Path | None:
         return None
     initial = verdict.refutation.initial if isinstance(verdict.refutation, Trace) else {}
     names = Names(program)
+    matters = frozenset(initial if check.initial is None else check.initial)
     return Path(
         check.steps,
-        names.values(initial.items()),
-        _moves(check.head, 0, program, names),
-        check.omitted,
-        _moves(check.tail, len(check.head) + check.omitted, program, names),
+        names.values((v, value) for v, value in initial.items() if v in matters),
+        names.values((v, value) for v, value in initial.items() if v not in matters),
+        tuple(_moves(check.kept, program, names)),
         program.error_at(program.location[check.error]),
+        check.matter,
     )
 
 
-def _moves(steps: Iterable[Step], first: int, program: Program, names: Names) -> tuple[Move, ...]:
-    edges = program.edge
-    moves = (
-        Move(number, edges[step.edge], step.depth, names.changes(edges[step.edge], step))
-        for number, step in enumerate(steps, first)
-    )
-    return tuple(move for move in moves if move.changes or not _is_bookkeeping(move.edge))
+def _moves(steps: Iterable[Step], program: Program, names: Names) -> Iterator[Move]:
+    """The steps but for those in which there is nothing to see; what was omitted before one of these counts
+    for the next."""
+    awaited, omitted = 0, 0
+    for step in steps:
+        edge = program.edge[step.edge]
+        omitted += step.number - awaited
+        awaited = step.number + 1
+        changes = names.changes(edge, step)
+        if changes or not _is_bookkeeping(edge):
+            yield Move(step.number, edge, step.depth, changes, reason_text(step, program, names), omitted)
+            omitted = 0
 
 
 def _is_bookkeeping(edge: Edge) -> bool:
@@ -276,6 +296,36 @@ def _is_bookkeeping(edge: Edge) -> bool:
     if isinstance(edge.op, Alloc | Free):
         return edge.op.storage != "heap"
     return isinstance(edge.op, Load)
+
+
+def reason_text(step: Step, program: Program, names: Names) -> str:
+    """Why a step matters, in words; empty if it does not."""
+    reason = step.reason
+    if reason is None:
+        return ""
+    if reason.role is Role.UNKNOWN:
+        return "may matter: the execution is too long to tell"
+    if reason.role is Role.CLAIM:
+        return "the violated claim"
+    op, span = program.edge[step.edge].op, program.edge[reason.at].span
+    place = "later" if span is None else f"at line {span.line}"
+    if reason.role is Role.CALL:
+        return f"calls {op.procedure if isinstance(op, Call) else 'it'}, which matters {place}"
+    if reason.role is Role.BRANCH:
+        return f"decides what happens {place}"
+    shown = _read(reason, names)
+    if reason.role is Role.KEEP:
+        return f"keeps {shown} as it is, read {place}"
+    if isinstance(op, Havoc):
+        return f"an input, read {place}"
+    return f"gives {shown} its value, read {place}"
+
+
+def _read(reason: Reason, names: Names) -> str:
+    """The variable that a reason is about."""
+    if reason.variable is None:
+        return "memory"
+    return names.known(reason.variable) or "an expression"
 
 
 def derivation(outcome: Outcome) -> tuple[tuple[int, tuple[tuple[str, Datum], ...], tuple[int, ...]], ...]:

@@ -128,24 +128,29 @@ def _proof(proof: Proof, outcome: Outcome) -> Json:
 
 
 def _trace(found: Path) -> Json:
-    site = found.error
+    """`head` is what comes before the first omitted step, `tail` all that comes after."""
+    site, moves = found.error, found.moves
+    gap = next((i for i, move in enumerate(moves) if move.omitted), len(moves))
     return {
         "steps": found.steps,
-        "initial": _values(found.initial),
-        "head": [_move(move) for move in found.head],
+        "matter": found.matter,
+        "initial": _values((*found.initial, *found.unimportant)),
+        "head": [_move(move) for move in moves[:gap]],
         "omitted": found.omitted,
-        "tail": [_move(move) for move in found.tail],
+        "tail": [_move(move) for move in moves[gap:]],
         "violated": {"kind": site.kind, "claim": site.text, **_place(site.span)},
     }
 
 
 def _move(move: Move) -> Json:
     return {
+        "number": move.number,
         **_place(move.edge.span),
         "statement": move.statement,
         "branch": move.edge.branch,
         "depth": move.depth,
         "changes": _values(move.changes),
+        "reason": move.reason or None,
     }
 
 

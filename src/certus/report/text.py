@@ -135,21 +135,18 @@ def _counterexample(found: Path, palette: Palette) -> Iterator[str]:
     yield f"counterexample, {_count(found.steps, 'step')}:"
     if found.initial:
         yield f"   initially  {_values(found.initial)}"
-    moves = (*found.head, *found.tail)
-    width = min(_STATEMENT_WIDTH, max((len(_statement(move)) for move in moves), default=0))
-    yield from _moves(found.head, width, palette)
-    if found.omitted:
-        yield palette.paint(f"        ... {_count(found.omitted, 'step')} omitted ...", "grey")
-    yield from _moves(found.tail, width, palette)
+    width = min(_STATEMENT_WIDTH, max((len(_statement(move)) for move in found.moves), default=0))
+    for move in found.moves:
+        if move.omitted:
+            yield palette.paint(f"        ... {_count(move.omitted, 'step')} omitted ...", "grey")
+        if move.is_visible:
+            yield _move(move, width, palette)
 
 
-def _moves(moves: tuple[Move, ...], width: int, palette: Palette) -> Iterator[str]:
-    for move in moves:
-        if not move.statement and not move.changes:
-            continue  # a step of ours that does nothing the user could see
-        line = "" if move.edge.span is None else str(move.edge.span.line)
-        effect = _values(move.changes) if move.edge.branch is None else value_text(move.edge.branch)
-        yield f"{palette.paint(f'{line:>6}', 'grey')}  {_statement(move):<{width}}  {effect}".rstrip()
+def _move(move: Move, width: int, palette: Palette) -> str:
+    line = "" if move.edge.span is None else str(move.edge.span.line)
+    effect = _values(move.changes) if move.edge.branch is None else value_text(move.edge.branch)
+    return f"{palette.paint(f'{line:>6}', 'grey')}  {_statement(move):<{width}}  {effect}".rstrip()
 
 
 def _statement(move: Move) -> str:

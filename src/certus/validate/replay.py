@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Execution, Trace
-from certus.core.outcome import Replay, Step
+from certus.core.outcome import Reason, Replay, Role, Step
 from certus.core.program import Alloc, Assign, Call, Edge, Havoc, Load, Program, Return
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
@@ -53,8 +54,7 @@ def _recorded(compiled: Compiled, inputs: ReplayInputs, end: Run, budget: Budget
         recorder.start(machine)
     if machine.steps < end.steps:
         machine.advance(single, budget=budget, observer=recorder)
-    head, tail = tuple(recorder.head), tuple(recorder.tail)
-    return Replay(end.steps, head, end.steps - len(head) - len(tail), tail, end.location.name)
+    return Replay(end.steps, (*recorder.head, *recorder.tail), end.location.name)
 
 
 class _Recorder:
@@ -101,12 +101,14 @@ class _Recorder:
         if steps:
             last = steps.pop()
             changes = last.changes + self._listed(machine, edge.op.targets, always=True)
-            steps.append(Step(last.edge, last.depth, changes))
+            steps.append(replace(last, changes=changes))
         self._remember(machine)
 
     def _add(self, machine: Machine, edge: Edge, depth: int, targets: tuple[Expr, ...]) -> None:
         always = isinstance(edge.op, (Havoc, Call))
-        step = Step(edge.index, depth, self._listed(machine, targets, always=always))
+        number = machine.steps - 1
+        reason = Reason(Role.UNKNOWN, number, edge.index)
+        step = Step(number, edge.index, depth, self._listed(machine, targets, always=always), reason)
         (self.head if len(self.head) < self._keep else self.tail).append(step)
         self._remember(machine)
 

@@ -34,7 +34,7 @@ from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Point, Proof, Trace, Unrolling, old
 from certus.core.horn import Clause, Derivation, HornSystem, Model
 from certus.core.horn import Step as Inference
-from certus.core.outcome import Outcome, PassSize, ProofCheck, Replay, Size, Step
+from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step
 from certus.core.program import Assign, Call, Edge, ErrorSite, Havoc, Location, Procedure, Program
 from certus.core.sorts import BOOL, INT, REAL, machine
 from certus.core.statistics import Finding, Statistics
@@ -80,11 +80,15 @@ PROOFS: list[Proof] = [
 ]
 REPLAY = Replay(
     9,
-    (Step(0, 0, ((V, 3), (FLAG, True))), Step(3, 1, ())),
-    6,
-    (Step(2, 0, ((G, 3),)),),
+    (
+        Step(0, 0, 0, ((V, 3), (FLAG, True)), Reason(Role.VALUE, 7, 3, V)),
+        Step(1, 3, 1, ()),
+        Step(8, 2, 0, ((G, 3),), Reason(Role.CLAIM, 8, 2)),
+    ),
     "main:3",
     "confirmed",
+    5,
+    (G,),
 )
 CHECK = ProofCheck(31, {"z3": 31, "cvc5": 29}, 100)
 STATISTICS = Statistics(

@@ -53,7 +53,7 @@ void main() {
 @pytest.mark.parametrize("mode", MODES)
 def test_a_counterexample_replays(mode: Mode) -> None:
     result = replayed(LATE, mode)
-    assert sum(1 for step in result.head if step.changes and step.changes[0][1] == 7) >= 1
+    assert sum(1 for step in result.kept if step.changes and step.changes[0][1] == 7) >= 1
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -81,7 +81,7 @@ def test_among_equal_bounds_the_fewest_statements_win(mode: Mode) -> None:
     """
     assert replayed(text, mode).steps == min(replayed(text, other).steps for other in MODES)
     assert all(
-        value != 1 for step in replayed(text, mode).head for x, value in step.changes if x.name == "main.y"
+        value != 1 for step in replayed(text, mode).kept for x, value in step.changes if x.name == "main.y"
     )
 
 

@@ -46,7 +46,7 @@ def test_a_disagreement_is_unknown(tmp_path: Path) -> None:
     source.write_text(TEXT)
     program = load_c(source).program
     error = program.errors[0].location.name
-    verdict, check = Unsafe(Trace(error)), Replay(1, (), 0, (), error)  # 0 is not 77
+    verdict, check = Unsafe(Trace(error)), Replay(1, (), error)  # 0 is not 77
     found, how = replay_compiled(program, verdict, check, Settings(), budget=Budget(60))
     assert isinstance(found, Unknown)
     assert how is None
@@ -59,7 +59,7 @@ def test_what_cannot_be_compiled_is_said(tmp_path: Path) -> None:
     source.write_text(TEXT)
     program = replace(load_c(source).program, source="int main(")
     error = program.errors[0].location.name
-    verdict, check = Unsafe(Trace(error)), Replay(1, (), 0, (), error)
+    verdict, check = Unsafe(Trace(error)), Replay(1, (), error)
     found, how = replay_compiled(program, verdict, check, Settings(), budget=Budget(60))
     assert found is verdict
     assert isinstance(how, Replay)

@@ -13,7 +13,7 @@ from typing import Any
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Point, Trace, Unrolling
-from certus.core.outcome import Outcome, PassSize, ProofCheck, Replay, Size, Step
+from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step
 from certus.core.statistics import Finding, Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.version import VERSION
@@ -85,7 +85,12 @@ def test_proofs(counting: SimpleNamespace) -> None:
 
 def test_a_trace(counting: SimpleNamespace) -> None:
     trace = Trace("main:5", {counting.limit: 10**900})
-    replay = Replay(4, (Step(0, 0, ((counting.x, 7),)),), 2, (Step(5, 1, ()),), "main:5")
+    replay = Replay(
+        4,
+        (Step(0, 0, 0, ((counting.x, 7),)), Step(3, 5, 1, (), Reason(Role.CLAIM, 3, 5))),
+        "main:5",
+        matter=2,
+    )
     found = read(counting, Unsafe(trace), replay)
     assert found["verdict"] == "VIOLATED"
     assert found["check"] == {"kind": "replay", "steps": 4}
@@ -93,26 +98,31 @@ def test_a_trace(counting: SimpleNamespace) -> None:
     assert found["check"] == {"kind": "replay", "steps": 4, "compiled": "confirmed"}
     assert found["trace"] == {
         "steps": 4,
+        "matter": 2,
         "initial": [{"name": "limit", "value": hex(10**900)}],
         "head": [
             {
+                "number": 0,
                 "line": 3,
                 "column": 3,
                 "statement": "int x = *;",
                 "branch": None,
                 "depth": 0,
                 "changes": [{"name": "x", "value": 7}],
+                "reason": None,
             }
         ],
         "omitted": 2,
         "tail": [
             {
+                "number": 3,
                 "line": 7,
                 "column": 3,
                 "statement": "assert(x == limit);",
                 "branch": False,
                 "depth": 1,
                 "changes": [],
+                "reason": "the violated claim",
             }
         ],
         "violated": {"kind": "assertion", "claim": "x == limit", "line": 7, "column": 3},
@@ -121,7 +131,7 @@ def test_a_trace(counting: SimpleNamespace) -> None:
 
 def test_fractions_are_text(counting: SimpleNamespace) -> None:
     trace = Trace("main:5", {counting.limit: Fraction(1, 3)})
-    found = read(counting, Unsafe(trace), Replay(0, (), 0, (), "main:5"))
+    found = read(counting, Unsafe(trace), Replay(0, (), "main:5"))
     assert found["trace"]["initial"] == [{"name": "limit", "value": "1/3"}]
 
 
@@ -157,7 +167,7 @@ def test_every_field_is_documented(counting: SimpleNamespace) -> None:
         read(
             counting,
             Unsafe(Trace("main:5")),
-            Replay(1, (Step(0, 0, ((counting.x, 7),)),), 0, (), "main:5"),
+            Replay(1, (Step(0, 0, 0, ((counting.x, 7),)),), "main:5"),
         ),
         read(counting, Unknown(Diagnostic("time", "late"))),
     ]

@@ -46,20 +46,22 @@ def holds(counting: SimpleNamespace, proof: Proof) -> str:
 def violated(counting: SimpleNamespace, *, omitted: int = 0) -> Outcome:
     x = counting.x
     trace = Trace("main:5", {counting.limit: 3}, {0: ((7,),)})
-    head = (Step(0, 0, ((x, 7),)), Step(7, 0, ()))
-    tail = (
-        Step(6, 1, ((counting.result, 8),)),
-        Step(8, 0, ((build.var("main.$1", INT), 4),)),
-        Step(3, 0, ()),
-        Step(5, 0, ()),
+    n = omitted + 2
+    kept = (
+        Step(0, 0, 0, ((x, 7),)),
+        Step(1, 7, 0, ()),
+        Step(n, 6, 1, ((counting.result, 8),)),
+        Step(n + 1, 8, 0, ((build.var("main.$1", INT), 4),)),
+        Step(n + 2, 3, 0, ()),
+        Step(n + 3, 5, 0, ()),
     )
-    return outcome(counting.program, Unsafe(trace), Replay(5 + omitted, head, omitted, tail, "main:5"))
+    return outcome(counting.program, Unsafe(trace), Replay(n + 4, kept, "main:5"))
 
 
 def test_a_counterexample(counting: SimpleNamespace) -> None:
     assert render_text(violated(counting, omitted=1200)) == (
         "VIOLATED  count.lp  unreach-call  (bmc, 0.50 s)\n"
-        "counterexample, 1,205 steps:\n"
+        "counterexample, 1,206 steps:\n"
         "   initially  limit = 3\n"
         "     3  int x = *;           x = 7\n"
         "        ... 1,200 steps omitted ...\n"
@@ -70,7 +72,7 @@ def test_a_counterexample(counting: SimpleNamespace) -> None:
         "count.lp:7:3: violated[assertion]: x == limit\n"
         "    7 |   assert(x == limit);\n"
         "      |   ^~~~~~~~~~~~~~~~~~~\n"
-        "  checked: replayed on the program, 1,205 steps"
+        "  checked: replayed on the program, 1,206 steps"
     )
 
 

@@ -426,7 +426,7 @@ def test_replay_lists_what_loads_and_allocations_give() -> None:
     error = s.expect(build.eq(x, value(1, I32)))
     found = replay(s.program(), Trace(error.name), budget=Budget())
     assert isinstance(found, Replay)
-    changes = [dict(step.changes) for step in found.head]
+    changes = [dict(step.changes) for step in found.kept]
     assert list(changes[0]) == [a]
     assert changes[1:5] == [{}, {x: 3}, {y: 0}, {y: 3}]  # new objects are zero where a trace is replayed
 
