@@ -1,23 +1,117 @@
-"""A program without inputs has one execution: run it."""
+"""Cheap looks at a program before any engine: runs by the interpreter, which need no solver.
+
+A program without inputs has one execution: that run is the answer. Others get a few runs on random inputs,
+which find shallow errors within milliseconds. A run that reaches an error is told as a trace whose inputs are
+made as simple as they can be; it has to be replayed like any other trace.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from random import Random
+from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Execution, Trace
 from certus.core.program import Program
-from certus.core.verdict import Safe, Unsafe, Verdict
-from certus.validate.compile import compile_program
-from certus.validate.inputs import NoInputs, Nondeterministic
-from certus.validate.interpreter import Ending, run
+from certus.core.terms import Value
+from certus.core.verdict import Safe, Unsafe
+from certus.validate.compile import Compiled, compile_program
+from certus.validate.inputs import NoInputs, Nondeterministic, RandomInputs, ReplayInputs, constants
+from certus.validate.interpreter import Ending, Run, run
+
+RUNS: Final = 60
+SECONDS: Final = 0.15  # for random runs, and once more for making the inputs of one simple
+SHARE: Final = 0.05  # of the time limit, at the most, for the same
+STEPS: Final = 2000  # of a random run; or what may pass every edge twice, if that is more
+ONE_RUN: Final = 0.2  # of the time limit, for a program that seems to have no inputs
 
 
-def execute(program: Program, budget: Budget) -> Verdict | None:
-    """The verdict if the program meets no nondeterministic value and ends within the budget."""
+def look(program: Program, budget: Budget) -> Safe | Unsafe | None:
+    """The answer, if running the program gives it."""
+    compiled = compile_program(program)
     try:
-        end = run(compile_program(program), NoInputs(), budget=budget)
-    except (Nondeterministic, BudgetExceeded):
+        return execute(compiled, budget.part(ONE_RUN))
+    except Nondeterministic:
+        trace = random_error(compiled, budget)
+        return None if trace is None else Unsafe(trace)
+
+
+def execute(compiled: Compiled, budget: Budget) -> Safe | Unsafe | None:
+    """The verdict by the only run, if it ends within the budget. Raises `Nondeterministic` if there are
+    others."""
+    try:
+        end = run(compiled, NoInputs(), budget=budget)
+    except BudgetExceeded:
         return None
     if end.ending is Ending.ERROR:
         return Unsafe(Trace(end.location.name))
     return Safe(Execution(end.steps)) if end.ending in (Ending.EXIT, Ending.BLOCKED) else None
+
+
+def random_error(compiled: Compiled, budget: Budget) -> Trace | None:
+    """A trace to an error that random inputs lead to."""
+    known = constants(compiled.program)
+    limit = max(STEPS, 2 * len(compiled.program.edge))
+    own = _moment(budget)
+    for number in range(RUNS):
+        inputs = RandomInputs(Random(f"look/{number}"), known)
+        try:
+            end = run(compiled, inputs, step_limit=limit, budget=own)
+            own.check()
+        except BudgetExceeded:
+            return None
+        if end.ending is Ending.ERROR:
+            return simple(compiled, inputs.trace(end.location.name), end.steps, _moment(budget))
+    return None
+
+
+def _moment(budget: Budget) -> Budget:
+    left = budget.remaining()
+    return Budget(SECONDS if left is None else min(SECONDS, SHARE * left))
+
+
+# ------------------------------------------------------------------------------ simple inputs
+
+
+def simple(compiled: Compiled, trace: Trace, steps: int, budget: Budget) -> Trace:
+    """A trace to the same error, in no more steps, with as many inputs 0 as a greedy search finds in time."""
+    progress = True
+    while progress:
+        progress = False
+        for candidate in _simpler(trace):
+            end = _replayed(compiled, candidate, steps, budget)
+            if end is None:
+                return trace
+            if end.ending is Ending.ERROR and end.location.name == trace.error:
+                trace, steps, progress = candidate, end.steps, True
+                break
+    return trace
+
+
+def _replayed(compiled: Compiled, trace: Trace, steps: int, budget: Budget) -> Run | None:
+    try:
+        budget.check()
+        return run(compiled, ReplayInputs(compiled.program, trace), step_limit=steps + 1, budget=budget)
+    except BudgetExceeded:
+        return None
+
+
+def _simpler(trace: Trace) -> Iterator[Trace]:
+    """Traces that give less: nothing at an edge, nothing from some execution of it on, one value 0."""
+    for edge, executions in trace.inputs.items():
+        others: Mapping[int, tuple[tuple[Value, ...], ...]] = {
+            key: given for key, given in trace.inputs.items() if key != edge
+        }
+        yield replace(trace, inputs=others)
+        for kept in range(1, len(executions)):
+            yield replace(trace, inputs={**others, edge: executions[:kept]})
+        for number, values in enumerate(executions):
+            if len(executions) > 1 and any(values):
+                nothing = tuple(type(value)(0) for value in values)
+                shorter = (*executions[:number], nothing, *executions[number + 1 :])
+                yield replace(trace, inputs={**others, edge: shorter})
+    for variable in trace.initial:
+        yield replace(trace, initial={x: value for x, value in trace.initial.items() if x is not variable})

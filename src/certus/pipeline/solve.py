@@ -9,6 +9,7 @@ from pathlib import Path
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, Unsupported
+from certus.core.evidence import Trace
 from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, ProofCheck, Replay
 from certus.core.program import Program
@@ -29,15 +30,14 @@ from certus.transform.slice import Slice
 
 RELYING = ("kind", "predicate")  # engines that get facts unless an option `facts` of theirs says otherwise
 RESERVE_SHARE, RESERVE_SECONDS = 0.1, 2.0  # of the time limit, kept for validation
-EXECUTION_SHARE = 0.2  # of the time limit, for running a program that seems to have no inputs
 VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say
 
 
 def solve(
     task: Task, settings: Settings, on_progress: Callable[[str], None] | None = None, *, looks: bool = False
 ) -> Outcome:
-    """Answer the task by one engine within the time limit of the settings; with `looks`, a program that has
-    no inputs is run first: its one run is the answer."""
+    """Answer the task by one engine within the time limit of the settings; with `looks`, the
+    program is run first, on no inputs or on random ones."""
     assert isinstance(task.subject, Program)
     statistics = Statistics(on_progress=on_progress)
     if settings.log_queries is not None:
@@ -45,28 +45,43 @@ def solve(
 
         statistics.queries = QueryLog(settings.log_queries)
     whole = Budget(settings.timeout)
-    found = _by_execution(task, whole, statistics) if looks else None
-    if found is None:
-        engine = ENGINES[settings.engine]
-        found = _by_engine(engine, task, settings, _before_validation(whole), statistics)
-    verdict, check = confirm(task.subject, found.verdict, budget=whole, statistics=statistics)
-    if isinstance(verdict, Unsafe) and isinstance(check, Replay) and settings.execute:
-        verdict, check = _by_the_compiled(task.subject, verdict, check, settings, whole, statistics)
-    notes: tuple[Diagnostic, ...] = ()
-    if isinstance(verdict, Safe) and isinstance(check, ProofCheck):
-        notes = _vacuity(task.subject, verdict, whole, statistics)
-    return replace(found, verdict=verdict, check=check, diagnostics=notes)
+    found = _by_looking(task, settings, whole, statistics) if looks else None
+    if found is not None:
+        return found
+    engine = ENGINES[settings.engine]
+    found = _by_engine(engine, task, settings, _before_validation(whole), statistics)
+    return _confirmed(found, settings, whole, statistics)
 
 
-def _by_execution(task: Task, budget: Budget, statistics: Statistics) -> Outcome | None:
-    from certus.pipeline.execute import execute
+def _by_looking(task: Task, settings: Settings, budget: Budget, statistics: Statistics) -> Outcome | None:
+    """The answer of a run of the program, if it is confirmed."""
+    from certus.pipeline.looks import look
 
     assert isinstance(task.subject, Program)
-    with statistics.timed("execution"):
-        verdict = execute(task.subject, budget.part(EXECUTION_SHARE))
+    with statistics.timed("looks"):
+        verdict = look(task.subject, budget)
     if verdict is None:
         return None
-    return Outcome(task.subject, task.property_name, verdict, "execution", statistics=statistics)
+    trace = verdict.refutation if isinstance(verdict, Unsafe) else None
+    given = isinstance(trace, Trace) and (trace.inputs or trace.initial)
+    found = Outcome(
+        task.subject, task.property_name, verdict, "random" if given else "execution", statistics=statistics
+    )
+    found = _confirmed(found, settings, budget, statistics)
+    return None if isinstance(found.verdict, Unknown) else found
+
+
+def _confirmed(found: Outcome, settings: Settings, budget: Budget, statistics: Statistics) -> Outcome:
+    """The outcome after validation, with what it does not say."""
+    program = found.subject
+    assert isinstance(program, Program)
+    verdict, check = confirm(program, found.verdict, budget=budget, statistics=statistics)
+    if isinstance(verdict, Unsafe) and isinstance(check, Replay) and settings.execute:
+        verdict, check = _by_the_compiled(program, verdict, check, settings, budget, statistics)
+    notes: tuple[Diagnostic, ...] = ()
+    if isinstance(verdict, Safe) and isinstance(check, ProofCheck):
+        notes = _vacuity(program, verdict, budget, statistics)
+    return replace(found, verdict=verdict, check=check, diagnostics=notes)
 
 
 def _by_the_compiled(
