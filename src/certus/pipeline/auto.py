@@ -70,7 +70,7 @@ class Portfolio:
     def run(self) -> Outcome:
         cores = self.settings.cores or len(os.sched_getaffinity(0))
         waiting = turns(self.settings, cores)
-        with Children() as children:
+        with Children(memory=self.settings.memory) as children:
             self._start(children, waiting.popleft())
             found = children.result_within(HEAD_START) if waiting else None
             while True:
@@ -99,7 +99,6 @@ class Portfolio:
             turn.engine,
             lambda reporter: work(self.task, settings, reporter, looks=looks),
             seconds=seconds,
-            memory=self.settings.memory,
             on_progress=self._said_by(turn.engine),
         )
 

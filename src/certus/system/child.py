@@ -18,7 +18,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -26,6 +26,7 @@ from typing import Final
 
 from certus.system.life import (
     FAILURE,
+    FOUND,
     HEADER,
     PAYLOAD,
     Kind,
@@ -35,12 +36,17 @@ from certus.system.life import (
     live,
     speaks_of_memory,
 )
+from certus.system.usage import cpu_seconds, memory_of
 
 __all__ = ["ChildResult", "Children", "Kind", "Reporter", "Work", "describe", "run_limited"]
 
 _TICK: Final = 0.1  # seconds between looks at signals and at an exit without end of file
 _GRACE: Final = 1.0  # seconds between the last message and the end of the child
 _TAIL: Final = 4096  # bytes kept of what the child prints
+_STOPPED: Final[Mapping[Kind, str]] = {
+    "cpu": "the limit on CPU time is reached",
+    "memory": "the limit on memory is reached by all engines together",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +66,28 @@ def run_limited(
     *,
     seconds: float | None,
     memory: int | None,
+    cpu: float | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> ChildResult:
-    """Run `work` in a child with at most `seconds` of wall time and `memory` bytes of addresses.
+    """Run `work` in a child with at most `seconds` of wall time and `memory` bytes, until this process and
+    all below it have used `cpu` seconds.
 
     SIGINT and SIGTERM end the child at once: the first gives the result `interrupted`, the second
     is delivered again after the child is gone."""
-    with Children() as children:
-        children.start("", work, seconds=seconds, memory=memory, on_progress=on_progress)
+    with Children(cpu=cpu, memory=memory) as children:
+        children.start("", work, seconds=seconds, on_progress=on_progress)
         return children.next_result()[1]
 
 
 class Children:
-    """Children side by side, told apart by names."""
+    """Children side by side, told apart by names. `memory` is in bytes: none may have more addresses, and if
+    all together use more, the largest is ended. All are ended when this process and all below it, those that
+    have been among them, have used `cpu` seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, cpu: float | None = None, memory: int | None = None) -> None:
+        self._cpu = cpu
+        self._memory = memory
+        self._look = 0.0  # when to look at what they use
         self._running: dict[str, _Child] = {}
         self._signals = _signals()
         self._received: list[int] = []
@@ -107,12 +120,13 @@ class Children:
         work: Work,
         *,
         seconds: float | None,
-        memory: int | None,
         on_progress: Callable[[str], None] | None = None,
+        on_found: Callable[[bytes], None] | None = None,
     ) -> None:
         """Start `work` in a child of its own."""
         assert name not in self._running
-        self._running[name] = _Child.born(work, seconds, memory, on_progress)
+        child = self._running[name] = _Child.born(work, seconds, self._memory)
+        child.inbox.on_progress, child.inbox.on_found = on_progress, on_found
 
     def next_result(self) -> tuple[str, ChildResult]:
         """Wait for a child to finish, or to reach a limit."""
@@ -130,6 +144,9 @@ class Children:
 
     def ready_result(self) -> tuple[str, ChildResult] | None:
         """The result of a child that has finished, or is at a limit, if there is one."""
+        if time.monotonic() >= self._look:
+            self._look = time.monotonic() + _TICK
+            self._enforce()
         for name, child in tuple(self._running.items()):
             if child.finished(interrupted=self.interrupted):
                 del self._running[name]
@@ -141,6 +158,17 @@ class Children:
         child = self._running.pop(name)
         child.stopped = "interrupted"
         child.result()
+
+    def _enforce(self) -> None:
+        """Say which children have to be ended for what they use."""
+        if self._cpu is not None and cpu_seconds() >= self._cpu:
+            for child in self._running.values():
+                child.stopped = child.stopped or "cpu"
+        if self._memory is not None and len(self._running) > 1:
+            used = memory_of((child.pid for child in self._running.values()), self._memory)
+            if sum(used.values()) > self._memory:
+                largest = max(self._running.values(), key=lambda child: used[child.pid])
+                largest.stopped = largest.stopped or "memory"
 
     def _wait(self) -> None:
         """Until something arrives or a moment has passed."""
@@ -162,7 +190,7 @@ class _Child:
         self.pid = pid
         self.messages = messages
         self.printed = printed
-        self.inbox = _Inbox(None)
+        self.inbox = _Inbox()
         self.deadline = math.inf
         self.memory: int | None = None
         self.stopped: Kind | None = None
@@ -174,9 +202,7 @@ class _Child:
             os.set_blocking(fd, False)
 
     @staticmethod
-    def born(
-        work: Work, seconds: float | None, memory: int | None, on_progress: Callable[[str], None] | None
-    ) -> _Child:
+    def born(work: Work, seconds: float | None, memory: int | None) -> _Child:
         messages, messages_in = os.pipe()
         printed, printed_in = os.pipe()
         parent = os.getpid()
@@ -188,7 +214,6 @@ class _Child:
         os.close(messages_in)
         os.close(printed_in)
         child = _Child(pid, messages, printed)
-        child.inbox.on_progress = on_progress
         child.memory = memory
         if seconds is not None:
             child.deadline = time.monotonic() + seconds
@@ -245,7 +270,7 @@ class _Child:
         if self.inbox.failure is not None:
             return self.inbox.failure
         if self.stopped is not None:
-            return self.stopped, self.inbox.progress
+            return self.stopped, _STOPPED.get(self.stopped, self.inbox.progress)
         full = self.memory is not None and peak > 0.8 * self.memory
         return _explain_death(status, self.inbox.printed.decode(errors="replace"), full=full)
 
@@ -253,10 +278,11 @@ class _Child:
 class _Inbox:
     """Messages put together from the bytes that arrive."""
 
-    __slots__ = ("_buffer", "failure", "on_progress", "payload", "printed", "progress")
+    __slots__ = ("_buffer", "failure", "on_found", "on_progress", "payload", "printed", "progress")
 
-    def __init__(self, on_progress: Callable[[str], None] | None) -> None:
-        self.on_progress = on_progress
+    def __init__(self) -> None:
+        self.on_progress: Callable[[str], None] | None = None
+        self.on_found: Callable[[bytes], None] | None = None
         self.payload: bytes | None = None
         self.failure: tuple[Kind, str] | None = None
         self.progress = ""
@@ -285,6 +311,9 @@ class _Inbox:
         elif kind == FAILURE:
             failure, detail = json.loads(body)
             self.failure = (failure, detail)
+        elif kind == FOUND:
+            if self.on_found is not None:
+                self.on_found(body)
         else:
             self.progress = body.decode(errors="replace")
             if self.on_progress is not None:

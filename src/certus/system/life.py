@@ -20,12 +20,13 @@ from typing import Final, Literal, NoReturn
 
 from certus.core.errors import BudgetExceeded
 
-Kind = Literal["done", "timeout", "memory", "crashed", "interrupted"]
+Kind = Literal["done", "timeout", "cpu", "memory", "crashed", "interrupted"]
 
 HEADER: Final = struct.Struct("<cQ")  # kind of message, length of its body
 PROGRESS: Final = b"p"
 PAYLOAD: Final = b"r"
 FAILURE: Final = b"f"
+FOUND: Final = b"s"
 _CPU_SLACK: Final = 2  # seconds of CPU above the wall limit, should the parent not end the child
 
 
@@ -40,6 +41,10 @@ class Reporter:
     def progress(self, line: str) -> None:
         """Tell the parent what is being done, in a line."""
         self._send(PROGRESS, line.encode())
+
+    def found(self, data: bytes) -> None:
+        """Give the parent something that others may use, before the work is done."""
+        self._send(FOUND, data)
 
     def _send(self, kind: bytes, body: bytes) -> None:
         for part in (HEADER.pack(kind, len(body)), body):

@@ -158,7 +158,7 @@ def _watch(
     peak, watched = 0, [sys.stdin.fileno(), os.pidfd_open(command.pid)]
     while command.poll() is None:
         left = deadline - time.monotonic()
-        peak = max(peak, sum(map(_resident, descendants())))
+        peak = max(peak, sum(map(resident, descendants())))
         if left <= 0:
             return "timeout", peak
         if memory is not None and peak > memory:
@@ -171,10 +171,10 @@ def _watch(
     return "exit", peak
 
 
-def descendants() -> list[int]:
-    """All processes below this one."""
+def descendants(root: int | None = None) -> list[int]:
+    """All processes below one, by default this one."""
     found: list[int] = []
-    waiting = [os.getpid()]
+    waiting = [os.getpid() if root is None else root]
     while waiting:
         parent = waiting.pop()
         with suppress(OSError):  # it has ended meanwhile
@@ -184,7 +184,8 @@ def descendants() -> list[int]:
     return found[1:]
 
 
-def _resident(process: int) -> int:
+def resident(process: int) -> int:
+    """Bytes of memory of a process."""
     try:
         return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE
     except OSError:
