@@ -9,6 +9,7 @@ from tests.laws.reachable import reachable_proof
 from tests.laws.test_verdicts import fails
 
 from certus.core.budget import Budget
+from certus.core.effects import terms, written
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Assume, Program
 from certus.core.statistics import Statistics
@@ -21,7 +22,6 @@ from certus.frontend.lp.load import load_lp
 from certus.frontend.lp.printer import print_lp
 from certus.pipeline.confirm import examine
 from certus.transform.constants import Constants
-from certus.transform.effects import terms, written
 from certus.transform.inline import Inline
 from certus.transform.large_blocks import LargeBlocks
 from certus.transform.passes import apply_passes

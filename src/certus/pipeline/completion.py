@@ -19,6 +19,7 @@ from typing import Final
 
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.effects import terms, written
 from certus.core.evaluate import evaluate
 from certus.core.evidence import Trace
 from certus.core.memory import uses_memory
@@ -44,7 +45,6 @@ from certus.core.values import Datum
 from certus.core.walk import postorder, substitute_all, variables
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
-from certus.transform.effects import terms, written
 from certus.validate.compile import compile_program
 from certus.validate.inputs import TraceInputs
 from certus.validate.interpreter import Ending, Machine, Run, run

@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from certus.core import build
+from certus.core.control import may_stop
+from certus.core.effects import written
 from certus.core.evaluate import evaluate
 from certus.core.loops import Loop, LoopBound, components, loop_forest
 from certus.core.program import Assign, Assume, Call, Edge, Location, Procedure, Program
@@ -27,8 +29,7 @@ from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind
 from certus.core.walk import rebuild, variables
 from certus.transform.constants import KnownConstants, propagate
-from certus.transform.control import may_stop
-from certus.transform.effects import single_statements, written
+from certus.transform.effects import single_statements
 
 FURTHEST: Final = 1 << 200  # rounds after which a condition is taken to hold forever
 

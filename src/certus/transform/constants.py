@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from certus.core import build
+from certus.core.effects import terms, written
 from certus.core.evidence import Inductive, KInductive, Point, Proof, Unrolling, in_frame, old
 from certus.core.loops import Loop, call_graph, components, loop_forest, recursive
 from certus.core.program import Assign, Assume, Call, Edge, Location, Op, Procedure, Program, Return
@@ -28,7 +29,7 @@ from certus.core.sorts import BOOL
 from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind
 from certus.core.walk import substitute_all, variables
-from certus.transform.effects import global_writes, ordered, single_statements, terms, with_terms, written
+from certus.transform.effects import global_writes, ordered, single_statements, with_terms
 from certus.transform.retrace import unrolling_before
 
 State = Mapping[Expr, Expr]  # from a variable to its constant; never changed once made

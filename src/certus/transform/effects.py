@@ -1,6 +1,4 @@
-"""What single statements read and write: the questions passes ask of an op.
-
-Memory is no variable here: `Load` reads its address, `Store` its address and value."""
+"""Single statements: made anew over other terms and variables, and what whole procedures write."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from certus.core import build
+from certus.core.effects import terms, written
 from certus.core.loops import call_graph, components
 from certus.core.program import (
     Alloc,
@@ -20,7 +19,6 @@ from certus.core.program import (
     Havoc,
     Load,
     Op,
-    Procedure,
     Program,
     Return,
     Seq,
@@ -30,30 +28,6 @@ from certus.core.terms import Expr
 from certus.core.walk import Substitution
 
 SKIP: Final = Assume(build.TRUE)
-
-
-def written(op: Op, procedure: Procedure) -> tuple[Expr, ...]:
-    """The variables an op of `procedure` writes itself; what a callee writes is not among them."""
-    if isinstance(op, Assign | Havoc | Call):
-        return op.targets
-    if isinstance(op, Return):
-        return procedure.results
-    return (op.target,) if isinstance(op, Load | Alloc) else ()
-
-
-def terms(op: Op) -> tuple[Expr, ...]:
-    """The terms an op evaluates."""
-    if isinstance(op, Assume):
-        return (op.condition,)
-    if isinstance(op, Assign | Return):
-        return op.values
-    if isinstance(op, Call):
-        return op.arguments
-    if isinstance(op, Load | Free):
-        return (op.address,)
-    if isinstance(op, Store):
-        return (op.address, op.value)
-    return (op.size,) if isinstance(op, Alloc) else ()
 
 
 def with_terms(op: Op, new: Sequence[Expr]) -> Op:

@@ -28,6 +28,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from certus.core.control import is_branch, may_stop
+from certus.core.effects import terms, written
 from certus.core.evidence import Proof, Unrolling
 from certus.core.loops import LoopForest, call_graph, loop_forest, recursive
 from certus.core.program import (
@@ -49,8 +51,8 @@ from certus.core.program import (
 from certus.core.task import BackMap, Task
 from certus.core.terms import Expr
 from certus.core.walk import variables
-from certus.transform.control import ControlDependence, is_branch, may_stop
-from certus.transform.effects import SKIP, assignment, ordered, single_statements, terms, written
+from certus.transform.control import ControlDependence
+from certus.transform.effects import SKIP, assignment, ordered, single_statements
 from certus.transform.retrace import unrolling_before
 
 

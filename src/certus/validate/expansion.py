@@ -17,10 +17,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from certus.core.diagnostic import Diagnostic
+from certus.core.effects import written
 from certus.core.errors import CertusError
 from certus.core.evidence import Point, in_frame
 from certus.core.loops import call_graph, components, recursive
-from certus.core.program import Assign, Call, Edge, Havoc, Location, Program, Return, leaves
+from certus.core.program import Call, Edge, Location, Program, leaves
 from certus.core.terms import Expr
 
 PLACES = 200_000  # the most places a root may expand to
@@ -140,11 +141,8 @@ def outline(program: Program) -> Outline:
 
 
 def _targets(edge: Edge, program: Program) -> Iterable[Expr]:
-    for op in leaves(edge):
-        if isinstance(op, Assign | Havoc | Call):
-            yield from op.targets
-        elif isinstance(op, Return):
-            yield from program.procedures[edge.source.procedure].results
+    procedure = program.procedures[edge.source.procedure]
+    return (x for op in leaves(edge) for x in written(op, procedure))
 
 
 def expand(

@@ -7,9 +7,10 @@ from fractions import Fraction
 from random import Random
 from typing import Final, NoReturn, Protocol, cast
 
+from certus.core.effects import terms
 from certus.core.errors import CertusError, Inconsistent
 from certus.core.evidence import Trace
-from certus.core.program import Alloc, Assign, Assume, Call, Edge, Free, Havoc, Load, Program, Return, Store
+from certus.core.program import Havoc, Program
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum, as_value, default_value
@@ -176,7 +177,7 @@ def _scalars(values: Sequence[Datum]) -> tuple[Value, ...]:
 
 def constants(program: Program) -> dict[Sort, tuple[Value, ...]]:
     """The constants in the program's terms, by sort; Int and machine constants count for one another."""
-    roots = [term for edge in program.edge.values() for term in _terms(edge)]
+    roots = [term for edge in program.edge.values() for term in terms(edge.op)]
     found: dict[Sort, dict[Value, None]] = {}
     numbers: dict[Value, None] = {}
     for term in postorder(*roots):
@@ -190,21 +191,6 @@ def constants(program: Program) -> dict[Sort, tuple[Value, ...]]:
         if isinstance(sort, MachineSort):
             own.update((n, None) for n in numbers)
     return {sort: tuple(own) for sort, own in found.items()}
-
-
-def _terms(edge: Edge) -> tuple[Expr, ...]:
-    op = edge.op
-    if isinstance(op, Assume):
-        return (op.condition,)
-    if isinstance(op, (Assign, Return)):
-        return op.values
-    if isinstance(op, Store):
-        return (op.address, op.value)
-    if isinstance(op, (Load, Free)):
-        return (op.address,)
-    if isinstance(op, Alloc):
-        return (op.size,)
-    return op.arguments if isinstance(op, Call) else ()
 
 
 class Nondeterministic(CertusError):

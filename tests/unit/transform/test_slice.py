@@ -7,6 +7,7 @@ from tests.builders import ProgramBuilder
 
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.effects import written
 from certus.core.evidence import Inductive, Point, Trace
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck, Replay
@@ -18,7 +19,6 @@ from certus.core.terms import Expr
 from certus.core.verdict import Unsafe
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp.load import load_lp
-from certus.transform.effects import written
 from certus.transform.slice import Slice, slice_program
 from certus.validate.proofs import check_proof
 from certus.validate.replay import replay
