@@ -58,6 +58,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--harness", metavar="FILE", type=Path, help="save the inputs of a violation as C")
     parser.add_argument("--show-passes", action="store_true", help="print sizes before and after each pass")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write a report to look at in a browser")
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--quiet", action="store_true", help="one line only")
     amount.add_argument("--verbose", action="store_true", help="all formulas and statistics")
@@ -141,6 +142,11 @@ def run(arguments: argparse.Namespace) -> int:
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
         outcome = verify(arguments.file, settings, on_progress=progress.show)
     emit(render(outcome, arguments), arguments.output)
+    if arguments.html is not None:
+        from certus.pipeline.pictures import with_blocks
+        from certus.report.html.page import render_html
+
+        emit(render_html(with_blocks(outcome, settings.blocks)).rstrip("\n"), arguments.html)
     return Exit.of(outcome.answer)
 
 

@@ -123,6 +123,7 @@ class Outcome:
     seconds: Mapping[str, float] = field(default_factory=dict)
     passes: tuple[PassSize, ...] = ()
     expected: bool | None = None
+    blocks: Program | None = field(default=None, compare=False)  # the subject in large blocks, if asked for
 
     @property
     def contradicted(self) -> bool:

@@ -83,7 +83,9 @@ def counting() -> SimpleNamespace:
     program = Program(
         procedures={
             "main": Procedure("main", (), (), (x,), start, end, edges[:6] + edges[7:]),
-            "step": Procedure("step", (given,), (result,), (given, result), entry, leave, edges[6:7]),
+            "step": Procedure(
+                "step", (given,), (result,), (given, result), entry, leave, edges[6:7], span(9, 1, 17)
+            ),
         },
         main="main",
         globals=(limit,),

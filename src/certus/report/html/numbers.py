@@ -1,0 +1,54 @@
+"""The tabs of findings and of statistics."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from certus.core.outcome import Outcome
+from certus.report.html.markup import code, table, text
+
+MOST = 2000  # findings in a table
+
+
+def findings(outcome: Outcome) -> str:
+    """What the engine found on its way: predicates, relations, unreachable lines."""
+    parts = []
+    for kind, group in groupby(outcome.statistics.findings, key=lambda f: f.kind):
+        found = list(group)
+        rows = [(text(f.place), code(f.text)) for f in found[:MOST]]
+        parts.append(f"<h2>{text(kind.capitalize())}</h2>{table(('where', 'what'), rows)}")
+        if len(found) > MOST:
+            parts.append(f'<p class="quiet">{len(found) - MOST:,} more are not shown.</p>')
+    return "\n".join(parts)
+
+
+def statistics(outcome: Outcome) -> str:
+    """Passes, counters and times."""
+    parts = []
+    if outcome.passes:
+        rows = [
+            (
+                code(p.name),
+                *(f"{n:,}" for n in (p.before.locations, p.after.locations, p.before.edges, p.after.edges)),
+            )
+            for p in outcome.passes
+        ]
+        heads = ("pass", "#locations", "#after", "#edges", "#after")
+        parts.append(f"<section><h2>Passes</h2>{table(heads, rows)}</section>")
+    counters = sorted(outcome.statistics.counters.items())
+    if counters:
+        rows_ = [(code(name), f"{number:,}") for name, number in counters]
+        parts.append(f"<section><h2>Counters</h2>{table(('counter', '#number'), rows_)}</section>")
+    times = {**outcome.seconds, **outcome.statistics.seconds}
+    if times:
+        longest = max(times.values()) or 1.0
+        lines = [
+            (
+                code(name),
+                f'<meter min="0" max="1" value="{seconds / longest:.3f}"></meter>',
+                f"{seconds:.3f}",
+            )
+            for name, seconds in sorted(times.items(), key=lambda item: (-item[1], item[0]))
+        ]
+        parts.append(f"<section><h2>Time</h2>{table(('phase', '', '#seconds'), lines)}</section>")
+    return f'<div class="columns">{"".join(parts)}</div>'

@@ -1,0 +1,144 @@
+"""One HTML file about one outcome: the source first, then what backs the answer, automata, numbers.
+
+The page needs nothing else and may load nothing: its policy forbids every request, and permits exactly
+the style and the script that it carries, by their digests."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from certus.core.outcome import Outcome
+from certus.core.program import Program
+from certus.core.verdict import Unknown
+from certus.core.version import VERSION
+from certus.report.content import file_of, path, total_seconds, value_text
+from certus.report.html import answer, automata, numbers, trace
+from certus.report.html.markup import code, data, line_link, text
+from certus.report.html.source import listing
+
+_HERE: Final = Path(__file__).parent
+_TABS: Final = {
+    "source": "Source",
+    "automata": "Automata",
+    "findings": "Findings",
+    "statistics": "Statistics",
+}
+
+
+def render_html(outcome: Outcome) -> str:
+    """The page."""
+    staged = trace.stages(outcome)
+    style, script = (_HERE.joinpath(name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
+    tabs = {
+        "source": _source(outcome, staged),
+        "automata": automata.panel(outcome),
+        "findings": numbers.findings(outcome),
+        "statistics": numbers.statistics(outcome),
+    }
+    shown = {name: inside for name, inside in tabs.items() if inside}
+    title = f"{outcome.answer}: {file_of(outcome)}"
+    return f"""<!DOCTYPE html>
+<html lang="en" data-answer="{outcome.answer}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="generator" content="Certus {VERSION}">
+<title>{text(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+{_header(outcome)}
+{_tab_list(shown)}
+<main>
+{"".join(_panel(name, inside) for name, inside in shown.items())}</main>
+<footer>Certus {VERSION}, {text(outcome.property_name)}, {text(outcome.engine)}</footer>
+{data("trace", trace.trace_data(outcome, staged) if staged else None)}
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing may be loaded; this style and this script are the only ones."""
+    mine, runs = (
+        base64.b64encode(hashlib.sha256(words.encode()).digest()).decode() for words in (style, script)
+    )
+    return (
+        f"default-src 'none'; style-src 'sha256-{mine}'; script-src 'sha256-{runs}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+# ---------------------------------------------------------------------------------------- header
+
+
+def _header(outcome: Outcome) -> str:
+    contradicted = ""
+    if outcome.contradicted:
+        expected = value_text(bool(outcome.expected))
+        contradicted = f'<p class="contradicted">The task file expects {expected}.</p>'
+    return f"""<header>
+<div class="title">
+<h1><span class="answer">{outcome.answer}</span> <span class="file">{text(file_of(outcome))}</span></h1>
+<p class="claim">{_claim(outcome)}</p>{contradicted}</div>
+<button id="theme" type="button" title="Light or dark" aria-label="Switch between light and dark">◐</button>
+</header>"""
+
+
+def _claim(outcome: Outcome) -> str:
+    """The answer as a sentence."""
+    took = f"{text(outcome.engine)}, {total_seconds(outcome):.2f} s"
+    asked = code(outcome.property_name)
+    if isinstance(outcome.verdict, Unknown):
+        return f"No answer to {asked}: {code(outcome.verdict.reason.code)} ({took})"
+    found = path(outcome)
+    if found is not None:
+        place = line_link(found.error.span, outcome.subject.file)
+        claim = f" {code(found.error.text)}" if found.error.text else ""
+        kind = text(found.error.kind.replace("-", " "))
+        return f"{asked} is violated: {kind}{claim} {place} ({took})"
+    if outcome.answer == "VIOLATED":
+        return f"The clauses contradict each other ({took})"
+    subject = "for all executions" if isinstance(outcome.subject, Program) else "the clauses have a model"
+    return f"{asked} holds: {subject} ({took})"
+
+
+def _tab_list(shown: Mapping[str, str]) -> str:
+    buttons = "".join(
+        f'<button role="tab" id="tab-{name}" aria-controls="{name}">{_TABS[name]}</button>' for name in shown
+    )
+    return f'<div role="tablist" aria-label="Parts of the report">{buttons}</div>'
+
+
+def _panel(name: str, inside: str) -> str:
+    return f'<div role="tabpanel" id="{name}" aria-labelledby="tab-{name}">\n{inside}\n</div>\n'
+
+
+# ---------------------------------------------------------------------------------------- source
+
+
+def _source(outcome: Outcome, staged: tuple[trace.Stage, ...]) -> str:
+    subject, found = outcome.subject, path(outcome)
+    marked: dict[int, str] = {}
+    for stage in staged:
+        if stage.span is not None and stage.span.file == subject.file:
+            marked.setdefault(stage.span.line, "met")
+    notes = answer.notes(outcome)
+    side = answer.panel(outcome)
+    if found is not None:
+        side = trace.panel(found, staged, subject.file)
+        span = found.error.span
+        if span is not None and span.file == subject.file:
+            marked[span.line] = "met violated"
+    lines = listing(subject.source, subject.file, notes, marked)
+    aside = f"<aside>{side}{answer.checked(outcome)}</aside>"
+    return (
+        f'<div class="split"><div class="code" tabindex="0" aria-label="Source">{lines}</div>\n{aside}</div>'
+    )

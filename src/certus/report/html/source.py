@@ -1,0 +1,95 @@
+"""The source as HTML: one element for each line, with what is known at it between the lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Final
+
+from certus.report.html.markup import text
+
+COLOURED: Final = 6000  # lines; the words of a longer source are not told apart
+WHOLE: Final = 20_000  # lines; of a longer source only the surroundings of what matters are shown
+AROUND: Final = 200
+
+_C: Final = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int "
+    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
+    "volatile while _Bool"
+)
+_LP: Final = "int bool void if else while goto return assert assume true false unknown skip"
+_TOKEN: Final = r"""(?P<i>//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<s>"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)|"""
+_DIRECTIVE: Final = r"(?P<p>^[ \t]*\#[^\n]*?(?=//|/\*|$))|"
+
+
+def pattern(file: str) -> re.Pattern[str] | None:
+    """What is to be told apart in a file: comments, strings, directives, keywords."""
+    suffix = PurePath(file).suffix.lower()
+    if suffix == ".smt2":
+        return re.compile(r"(?P<i>;[^\n]*)|(?P<b>(?<=\()[\w-]+)")
+    words = _LP if suffix == ".lp" else _C
+    directive = "" if suffix == ".lp" else _DIRECTIVE
+    keywords = "|".join(words.split())
+    return re.compile(rf"{_TOKEN}{directive}(?P<b>\b(?:{keywords})\b)", re.MULTILINE | re.DOTALL)
+
+
+_OPEN: Final = {"i": "<i>", "b": "<b>", "s": '<span class="s">', "p": '<span class="p">'}
+_CLOSE: Final = {"i": "</i>", "b": "</b>", "s": "</span>", "p": "</span>"}
+
+
+def coloured_lines(source: str, file: str) -> list[str]:
+    """The lines of a source as HTML. Carriage returns at their ends are dropped."""
+    source = source.replace("\r\n", "\n")
+    found = pattern(file)
+    if found is None or source.count("\n") > COLOURED:
+        return [text(line) for line in source.split("\n")]
+    pieces: list[str] = []
+    at = 0
+    for match in found.finditer(source):
+        kind = match.lastgroup or "b"
+        pieces.append(text(source[at : match.start()]))
+        at = match.end()
+        inside = text(match[0]).replace("\n", f"{_CLOSE[kind]}\n{_OPEN[kind]}")
+        pieces.append(f"{_OPEN[kind]}{inside}{_CLOSE[kind]}")
+    pieces.append(text(source[at:]))
+    return "".join(pieces).split("\n")
+
+
+def listing(source: str, file: str, notes: Mapping[int, Sequence[str]], marked: Mapping[int, str]) -> str:
+    """The source, the HTML in `notes` after its lines; `marked` lines have a class of their own."""
+    lines = coloured_lines(source, file)
+    if lines and not lines[-1]:
+        lines.pop()
+    return "".join(_listed(lines, notes, marked)) or '<p class="quiet">The source is empty.</p>'
+
+
+def _listed(
+    lines: Sequence[str], notes: Mapping[int, Sequence[str]], marked: Mapping[int, str]
+) -> Iterator[str]:
+    digits = len(str(len(lines)))
+    yield f'<div class="source" data-digits="{digits}">'
+    omitted = 0
+    shown = _shown(len(lines), {*notes, *marked})
+    for number, line in enumerate(lines, 1):
+        if shown is not None and number not in shown:
+            omitted += 1
+            continue
+        if omitted:
+            yield f'<p class="gap">{omitted:,} lines are not shown</p>'
+            omitted = 0
+        kind = f" {marked[number]}" if number in marked else ""
+        yield f'<div class="line{kind}" id="L{number}"><a class="no" href="#L{number}">{number}</a>'
+        yield f"<code>{line}</code></div>\n"
+        yield from notes.get(number, ())
+    if omitted:
+        yield f'<p class="gap">{omitted:,} lines are not shown</p>'
+    yield "</div>"
+
+
+def _shown(count: int, interesting: set[int]) -> set[int] | None:
+    """The lines to show, None for all."""
+    if count <= WHOLE:
+        return None
+    around = {1, *interesting}
+    return {near for line in around for near in range(line - AROUND, line + AROUND + 1)}
