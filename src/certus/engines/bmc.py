@@ -39,13 +39,15 @@ class Options:
     to look at; 0 means without end. `shortest`: whether to look for the fewest statements. `narrow`: whether
     to look for executions with small numbers first (`logic.narrowing`). `within`: whether to tell the solver
     the ranges of executions within each bound (`analysis.ranges.bounded`). `facts`: whether to get the
-    ranges of all executions, which take longer to find than most short counterexamples."""
+    ranges of all executions, which take longer to find than most short counterexamples. `vectors`: whether
+    values go on from there in as many bits as these ranges take."""
 
     bound: int = 0
     shortest: bool = True
     narrow: bool = False
     within: bool = False
     facts: bool = False
+    vectors: bool = False
 
 
 class BoundedModelChecking:
@@ -67,6 +69,7 @@ class BoundedModelChecking:
         assert isinstance(task.subject, Program)
         unrolled = UnrolledProgram(task.subject, PatientSolver(statistics), task.bounds)
         unrolled.known = {point.location: fact for point, fact in task.facts.items() if not point.calls}
+        unrolled.narrows = options.vectors
         narrowing = Narrowing(unrolled.solver) if options.narrow else None
         search, pace = _Search(unrolled, budget, narrowing), Pace(task.subject, task.bounds, options.bound)
         within = _Within(task, budget) if options.within else None

@@ -6,6 +6,8 @@ without them, too. If there is none, the core tells which of them were used: the
 width that was not used, and the question is asked again. A core without any answers the question itself.
 
 What is left of the constraints belongs to one question at one bound: it says nothing of the program.
+
+`vector` is for ranges that are known to hold: it is the type with the fewest bits that holds one.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from typing import Final
 
 from certus.core import build
 from certus.core.budget import Budget
-from certus.core.sorts import MachineSort
+from certus.core.sorts import MachineSort, machine
 from certus.core.terms import Expr
+from certus.logic.intervals import Interval
 from certus.logic.solver import Answer, Solver
 
 WIDTHS: Final = (4, 8, 16)  # bits, sign included, that are tried
@@ -69,3 +72,13 @@ def fits(x: Expr, width: int) -> Expr:
     assert isinstance(sort, MachineSort)
     low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if sort.signed else (0, (1 << width) - 1)
     return build.and_(build.le(build.constant(low, sort), x), build.le(x, build.constant(high, sort)))
+
+
+def vector(sort: MachineSort, found: Interval) -> MachineSort | None:
+    """The least type that holds a range of values of a type; None if it has no fewer bits."""
+    if found.low is None or found.high is None:
+        return None
+    signed = found.low < 0
+    size = max((~found.low if signed else found.low).bit_length(), max(found.high, 0).bit_length())
+    narrow = machine(max(size + signed, 1), signed=signed)
+    return narrow if narrow.width < sort.width else None

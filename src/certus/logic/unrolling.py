@@ -31,10 +31,11 @@ from certus.core.evidence import Trace
 from certus.core.loops import Loop, LoopBound
 from certus.core.program import Call, Choice, Edge, Havoc, Location, Procedure, Program, Seq
 from certus.core.sorts import BOOL, INT, ArraySort, MachineSort, machine
-from certus.core.terms import Expr, Value
+from certus.core.terms import Expr, Kind, Value
 from certus.core.walk import Substitution, variables
 from certus.logic.blocks import BlockFormula, Instance, block_formula
-from certus.logic.intervals import conjuncts
+from certus.logic.intervals import bounds, conjuncts
+from certus.logic.narrowing import vector
 from certus.logic.regions import Shape, shapes
 from certus.logic.solver import Answer, Solver
 
@@ -101,13 +102,15 @@ class Limits:
 class UnrolledProgram:
     """Unrolls a program of blocks into `solver`, as far as `expand` is asked to. `bounds` tells how often
     some loops are entered; it saves questions, and if it is wrong the unrolling is only larger. `known`
-    must be true of all executions that come to a location."""
+    must be true of all executions that come to a location; if it `narrows`, values with a range there go on
+    as vectors of no more bits than that takes."""
 
     def __init__(self, program: Program, solver: Solver, bounds: Mapping[str, LoopBound]) -> None:
         self.program = program
         self.solver = solver
         self.bounds = bounds
         self.known: Mapping[Location, Expr] = {}
+        self.narrows = False
         self._within: Expr | None = None  # implies what is known of executions unrolled so far
         self.symbols: list[Expr] = []  # of blocks, that are machine integers
         self.errors: list[Arrival] = []  # arrivals at error locations; edge.target is the location
@@ -230,6 +233,8 @@ class UnrolledProgram:
             self.entered[loops[-1]] = max(self.entered.get(loops[-1], 0), visit.counts[-1])
         if location in self.known:
             self._say(visit, self.known[location], build.TRUE)
+            if self.narrows:
+                self._narrow(visit, self.known[location])
         procedure = frame.procedure
         if location is procedure.entry and procedure.name in frame.active:
             most = max(self.activated.get(procedure.name, 0), frame.active[procedure.name])
@@ -250,6 +255,18 @@ class UnrolledProgram:
                 told = build.implies(build.and_(visit.literal, literal), substitution.apply(part))
                 if told is not build.TRUE:
                     self.solver.add(told)
+
+    def _narrow(self, visit: Visit, formula: Expr) -> None:
+        """Let values go on from a visit in the bits that their ranges take."""
+        narrower: dict[Expr, Expr] = {}
+        for x, found in bounds(conjuncts(formula)).items():
+            term = visit.values.get(x)
+            if term is not None and term.kind is not Kind.CONST and isinstance(x.sort, MachineSort):
+                sort = vector(x.sort, found)
+                if sort is not None:
+                    narrower[x] = build.wrap(build.var(f"{x.name}@{next(self._numbers)}", sort), x.sort)
+                    self.solver.add(build.implies(visit.literal, build.eq(narrower[x], term)))
+        visit.values = {**visit.values, **narrower}
 
     def _follow(self, visit: Visit, edge: Edge) -> None:
         formula = self._formula(edge, visit.frame.procedure)

@@ -2,13 +2,14 @@
 
 The analysis is not trusted: the clauses that make the facts an inductive invariant are derived by
 `validate` and must be discharged before an engine gets to see them. If one is not, or the time for it
-is up, there are no facts. Engines that use facts repeat them in their proofs.
+is up, there are no facts. Engines that use facts repeat them in their proofs. The ranges of counters tell how
+often their loops are entered, if the program's constants did not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from certus.core import build
 from certus.core.budget import Budget
@@ -18,16 +19,21 @@ from certus.core.program import Program, called
 from certus.core.statistics import Statistics
 from certus.core.task import BackMap, Task
 from certus.core.terms import Expr
+from certus.logic.intervals import bounds, conjuncts
+from certus.transform.bounds import ranged_bounds
 
 SHARE, SECONDS = 0.25, 5.0  # of the time that is left, for the analysis and for the check together
 
 
 @dataclass(frozen=True, slots=True)
 class RangeFacts:
-    """The pass."""
+    """The pass. `find` is where checked facts come from."""
 
     budget: Budget
     statistics: Statistics
+    find: Callable[[Program, Budget, Statistics], Mapping[Point, Expr]] = field(
+        default_factory=lambda: checked_facts
+    )
 
     @property
     def name(self) -> str:
@@ -40,9 +46,13 @@ class RangeFacts:
         left = self.budget.remaining()
         limit = Budget(SECONDS if left is None else min(SECONDS, SHARE * left))
         with self.statistics.timed("ranges"):
-            found = checked_facts(program, limit, self.statistics)
+            found = self.find(program, limit, self.statistics)
         self.statistics.count("ranges.facts", len(found))
-        return replace(task, facts={**task.facts, **found}), BackMap.identity()
+        entries = ranged_bounds(program, {p.location: bounds(conjuncts(f)) for p, f in found.items()})
+        return (
+            replace(task, facts={**task.facts, **found}, bounds={**entries, **task.bounds}),
+            BackMap.identity(),
+        )
 
 
 def _has_loops(program: Program) -> bool:

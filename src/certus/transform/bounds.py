@@ -8,13 +8,16 @@ integers included. (Where nothing that matters follows the loop, slicing leaves 
 execution instead.) There may be other ways out (`break`, `assume`): the number is *exact* only without
 them. An assertion is none, since the execution that fails it goes nowhere.
 
+Where start or condition are not known, ranges may be (`ranged_bounds`): a counter that every round moves by
+c2, and that lies between two numbers whenever control is at the head, is there no more often than fits.
+
 The pass adds these numbers to the task, for engines that unroll, and does not change the program. No evidence
 depends on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,6 +31,7 @@ from certus.core.sorts import INT, MachineSort, Sort
 from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind
 from certus.core.walk import rebuild, variables
+from certus.logic.intervals import Interval
 from certus.transform.constants import KnownConstants, propagate
 from certus.transform.effects import single_statements
 
@@ -154,19 +158,67 @@ def _count(
     if len(variables(condition)) != 1:
         return None
     (counter,) = variables(condition)
+    start = _start(procedure, loop, counter, known)
+    moved = _moved(procedure, counter, inside, always, known)
+    if start is None or moved is None:
+        return None
+    writer, step = moved
+    stepped = always[writer.source] < always[branch]
+    return _rounds(counter, start + (step if stepped else 0), step, condition)
+
+
+def _moved(
+    procedure: Procedure,
+    counter: Expr,
+    inside: list[Edge],
+    always: dict[Location, int],
+    known: KnownConstants,
+) -> tuple[Edge, int] | None:
+    """The loop's only write to a counter, and the constant that it adds in every round."""
     writers = [e for e in inside if counter in written(e.op, procedure)]
     calls = (e.op.procedure for e in inside if isinstance(e.op, Call))
     if any(counter in known.writes[name] for name in calls) or len(writers) != 1:
         return None
     (writer,) = writers
-    start = _start(procedure, loop, counter, known)
-    if writer.source not in always or not isinstance(writer.op, Assign) or start is None:
+    if writer.source not in always or not isinstance(writer.op, Assign):
         return None
     step = _step(writer.op, counter)
-    if step is None:
+    return None if step is None else (writer, step)
+
+
+def ranged_bounds(
+    program: Program, ranges: Mapping[Location, Mapping[Expr, Interval]]
+) -> dict[str, LoopBound]:
+    """The bounds of loops whose counters have the given ranges at the head, by the name of the head."""
+    found: dict[str, LoopBound] = {}
+    loops = [(p, loop) for p in program.procedures.values() for loop in loop_forest(p).loops]
+    loops = [(p, loop) for p, loop in loops if len(loop.entries) == 1 and ranges.get(loop.head)]
+    known = propagate(program) if loops else None
+    for procedure, loop in loops if known is not None else ():
+        assert known is not None
+        inside = [e for at in procedure.locations if at in loop.body for e in procedure.successors[at]]
+        always = _on_every_round(procedure, loop)
+        entries = []
+        for x, range_ in ranges[loop.head].items():
+            moved = _moved(procedure, x, inside, always, known)
+            fitting = None if moved is None else _fitting(x.sort, range_, moved[1])
+            if fitting is not None:
+                entries.append(fitting)
+        if entries:
+            leaving = (e.target for e in inside if e.target not in loop.body)
+            fails = any(_fails(program, procedure, at) for at in leaving)
+            found[loop.head.name] = LoopBound(min(entries), exact=False, fails=fails)
+    return found
+
+
+def _fitting(sort: Sort, found: Interval, step: int) -> int | None:
+    """How many numbers of a range follow each other by steps; None if a step may wrap, or there is no end."""
+    if step == 0 or found.low is None or found.high is None:
         return None
-    stepped = always[writer.source] < always[branch]
-    return _rounds(counter, start + (step if stepped else 0), step, condition)
+    beyond = found.high + step if step > 0 else found.low + step
+    if isinstance(sort, MachineSort) and not sort.low <= beyond <= sort.high:
+        return None
+    return (found.high - found.low) // abs(step) + 1
 
 
 def _start(procedure: Procedure, loop: Loop, counter: Expr, known: KnownConstants) -> int | None:

@@ -15,7 +15,8 @@ from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.verdict import Safe, Unsafe
 from certus.engines.registry import ENGINES
-from certus.logic.narrowing import Narrowing, fits
+from certus.logic.intervals import Interval
+from certus.logic.narrowing import Narrowing, fits, vector
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
 from certus.pipeline.confirm import examine
@@ -89,3 +90,27 @@ def test_bmc_ends_soundly_where_there_is_none() -> None:
     assert isinstance(verdict.proof, Unrolling)
     check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
     assert isinstance(check, ProofCheck), check
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [
+        (0, 0, (1, False)),
+        (0, 255, (8, False)),
+        (3, 256, (9, False)),
+        (-1, 0, (1, True)),
+        (-129, 5, (9, True)),
+        (-5, 200, (9, True)),
+        (0, 2**31 - 1, (31, False)),
+        (-(2**31), 0, None),
+        (0, None, None),
+    ],
+)
+def test_the_least_type_that_holds_a_range(
+    low: int, high: int | None, found: tuple[int, bool] | None
+) -> None:
+    sort = vector(machine(32, signed=True), Interval(low, high))
+    assert (sort and (sort.width, sort.signed)) == found
+    if sort is not None:
+        assert high is not None
+        assert sort.low <= low <= high <= sort.high

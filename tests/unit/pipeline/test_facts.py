@@ -17,7 +17,7 @@ from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Safe, Unsafe
+from certus.core.verdict import Safe, Unknown, Unsafe
 from certus.engines.registry import ENGINES
 from certus.pipeline.confirm import examine
 from certus.pipeline.facts import RangeFacts, are_inductive
@@ -96,3 +96,38 @@ def test_bmc_within_bounded_ranges(failing: int) -> None:
     assert isinstance(verdict, Unsafe if failing == 7 else Safe)
     check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
     assert isinstance(check, Replay | ProofCheck), check
+
+
+def test_ranges_bound_loops_that_constants_do_not() -> None:
+    program = lp_program("""void main() { int i; int n; i = 0; n = *; assume(n <= 12);
+        while (i < n) { i = i + 3; } assert(i <= 14); }""")
+    task = given(program)
+    assert [(bound.entries, bound.exact) for bound in task.bounds.values()] == [(5, False)]
+    engine = ENGINES["bmc"]
+    blocks, back = LargeBlocks("large").apply(task)
+    statistics = Statistics()
+    verdict = back.verdict(engine.run(blocks, engine.options(), Budget(20), statistics))
+    assert statistics.counters["bmc.bound"] == 1
+    check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
+    assert isinstance(check, ProofCheck), check
+
+
+@pytest.mark.parametrize("failing", [True, False])
+def test_bmc_with_vectors_as_narrow_as_the_ranges(failing: bool) -> None:
+    """Products of ten bits are found, or excluded; those of 32 take a hundred times as long."""
+    least = 1 if failing else 997
+    program = c_program(
+        f"""extern unsigned any(void); extern void reach_error(void); int main(void) {{
+        unsigned a = any(), b = any(); if (a > 1000 || b > 1000) return 0;
+        while (any()) {{ if (a * b == 990021 && a > {least}) reach_error(); b = (b + a) % 1001; }}
+        return 0; }}"""
+    )
+    engine = ENGINES["bmc"]
+    task, back = LargeBlocks("large").apply(given(program))
+    assert task.facts
+    options = engine.options(vectors=True, bound=2)
+    verdict = back.verdict(engine.run(task, options, Budget(60), Statistics()))
+    assert isinstance(verdict, Unsafe if failing else Unknown)
+    if failing:
+        check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
+        assert isinstance(check, Replay), check

@@ -8,13 +8,14 @@ from tests.builders import ProgramBuilder
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Unrolling
-from certus.core.loops import LoopBound
+from certus.core.loops import LoopBound, loop_forest
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
 from certus.core.sorts import machine
 from certus.core.statistics import Statistics
 from certus.frontend.lp.load import load_lp
-from certus.transform.bounds import loop_bounds
+from certus.logic.intervals import Interval
+from certus.transform.bounds import loop_bounds, ranged_bounds
 from certus.validate.proofs import check_proof
 
 
@@ -104,3 +105,39 @@ def test_a_counter_that_wraps_has_no_bound(limit: int, found: list[LoopBound]) -
     b.branch("main", "loop", condition, "body", "exit")
     b.edge("main", "body", "loop", b.assign((i, build.add(i, one))))
     assert list(loop_bounds(b.build()).values()) == found
+
+
+RANGED = """int g; void f() {{ g = *; }} void main() {{ int i = *; int n = *; assume(i >= 0 && n <= 20);
+    while (i < n) {{ {body} }} assert(i >= 0); }}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("i = i + 1;", [LoopBound(21, exact=False)]),
+        ("if (*) { g = 1; } i = i + 4; f();", [LoopBound(6, exact=False)]),
+        ("assert(g < 9); i = i + 20;", [LoopBound(2, exact=False, fails=True)]),
+        ("if (*) { i = i + 1; }", []),
+        ("i = i - 1;", []),
+        ("i = i + 1; i = i + 1;", []),
+    ],
+)
+def test_ranges_of_counters_bound_their_loops(body: str, found: list[LoopBound]) -> None:
+    subject = program(RANGED.format(body=body))
+    (head,) = loop_forest(subject.procedures["main"]).heads
+    (i,) = (x for x in subject.procedures["main"].variables if x.name.endswith("i"))
+    assert loop_bounds(subject) == {}
+    low = 0 if "-" not in body else None
+    assert list(ranged_bounds(subject, {head: {i: Interval(low, 20)}}).values()) == found
+
+
+@pytest.mark.parametrize(("high", "entries"), [(254, [255]), (255, [])])
+def test_a_range_that_a_step_may_wrap_in_bounds_nothing(high: int, entries: list[int]) -> None:
+    u8 = machine(8, signed=False)
+    b = ProgramBuilder()
+    i, n = b.local("main", "i", u8), b.local("main", "n", u8)
+    b.branch("main", "entry", build.lt(i, n), "body", "exit")
+    b.edge("main", "body", "entry", b.assign((i, build.add(i, build.constant(1, u8)))))
+    made = b.build()
+    found = ranged_bounds(made, {made.procedures["main"].entry: {i: Interval(0, high)}})
+    assert [bound.entries for bound in found.values()] == entries
