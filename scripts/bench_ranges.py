@@ -50,6 +50,7 @@ ENGINES = {
     "kind, no ranges": Settings(engine="kind", ranges=False),
     "bmc": Settings(engine="bmc", ranges=False),
     "bmc, facts": Settings(engine="bmc", options={"bmc.facts": "true"}),
+    "bmc, vectors": Settings(engine="bmc", options={"bmc.facts": "true", "bmc.vectors": "true"}),
     "bmc, bounded ranges": Settings(engine="bmc", options={"bmc.within": "true"}),
 }
 
