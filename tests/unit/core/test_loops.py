@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,6 +85,7 @@ class TestForest:
             ([3], [3, 4]),
         ]
 
+    @pytest.mark.no_cover
     def test_twenty_thousand_locations(self) -> None:
         size = 20_000
         crossing = [(i + 9, i) for i in range(0, 4_000, 10)] + [(i + 99, i) for i in range(1, 4_000, 100)]

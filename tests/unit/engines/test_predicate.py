@@ -268,6 +268,7 @@ def test_facts_about_other_places_or_other_variables_are_left_alone() -> None:
 # ------------------------------------------------------------------------------- paths and laziness
 
 
+@pytest.mark.no_cover
 def test_a_path_through_a_thousand_choices_is_decided() -> None:
     choices = "if (*) { x = 1; } else { x = 2; } " * 1000
     start = time.perf_counter()

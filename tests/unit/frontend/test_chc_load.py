@@ -124,6 +124,7 @@ def test_integers_stand_for_reals() -> None:
     assert load(text).clauses[0].head is not None
 
 
+@pytest.mark.no_cover
 def test_nothing_follows_deep_nesting() -> None:
     depth = 20_000
     deep = "(+ 1 " * depth + "x" + ")" * depth

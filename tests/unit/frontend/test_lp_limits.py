@@ -11,6 +11,8 @@ from certus.core.terms import Kind
 from certus.frontend.lp import load_lp, parse, print_lp
 from certus.frontend.source import Source
 
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.mark.parametrize(
     "body",

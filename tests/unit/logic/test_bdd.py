@@ -73,6 +73,7 @@ def test_a_formula_may_rename_its_predicates() -> None:
 
 
 @pytest.mark.parametrize("number", [3000])
+@pytest.mark.no_cover
 def test_many_predicates_need_no_deep_stack(number: int) -> None:
     regions = Regions()
     predicates = [build.var(f"p{n}", BOOL) for n in range(number)]

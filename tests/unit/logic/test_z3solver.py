@@ -243,6 +243,7 @@ def test_an_exhausted_budget_is_an_exception(solver: Z3Solver) -> None:
         solver.check(budget=spent, purpose="test")
 
 
+@pytest.mark.no_cover
 def test_twenty_thousand_deep(solver: Z3Solver) -> None:
     flag, number, memory = P, X, build.var("a", array(INT, INT))
     for step in range(20_000):

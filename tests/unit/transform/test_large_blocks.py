@@ -268,6 +268,7 @@ class TestScale:
         assert sizes == {4}  # entry, loop head, error, exit
 
     @pytest.mark.parametrize("mode", ["large", "advanced"])
+    @pytest.mark.no_cover
     def test_seventeen_thousand_locations_take_little_time(self, mode):
         """Two seconds are promised; coverage and busy machines get several times that."""
         program = lock_loop(4250)

@@ -170,6 +170,7 @@ def recursion(depth: int) -> tuple[Program, Expr]:
     return b.build(), x
 
 
+@pytest.mark.no_cover
 def test_recursion_a_million_deep() -> None:
     program, x = recursion(1_000_000)
     machine_ = Machine(compile_program(program), TraceInputs(program, Trace("?")))

@@ -167,6 +167,7 @@ def test_long_runs_keep_their_ends(keep: int) -> None:
     assert part.kept[-keep // 2 :] == whole.kept[-keep // 2 :]
 
 
+@pytest.mark.no_cover
 def test_a_million_iterations_replay_in_seconds() -> None:
     program, error, x = loop(1_000_000)
     start = time.monotonic()
