@@ -1,8 +1,7 @@
 """Control-flow automata as pictures: DOT text, and SVG.
 
 Both are made from one `Drawing`. As in seed 004 the entry has a dashed border and error locations
-are red; a loop head has a double border. SVG comes from graphviz where it is installed, otherwise from
-our own layout (`certus.report.layout`).
+are red; a loop head has a double border. SVG has a layout of our own (`certus.report.layout`).
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from certus.core.program import (
     leaves,
 )
 from certus.core.terms import Expr
-from certus.system.tools import ToolFailed, find_tool, run_tool
 
 Role = Literal["entry", "exit", "error", "plain"]
 LINE = 38  # characters of one line of a label
@@ -47,13 +45,15 @@ LARGEST = 1000  # edges: nobody reads a larger picture, and no layout makes a go
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A location: `name` is unique in the drawing, `lines` stand in it, `note` is shown on hovering."""
+    """A location: `name` is unique in the drawing, `lines` stand in it, `note` is shown on hovering.
+    `line` is where it is in the source, 0 if it is in another file or nowhere."""
 
     name: str
     lines: tuple[str, ...]
     role: Role
     head: bool  # of a loop
     note: str
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Drawing:
 
 def drawing(program: Program) -> Drawing:
     """What there is to draw of a program."""
-    return Drawing(tuple(_cluster(program, procedure) for procedure in program.procedures.values()))
+    return Drawing(tuple(cluster(program, procedure) for procedure in program.procedures.values()))
 
 
 def to_dot(program: Program) -> str:
@@ -100,8 +100,8 @@ def to_dot(program: Program) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def to_svg(program: Program, *, graphviz: bool = True, seconds: float = 5.0) -> str:
-    """The program as an SVG picture; `graphviz` permits that program to do the layout."""
+def to_svg(program: Program) -> str:
+    """The program as an SVG picture."""
     edges = sum(len(p.edges) for p in program.procedures.values())
     if edges > LARGEST:
         raise Unsupported(
@@ -111,22 +111,17 @@ def to_svg(program: Program, *, graphviz: bool = True, seconds: float = 5.0) -> 
                 hint="try larger blocks, or DOT",
             )
         )
-    tool = find_tool("dot") if graphviz else None
-    if tool is not None:
-        try:
-            result = run_tool(tool, ["-Kdot", "-Tsvg"], given=to_dot(program).encode(), seconds=seconds)
-        except ToolFailed:
-            result = None
-        if result is not None and result.code == 0:
-            return result.output.decode()
     from certus.report.svg import draw
 
     return draw(drawing(program))
 
 
-def _cluster(program: Program, procedure: Procedure) -> Cluster:
+def cluster(program: Program, procedure: Procedure) -> Cluster:
+    """What there is to draw of a procedure. Names of ours are shown without the procedure's, and addresses
+    without their `$`."""
     heads = set(loop_forest(procedure).heads)
-    names = dict(program.source_names)
+    own = (v for v in procedure.variables if "$" in v.name)
+    names = {v: v.name.rpartition(".")[2].replace("$&", "&") for v in own} | dict(program.source_names)
     nodes = tuple(_node(program, procedure, at, head=at in heads) for at in procedure.locations)
     arrows = tuple(Arrow(e.source.name, e.target.name, edge_lines(e, names)) for e in procedure.edges)
     parameters = ", ".join(names.get(p, p.name) for p in procedure.parameters)
@@ -146,7 +141,9 @@ def _node(program: Program, procedure: Procedure, at: Location, *, head: bool) -
         role = "exit"
     line = f"line {at.span.line}" if at.span else ""
     words = {"error": "error", "exit": "exit"}.get(role, line)
-    return Node(at.name, tuple(filter(None, (str(at.index), words))), role, head, note)
+    shown = at.span is not None and at.span.file == program.file
+    number = at.span.line if at.span is not None and shown else 0
+    return Node(at.name, tuple(filter(None, (str(at.index), words))), role, head, note, number)
 
 
 # ------------------------------------------------------------------------------------- labels

@@ -1,14 +1,15 @@
-"""A layered layout of a directed graph, for machines without graphviz.
+"""A layered layout of a directed graph.
 
-The classical four steps: (1) arrows that close a cycle in a depth-first search are turned round; (2)
+The classical steps: (1) arrows that close a cycle in a depth-first search are turned round; (2)
 every node gets the layer of its longest way from the top; (3) within layers, nodes are ordered by the
 mean position of their neighbours, up and down several times, and the order with the fewest crossings
 wins; (4) horizontal positions are the least-squares fit to the neighbours' positions that keeps order
-and distances (pool adjacent violators).
+and distances (pool adjacent violators); (5) what follows one another without a branch is put in line, as far
+as the neighbours leave room.
 
 Nodes stand on even layers. Every arrow passes through *stations*, one on each layer between its ends,
 so that it always has an odd layer to carry its label: a station has the label's size. Hence boxes,
-nodes or labels, never overlap: within a layer by step 4, between layers by their heights.
+nodes or labels, never overlap: within a layer by steps 4 and 5, between layers by their heights.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from dataclasses import dataclass
 
 GAP = 16.0  # between neighbours on a layer
 SWEEPS = 12
+STRAIGHTENINGS = 3
+SMALL = 150  # arrows; of a larger graph fewer orders are tried
 STRAIGHT = 8.0  # how much more than others two stations of one arrow want to be in line
 
 
@@ -95,9 +98,9 @@ def layered(nodes: Sequence[Box], links: Sequence[Link], *, root: int = 0, space
     ranks = _ranks(len(nodes), links, turned)
     items = [_Item(box, 2 * rank, station=False) for box, rank in zip(nodes, ranks, strict=True)]
     chains = [_chain(items, link, turned=n in turned) for n, link in enumerate(links)]
-    layers = _layers(items, chains)
-    _order(layers)
+    layers = _ordered(items, chains, turned)
     _position(layers)
+    _straighten(layers)
     tops, bottoms = _heights(layers, space)
     leftmost = min((i.x - i.box.left for layer in layers for i in layer), default=0.0)
     for layer in layers:
@@ -181,8 +184,9 @@ def _chain(items: list[_Item], link: Link, *, turned: bool) -> list[_Item]:
     return chain
 
 
-def _layers(items: list[_Item], chains: list[list[_Item]]) -> list[list[_Item]]:
-    """All items by layer, in the order a search from the top meets them."""
+def _layers(items: list[_Item], chains: list[list[_Item]], late: dict[int, int]) -> list[list[_Item]]:
+    """All items by layer, in the order a search from the top meets them, those that are `late` after, or
+    before, the others."""
     layers: list[list[_Item]] = [[] for _ in range(1 + max((i.layer for i in items), default=-1))]
     seen: set[int] = set()
     for start in items:
@@ -192,7 +196,7 @@ def _layers(items: list[_Item], chains: list[list[_Item]]) -> list[list[_Item]]:
             if id(item) not in seen:
                 seen.add(id(item))
                 layers[item.layer].append(item)
-                stack.extend(reversed(item.below))
+                stack.extend(sorted(item.below, key=lambda i: late.get(id(i), 0))[::-1])
     assert len(seen) == len(items) + sum(map(len, chains))
     return layers
 
@@ -200,8 +204,25 @@ def _layers(items: list[_Item], chains: list[list[_Item]]) -> list[list[_Item]]:
 # ------------------------------------------------------------------------------------ ordering
 
 
-def _order(layers: list[list[_Item]]) -> None:
-    """Sort every layer such that few arrows cross."""
+def _ordered(items: list[_Item], chains: list[list[_Item]], turned: set[int]) -> list[list[_Item]]:
+    """All items by layer, each layer such that few arrows cross: the best of the ways to begin, with arrows
+    that were turned round in between the others, right or left of them. A large graph has one."""
+    backward = [id(item) for n, chain in enumerate(chains) if n in turned for item in chain]
+    best: list[list[_Item]] = []
+    fewest = -1
+    for place in (1, -1, 0) if len(chains) <= SMALL else (1,):
+        layers = _layers(items, chains, dict.fromkeys(backward, place))
+        crossings = _order(layers)
+        if fewest < 0 or crossings < fewest:
+            best, fewest = layers, crossings
+        if not fewest:
+            break
+    _number(best)
+    return best
+
+
+def _order(layers: list[list[_Item]]) -> int:
+    """Sort every layer such that few arrows cross: how many do."""
     _number(layers)
     best, fewest = [list(layer) for layer in layers], _crossings(layers)
     for sweep in range(SWEEPS):
@@ -212,11 +233,30 @@ def _order(layers: list[list[_Item]]) -> None:
             keys = {id(i): _mean(i.above if down else i.below, i) for i in layer}
             layer.sort(key=lambda i, keys=keys: keys[id(i)])  # type: ignore[misc]
             _number([layer])
+        _exchange(layers)
         crossings = _crossings(layers)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in layers], crossings
     layers[:] = best
-    _number(layers)
+    return fewest
+
+
+def _exchange(layers: list[list[_Item]]) -> None:
+    """Let neighbours on a layer change places where that removes crossings."""
+    for layer in layers:
+        for n in range(len(layer) - 1):
+            left, right = layer[n], layer[n + 1]
+            if _pair(left, right) > _pair(right, left):
+                layer[n], layer[n + 1] = right, left
+                left.order, right.order = n + 1, n
+
+
+def _pair(left: _Item, right: _Item) -> int:
+    """The crossings of the arrows of two neighbours, if they stand in this order."""
+    found = 0
+    for here, there in ((left.above, right.above), (left.below, right.below)):
+        found += sum(1 for a in here for b in there if a.order > b.order)
+    return found
 
 
 def _number(layers: list[list[_Item]]) -> None:
@@ -249,9 +289,10 @@ def _position(layers: list[list[_Item]]) -> None:
     """Give every item its x: neighbours above and below pull, order and distances hold."""
     for layer in layers:
         _settle(layer, [0.0] * len(layer), [1.0] * len(layer))
-    for sweep in range(2 * SWEEPS):
+    sweeps = 2 * SWEEPS if sum(map(len, layers)) <= 4 * SMALL else SWEEPS
+    for sweep in range(sweeps):
         down = sweep % 2 == 0
-        last = sweep >= 2 * SWEEPS - 2
+        last = sweep >= sweeps - 2
         for layer in layers if down else reversed(layers):
             wanted, weights = [], []
             for item in layer:
@@ -286,6 +327,54 @@ def _settle(layer: list[_Item], wanted: list[float], weights: list[float]) -> No
         for _ in range(members):
             layer[position].x = mean + offsets[position]
             position += 1
+
+
+def _straighten(layers: list[list[_Item]]) -> None:
+    """Put every run of items that only follow one another on one vertical line, or on few."""
+    runs = _runs(layers)
+    for _ in range(STRAIGHTENINGS):
+        for run in runs:
+            start = 0
+            while start < len(run):
+                low, high = _room(run[start], layers)
+                end = start + 1
+                while end < len(run):
+                    left, right = _room(run[end], layers)
+                    if max(low, left) > min(high, right):
+                        break
+                    low, high = max(low, left), min(high, right)
+                    end += 1
+                middle = sorted(item.x for item in run[start:end])[(end - start) // 2]
+                for item in run[start:end]:
+                    item.x = min(max(middle, low), high)
+                start = end
+
+
+def _runs(layers: list[list[_Item]]) -> list[list[_Item]]:
+    """The longest ways without a branch or a join, long ones first."""
+    found: list[list[_Item]] = []
+    for layer in layers:
+        for item in layer:
+            if len(item.above) == 1 and len(item.above[0].below) == 1:
+                continue  # not the first of its run
+            run = [item]
+            while len(run[-1].below) == 1 and len(run[-1].below[0].above) == 1:
+                run.append(run[-1].below[0])
+            found.append(run)
+    return sorted(found, key=len, reverse=True)
+
+
+def _room(item: _Item, layers: list[list[_Item]]) -> tuple[float, float]:
+    """Where an item may stand between its neighbours."""
+    layer = layers[item.layer]
+    low, high = float("-inf"), float("inf")
+    if item.order > 0:
+        left = layer[item.order - 1]
+        low = left.x + left.box.right + GAP + item.box.left
+    if item.order + 1 < len(layer):
+        right = layer[item.order + 1]
+        high = right.x - right.box.left - GAP - item.box.right
+    return low, max(low, high)
 
 
 def _heights(layers: list[list[_Item]], space: float) -> tuple[list[float], list[float]]:

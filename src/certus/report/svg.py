@@ -14,7 +14,8 @@ NODE_TEXT, LABEL_TEXT, TITLE_TEXT = 12.0, 11.0, 14.0  # font sizes
 NODE_LETTER, LABEL_LETTER = 7.0, 6.7  # widths of one letter
 PADDING = 14.0  # around a procedure
 ROW = 1500.0  # procedures stand side by side up to this width
-SPACE = 20.0  # between layers
+SPACE = 24.0  # between layers
+TIP = 8.0  # an arrow comes straight to its node for this long, and so far from it round a corner
 LOOP = 26.0  # how far an arrow to its own node swings out
 
 _STYLE = f"""
@@ -30,7 +31,9 @@ _STYLE = f"""
   .inside {{ text-anchor: middle; }}
   .on-error {{ fill: #ffffff; }}
   .arrow {{ fill: none; stroke: #555; stroke-width: 1.1; }}
+  .tip {{ fill: #555; }}
   .back {{ stroke: #3467a8; }}
+  .back-tip {{ fill: #3467a8; }}
 """
 
 
@@ -41,6 +44,19 @@ class _Picture:
     elements: tuple[str, ...]
     width: float
     height: float
+
+
+def picture(cluster: Cluster) -> str:
+    """One procedure as an SVG element for a page that has the style and the `tips`."""
+    found = _procedure(cluster)
+    width, height = _n(found.width), _n(found.height)
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    return "\n".join([f'<svg class="automaton" {size}>', *found.elements, "</svg>"])
+
+
+def tips() -> str:
+    """The tips of arrows, for all pictures of a page."""
+    return f"<defs>{''.join(_marker(name) for name in ('tip', 'back-tip'))}</defs>"
 
 
 def draw(drawing: Drawing) -> str:
@@ -62,9 +78,7 @@ def draw(drawing: Drawing) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" '
             f'viewBox="0 0 {_n(width)} {_n(height)}">',
             f"<style>{_STYLE}</style>",
-            "<defs>",
-            *(_marker(name, colour) for name, colour in (("tip", "#555"), ("back-tip", "#3467a8"))),
-            "</defs>",
+            tips(),
             '<rect width="100%" height="100%" fill="white"/>',
             *body,
             "</svg>",
@@ -73,10 +87,10 @@ def draw(drawing: Drawing) -> str:
     )
 
 
-def _marker(name: str, colour: str) -> str:
+def _marker(name: str) -> str:
     return (
         f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-        f'orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{colour}"/></marker>'
+        f'orient="auto"><path class="{name}" d="M0 0 L8 4 L0 8 z"/></marker>'
     )
 
 
@@ -129,7 +143,9 @@ def _node_box(node: Node, loops: Sequence[Arrow]) -> Box:
 def _node(node: Node, place: tuple[float, float]) -> list[str]:
     x, y = place
     width, height = _node_size(node)
-    lines = [f"<g><title>{escape(node.note)}</title>", _border(x, y, width, height, f"node {node.role}")]
+    line = f' data-line="{node.line}"' if node.line else ""
+    lines = [f"<g data-at={quoteattr(node.name)}{line}><title>{escape(node.note)}</title>"]
+    lines.append(_border(x, y, width, height, f"node {node.role}"))
     if node.head:
         lines.append(_border(x, y, width - 6, height - 6, "inner"))
     role = "inside on-error" if node.role == "error" else "inside"
@@ -171,39 +187,72 @@ def _arrows(cluster: Cluster, layout: Layout) -> list[str]:
     return elements
 
 
-def _ports(
-    cluster: Cluster, layout: Layout, position: dict[str, int]
-) -> dict[tuple[int, int], tuple[float, float]]:
-    """Where each arrow touches its source (0) and its target (1): spread over the border, in the order
-    in which the arrows come."""
+@dataclass(frozen=True, slots=True)
+class _Port:
+    """Where an arrow touches a node: on its left (`side` -1) or right (1), or else above or below."""
+
+    x: float
+    y: float
+    side: int = 0
+
+
+def _ports(cluster: Cluster, layout: Layout, position: dict[str, int]) -> dict[tuple[int, int], _Port]:
+    """Where each arrow touches its source (0) and its target (1): spread over the upper and the lower border,
+    in the order in which the arrows come. Backward arrows that come from beside a node touch its sides."""
+    nodes = {node.name: node for node in cluster.nodes}
+    looping = {arrow.source for arrow in cluster.arrows if arrow.source == arrow.target}
+    ports: dict[tuple[int, int], _Port] = {}
     sides: defaultdict[tuple[str, bool], list[tuple[float, int, int]]] = defaultdict(list)
     for n, (arrow, route) in enumerate(zip(cluster.arrows, layout.routes, strict=True)):
-        if arrow.source != arrow.target:
-            sides[arrow.source, route.backward].append((route.stops[0].x, n, 0))
-            sides[arrow.target, not route.backward].append((route.stops[-1].x, n, 1))
-    nodes = {node.name: node for node in cluster.nodes}
-    ports: dict[tuple[int, int], tuple[float, float]] = {}
+        if arrow.source == arrow.target:
+            continue
+        for end, name, stop in ((0, arrow.source, route.stops[0]), (1, arrow.target, route.stops[-1])):
+            loops = name in looping
+            side = None
+            if route.backward:
+                side = _beside(nodes[name], layout.places[position[name]], stop.x, loops=loops)
+            if side is None:
+                sides[name, (end == 1) != route.backward].append((stop.x, n, end))
+            else:
+                ports[n, end] = side
     for (name, at_top), ends in sides.items():
         x, y = layout.places[position[name]]
         width, height = _node_size(nodes[name])
         step = min(14.0, 0.8 * width / len(ends))
         for n, (_, arrow_number, end) in enumerate(sorted(ends)):
             port = x + step * (n - (len(ends) - 1) / 2)
-            ports[arrow_number, end] = (port, y - height / 2 if at_top else y + height / 2)
+            ports[arrow_number, end] = _Port(port, y - height / 2 if at_top else y + height / 2)
     return ports
 
 
-def _curve(route: Route, start: tuple[float, float], end: tuple[float, float]) -> str:
-    """A smooth line through all stops: straight down (or up) on layers, bent between them."""
-    x, y = start[0], route.leaves
-    path = [f"M{_n(x)} {_n(start[1])} L{_n(x)} {_n(y)}"]
+def _beside(node: Node, place: tuple[float, float], x: float, *, loops: bool) -> _Port | None:
+    """The middle of the side of a node that `x` is beyond; the right one belongs to arrows to itself."""
+    half = _node_size(node)[0] / 2
+    if abs(x - place[0]) < half + TIP or (loops and x > place[0]):
+        return None
+    side = 1 if x > place[0] else -1
+    return _Port(place[0] + side * half, place[1], side)
+
+
+def _curve(route: Route, start: _Port, end: _Port) -> str:
+    """A smooth line through all stops: straight down (or up) on layers, bent between them. It meets the
+    upper and lower side of a node from above and below; backward arrows go round the corner to its sides."""
+    down = -1.0 if route.backward else 1.0
+    x, y = start.x + start.side * TIP, route.leaves
+    begin = f"M{_n(start.x)} {_n(start.y)}"
+    path = [f"{begin} Q{_n(x)} {_n(start.y)} {_n(x)} {_n(start.y - TIP)}" if start.side else begin]
+    path.append(f"L{_n(x)} {_n(y)}")
     for stop in route.stops:
         near, far = (stop.bottom, stop.top) if route.backward else (stop.top, stop.bottom)
         path.append(_bend(x, y, stop.x, near))
         path.append(f"L{_n(stop.x)} {_n(far)}")
         x, y = stop.x, far
-    path.append(_bend(x, y, end[0], route.arrives))
-    path.append(f"L{_n(end[0])} {_n(end[1])}")
+    corner = end.x + end.side * TIP
+    path.append(_bend(x, y, corner, route.arrives if end.side else route.arrives - down * TIP))
+    if end.side:
+        path.append(f"L{_n(corner)} {_n(end.y + TIP)} Q{_n(corner)} {_n(end.y)} {_n(end.x)} {_n(end.y)}")
+    else:
+        path.append(f"L{_n(end.x)} {_n(end.y)}")
     kind, tip = ("arrow back", "back-tip") if route.backward else ("arrow", "tip")
     return f'<path class="{kind}" d="{" ".join(path)}" marker-end="url(#{tip})"/>'
 

@@ -1,4 +1,4 @@
-"""External tools: optional programs such as graphviz, found on PATH and run under limits.
+"""External tools: optional programs such as a compiler, found on PATH and run under limits.
 
 A tool gets no environment, no shell, an empty directory of its own, and the limits of
 `certus.system.child`.

@@ -11,9 +11,7 @@ from tests.automata import X, Y, assign, automaton, number
 from certus.core import build
 from certus.core.errors import Unsupported
 from certus.core.program import Assume, Call, Choice, Edge, Havoc, Location, Program, Return, Seq
-from certus.report import cfa
 from certus.report.cfa import LINE, LINES, edge_lines, statement, to_dot, to_svg
-from certus.system.tools import ToolFailed, ToolResult
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -98,13 +96,9 @@ class TestDot:
         assert r'f\"\\n()\l"' in to_dot(program)
 
 
-@pytest.fixture(params=[True, False], ids=["graphviz", "own"])
-def picture(request, monkeypatch) -> ElementTree.Element:
-    if request.param and cfa.find_tool("dot") is None:  # any program that answers will do
-        monkeypatch.setattr(cfa, "find_tool", lambda _: "dot")
-        own = to_svg(example(), graphviz=False)
-        monkeypatch.setattr(cfa, "run_tool", lambda *_, **__: ToolResult(0, own.encode(), b""))
-    return ElementTree.fromstring(to_svg(example(), graphviz=request.param))
+@pytest.fixture
+def picture() -> ElementTree.Element:
+    return ElementTree.fromstring(to_svg(example()))
 
 
 class TestSvg:
@@ -127,9 +121,9 @@ class TestSvg:
         ):
             assert expected in texts
 
-    def test_our_own_has_every_location_and_edge(self):
+    def test_it_has_every_location_and_edge(self):
         program = example()
-        document = ElementTree.fromstring(to_svg(program, graphviz=False))
+        document = ElementTree.fromstring(to_svg(program))
         kinds = [rect.get("class") or "" for rect in document.iter(f"{SVG}rect")]
         assert sum(k.startswith("node") for k in kinds) == sum(
             len(p.locations) for p in program.procedures.values()
@@ -140,24 +134,13 @@ class TestSvg:
         arrows = [p for p in document.iter(f"{SVG}path") if (p.get("class") or "").startswith("arrow")]
         assert len(arrows) == sum(len(p.edges) for p in program.procedures.values())
 
-    def test_our_own_is_the_same_every_time(self):
-        assert to_svg(example(), graphviz=False) == to_svg(example(), graphviz=False)
+    def test_it_is_the_same_every_time(self):
+        assert to_svg(example()) == to_svg(example())
 
     def test_special_characters_are_escaped(self):
         program = automaton([(0, Call("a<b>&c", (), ()), 1)], exit_at=1)
-        document = ElementTree.fromstring(to_svg(program, graphviz=False))
+        document = ElementTree.fromstring(to_svg(program))
         assert "a<b>&c()" in [t.text for t in document.iter(f"{SVG}text")]
-
-    @pytest.mark.parametrize("failure", ["limit", "code"])
-    def test_where_graphviz_fails_our_own_layout_serves(self, monkeypatch, failure):
-        def run(*_, **__):
-            if failure == "limit":
-                raise ToolFailed("dot did not finish")
-            return ToolResult(1, b"", b"no")
-
-        monkeypatch.setattr(cfa, "find_tool", lambda _: "dot")
-        monkeypatch.setattr(cfa, "run_tool", run)
-        assert to_svg(example()) == to_svg(example(), graphviz=False)
 
     def test_a_huge_graph_is_refused(self):
         program = automaton([(n, positive(X), n + 1) for n in range(3000)], exit_at=3000)

@@ -86,3 +86,14 @@ def test_the_root_stands_on_top_and_an_arrow_to_itself_needs_no_route():
 
 def test_no_nodes():
     assert layered([], []) == Layout((), (), 0.0, 0.0)
+
+
+def test_a_loop_costs_no_crossing():
+    """A loop whose body branches, and a way out of it."""
+    arrows = links((0, 1), (1, 2), (2, 3), (3, 1), (2, 4), (4, 1), (1, 5), (5, 6))
+    layout = layered([NODE] * 7, arrows)
+    x = [place[0] for place in layout.places]
+    back = [route for route in layout.routes if route.backward]
+    assert len(back) == 2
+    assert all(len({stop.x for stop in route.stops}) == 1 for route in back), "they are straight"
+    assert abs(x[5] - x[6]) < 1e-6
