@@ -9,10 +9,14 @@ computes plain numbers. Where an address goes into that, or is compared, its reg
 - `distances`: a number depends on distances or the order of addresses inside these regions;
 - `equations`: addresses of these types are asked to be equal;
 - `intruders`: plain numbers that may be taken for addresses of these regions.
+
+A pointer that gets any value (`Havoc`) opens its region: a comparison can make it the address of what it is
+compared with. If that is of another type, or a number, it enters the region as an assignment of it would.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from certus.core.build import monomial
@@ -42,6 +46,8 @@ class AddressTypes:
     distances: dict[int, None] = field(default_factory=dict)
     equations: dict[tuple[Pointer, Pointer], None] = field(default_factory=dict)
     intruders: dict[int, None] = field(default_factory=dict)
+    _open: dict[int, None] = field(default_factory=dict)  # regions with pointers that get any value
+    _compared: dict[int, None] = field(default_factory=dict)  # regions compared with what is of another type
     _known: dict[Expr, Pointer | None] = field(default_factory=dict)
     _scaled: dict[Expr, Expr] = field(default_factory=dict)  # multiples of addresses, with the address
 
@@ -105,6 +111,8 @@ class AddressTypes:
             return None
         base = addresses[0]
         others = [(factor, other) for factor, other in typed if other is not base]
+        for _, other in others:
+            self._meet(base, other)
         if len(others) == 1 and others[0][0] == -1 and self._region(others[0][1]) == self._region(base):
             self.distances[self._region(base)] = None
             return None
@@ -138,6 +146,7 @@ class AddressTypes:
 
     def _comparison(self, term: Expr) -> None:
         one, other = (self._known[a] for a in term.args)
+        self._meet(*term.args)
         if one is not None and other is not None and one.region == other.region:
             if term.kind is Kind.EQ:
                 self.equations[one, other] = None
@@ -147,6 +156,19 @@ class AddressTypes:
         for side, opposite in (term.args, term.args[::-1]):
             if self._known[side] is not None and not (term.kind is Kind.EQ and self._is_no_object(opposite)):
                 self._leak(side)
+
+    def _meet(self, *terms: Expr) -> None:
+        """Note the regions of two terms that are compared, unless both are of one type."""
+        if self._known[terms[0]] != self._known[terms[1]] and not any(map(self._is_no_object, terms)):
+            known = [pointer for pointer in (self._known[t] for t in terms) if pointer is not None]
+            self._compared.update((pointer.region, None) for pointer in known)
+            self._admit(known)
+
+    def _admit(self, pointers: Iterable[Pointer]) -> None:
+        """What is compared with an arbitrary pointer of these types may be in its place."""
+        for pointer in pointers:
+            if pointer.region in self._open and pointer.region in self._compared:
+                self.intruders[pointer.region] = None
 
     def _is_no_object(self, term: Expr) -> bool:
         return term.kind is Kind.CONST and no_object(int(term.value), self.partition.bits)
@@ -171,6 +193,12 @@ class AddressTypes:
             self.leaks[own.region] = None
         elif own != target:
             raise Mistyped(f"an address of type {own} where {target} is expected")
+
+    def anything(self, targets: Iterable[Expr]) -> None:
+        """The variables get any value."""
+        known = [p for p in (self.partition.carriers.get(target) for target in targets) if p is not None]
+        self._open.update((pointer.region, None) for pointer in known)
+        self._admit(known)
 
     def field(self, pointer: Pointer, width: int) -> Field | None:
         """The field an access of `width` bytes touches; None if the region consists of bytes."""

@@ -12,7 +12,7 @@ from math import gcd
 
 from certus.core.build import monomial
 from certus.core.memory import Partition
-from certus.core.program import Alloc, Assign, Assume, Call, Edge, Free, Load, Program, Return, Store
+from certus.core.program import Alloc, Assign, Assume, Call, Edge, Free, Havoc, Load, Program, Return, Store
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder
@@ -31,10 +31,12 @@ class PointerFlow:
         self.places = Places()
         self.nodes: dict[Expr, Node] = {}  # by variable
         self._spots: dict[Expr, Spot | None] = {}  # of terms, in this round
+        self._open: set[Node] = set()  # the roots of places that pointers with any value point to
         self._guessing = False  # whether doubtful parts of sums are decided
         for variable in _variables(program):
             if self._holds_addresses(variable):
                 self.nodes[variable] = Node()
+        self._arbitrary = [self.nodes[x] for x in _arbitrary(program) if x in self.nodes]
 
     def roots(self) -> list[Node]:
         """The roots of all classes, in a fixed order."""
@@ -60,6 +62,7 @@ class PointerFlow:
         while self.places.changes != before:
             before = self.places.changes
             self._spots = {}
+            self._open = {node.root()[0] for node in self._arbitrary}
             for variable, value in self.program.initial.items():
                 self._flow(value, variable)
             for procedure in self.program.procedures.values():
@@ -113,13 +116,17 @@ class PointerFlow:
             self.places.unify(moved, (self.places.held(spot), 0))
 
     def _compare(self, root: Expr) -> None:
-        """Places whose addresses are compared belong to one region."""
+        """Places whose addresses are compared belong to one region; where a pointer may have any value the
+        comparison can make it point to the very place."""
         for term in postorder(root):
             if term.kind in _COMPARISONS and self._holds_addresses(term.args[0]):
                 one, other = (self._spot(a) for a in term.args)
                 if one is None or other is None or not (one[0].pointing or other[0].pointing):
                     continue
-                if one[0].root()[0] is not other[0].root()[0]:
+                roots = [one[0].root()[0], other[0].root()[0]]
+                if not self._open.isdisjoint(roots):
+                    self.places.unify(one, other)
+                elif roots[0] is not roots[1]:
                     self.places.unify((one[0], 0), (other[0], 0))
 
     # ------------------------------------------------------------------------------------ terms
@@ -211,6 +218,8 @@ def scan_types(program: Program, partition: Partition) -> AddressTypes:
                 flows += ((v, carriers.get(x)) for v, x in zip(callee.results, op.targets, strict=False))
             elif isinstance(op, Load | Store):
                 _scan_access(op, types)
+            elif isinstance(op, Havoc):
+                types.anything(op.targets)
     for value, target in flows:
         types.enters(value, target)
     return types
@@ -275,3 +284,11 @@ def _variables(program: Program) -> Iterator[Expr]:
     yield from program.globals
     for procedure in program.procedures.values():
         yield from procedure.variables
+
+
+def _arbitrary(program: Program) -> Iterator[Expr]:
+    """The variables that get any value somewhere."""
+    for procedure in program.procedures.values():
+        for edge in procedure.edges:
+            if isinstance(edge.op, Havoc):
+                yield from edge.op.targets

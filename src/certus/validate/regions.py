@@ -14,7 +14,8 @@ regions claim of themselves must follow from what the operations do:
 - If integers that are no addresses may be used as pointers into a region (it is `wild`), they may come only
   from addresses of that very region, and may point to any byte of it: its stride is 1. Constants that are the
   address of no object are no such integers.
-  Pointers that were never given a value are no addresses of objects either.
+  Memory that was never written holds no addresses of objects either. A variable with any value may hold one,
+  once it is compared with it: then it must be of the same type.
 """
 
 from __future__ import annotations
@@ -150,6 +151,7 @@ class _Scan:
             raise Mistyped("memory is partitioned before blocks are formed")
         else:
             assert isinstance(op, Havoc)
+            self.types.anything(op.targets)
 
     def _flows(self, values: Iterable[Expr], targets: Iterable[Expr]) -> None:
         for value, target in zip(values, targets, strict=True):

@@ -200,6 +200,28 @@ def test_a_pointer_from_a_number_may_point_to_whatever_became_one() -> None:
     assert isinstance(verdict_of(b.build()), Safe)
 
 
+def test_any_pointer_points_to_the_member_it_is_compared_with() -> None:
+    b = ProgramBuilder()
+    base, p, i = b.local("main", "$&r"), b.local("main", "p"), b.local("main", "i", I32)
+    ops = [
+        b.alloc(base, 8),
+        b.store(base, 0, number(0)),
+        b.store(base, 4, number(0)),
+        b.havoc(p),
+        Assume(build.eq(p, build.add(base, build.integer(4)))),
+        b.store(p, 0, number(5)),
+        b.load(i, base, 4),
+        Assume(build.eq(i, number(5))),
+    ]
+    for place, op in enumerate(ops):
+        b.edge("main", "entry" if place == 0 else f"s{place}", f"s{place + 1}", op)
+    b.error("main", f"s{len(ops)}")
+    program = b.build()
+    found = partition_of(program)
+    assert found.carriers[p] == Pointer(0, 4)
+    assert isinstance(verdict_of(program), Unsafe)
+
+
 def test_an_access_through_a_computed_number_is_not_supported() -> None:
     b = ProgramBuilder()
     n, i = b.local("main", "n", U64), b.local("main", "i", I32)

@@ -12,7 +12,7 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Partitioned, Unrolling
 from certus.core.memory import Field, Partition, Pointer, Region
-from certus.core.program import Program
+from certus.core.program import Assume, Program
 from certus.core.sorts import INT, machine
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
@@ -231,6 +231,56 @@ def test_addresses_and_numbers_do_not_mix_in_results() -> None:
         found = check_partition(b.build(), partition)
         assert found is not None
         assert "not both" in found.message
+
+
+FREE = replace(NODE, layout="free", fields=(Field(0, 4), Field(8, 8)))
+APART = Partition(64, (FREE, FREE), {P: Pointer(0, 0), A: Pointer(0, 0), Q: Pointer(1, 0), B_: Pointer(1, 0)})
+
+
+def compared(*conditions: Expr, havoc: bool = True, shift: int = 0) -> Program:
+    """P gets any value, or the address of the one object; Q that of the other, plus `shift`."""
+    b = ProgramBuilder()
+    for variable in (P, Q, A, B_, INDEX, N):
+        b.local("main", variable.name.partition(".")[2], variable.sort)
+    ops = [
+        b.alloc(A, 16),
+        b.alloc(B_, 16),
+        b.assign((Q, build.add(B_, build.integer(shift)))),
+        b.havoc(P) if havoc else b.assign((P, A)),
+        *map(Assume, conditions),
+        b.store(P, 0, INDEX),
+    ]
+    for number, op in enumerate(ops):
+        b.edge("main", "entry" if number == 0 else f"s{number}", f"s{number + 1}", op)
+    b.skip("main", f"s{len(ops)}", "exit")
+    return b.build()
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        (build.eq(P, Q),),
+        (build.le(P, Q), build.le(Q, P)),
+        (build.eq(build.wrap(P, U64), build.mul(N, BYTE)), build.eq(build.to_int(N), Q)),
+    ],
+)
+def test_any_pointer_may_be_the_address_it_is_compared_with(conditions: tuple[Expr, ...]) -> None:
+    found = check_partition(compared(*conditions), APART)
+    assert found is not None
+    assert "become pointers into region 0" in found.message
+    assert check_partition(compared(*conditions, havoc=False), APART) is None
+    assert check_partition(compared(build.eq(P, build.integer(0))), APART) is None
+    assert check_partition(compared(), APART) is None
+
+
+@pytest.mark.parametrize("condition", [build.eq(P, Q), build.eq(build.sub(P, Q), build.integer(0))])
+def test_any_pointer_may_be_the_member_it_is_compared_with(condition: Expr) -> None:
+    carriers = {**dict.fromkeys((P, A, B_), Pointer(0, 0)), Q: Pointer(0, 8)}
+    member = replace(APART, regions=(FREE,), carriers=carriers)
+    found = check_partition(compared(condition, shift=8), member)
+    assert found is not None
+    assert "become pointers into region 0" in found.message
+    assert check_partition(compared(condition, shift=8, havoc=False), member) is None
 
 
 def test_a_proof_with_a_wrong_partition_is_refused() -> None:
