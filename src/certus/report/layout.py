@@ -16,13 +16,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 
 GAP = 16.0  # between neighbours on a layer
 SWEEPS = 12
 STRAIGHTENINGS = 3
-SMALL = 150  # arrows; of a larger graph fewer orders are tried
+SMALL = 150  # arrows; of a larger graph one order is tried
+TRIES = 24
 STRAIGHT = 8.0  # how much more than others two stations of one arrow want to be in line
 
 
@@ -184,7 +186,7 @@ def _chain(items: list[_Item], link: Link, *, turned: bool) -> list[_Item]:
     return chain
 
 
-def _layers(items: list[_Item], chains: list[list[_Item]], late: dict[int, int]) -> list[list[_Item]]:
+def _layers(items: list[_Item], chains: list[list[_Item]], late: dict[int, float]) -> list[list[_Item]]:
     """All items by layer, in the order a search from the top meets them, those that are `late` after, or
     before, the others."""
     layers: list[list[_Item]] = [[] for _ in range(1 + max((i.layer for i in items), default=-1))]
@@ -205,13 +207,12 @@ def _layers(items: list[_Item], chains: list[list[_Item]], late: dict[int, int])
 
 
 def _ordered(items: list[_Item], chains: list[list[_Item]], turned: set[int]) -> list[list[_Item]]:
-    """All items by layer, each layer such that few arrows cross: the best of the ways to begin, with arrows
-    that were turned round in between the others, right or left of them. A large graph has one."""
-    backward = [id(item) for n, chain in enumerate(chains) if n in turned for item in chain]
+    """All items by layer, each layer such that few arrows cross: the best of several ways to begin. At first
+    arrows that were turned round stand right of the others, then left of them, then all anywhere."""
     best: list[list[_Item]] = []
     fewest = -1
-    for place in (1, -1, 0) if len(chains) <= SMALL else (1,):
-        layers = _layers(items, chains, dict.fromkeys(backward, place))
+    for late in _beginnings(items, chains, turned):
+        layers = _layers(items, chains, late)
         crossings = _order(layers)
         if fewest < 0 or crossings < fewest:
             best, fewest = layers, crossings
@@ -219,6 +220,21 @@ def _ordered(items: list[_Item], chains: list[list[_Item]], turned: set[int]) ->
             break
     _number(best)
     return best
+
+
+def _beginnings(
+    items: list[_Item], chains: list[list[_Item]], turned: set[int]
+) -> Iterator[dict[int, float]]:
+    """Which items are late, in a search from the top; a large graph has fewer such orders."""
+    backward = [id(item) for n, chain in enumerate(chains) if n in turned for item in chain]
+    yield dict.fromkeys(backward, 1.0)
+    if len(chains) > SMALL:
+        return
+    yield dict.fromkeys(backward, -1.0)
+    stations = [item for chain in chains for item in chain]
+    for seed in range(min(TRIES, TRIES * SMALL // (4 * len(chains) + 1))):
+        luck = Random(seed)
+        yield {id(item): luck.random() for item in (*items, *stations)}
 
 
 def _order(layers: list[list[_Item]]) -> int:
