@@ -8,6 +8,7 @@ from random import Random
 
 from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
 from certus.analysis.ranges.essa import Scope
+from certus.analysis.ranges.members import FewValues
 from certus.analysis.ranges.result import Ranges, analyse
 from certus.analysis.ranges.symbolic import Affine, Case, symbolic_ranges
 from certus.core.budget import Budget
@@ -26,15 +27,16 @@ class OutOfRange(AssertionError):
 
 
 Known = dict[Location, Mapping[Expr, Interval]]  # the ranges at locations that are reached
+Few = dict[Location, dict[Expr, tuple[int, ...]]]  # and the values, of variables that have only a few
 
 
 class Watch:
     """An observer that compares what it sees with ranges. `seen` counts the values."""
 
-    def __init__(self, program: Program, known: Known) -> None:
+    def __init__(self, program: Program, known: Known, few: Few | None = None) -> None:
         self.seen = 0
         self.watched = frozenset(at for p in program.procedures.values() for at in p.locations)
-        self._known = known
+        self._known, self._few = known, few or {}
 
     def start(self, machine: Machine) -> None:
         """Nothing has been seen of the run."""
@@ -46,6 +48,10 @@ class Watch:
         for x, found in self._known[at].items():
             for value in numbers(machine.value(x)):
                 self.compare(x, value, found.low, found.high, at)
+        for x, values in self._few.get(at, {}).items():
+            for value in numbers(machine.value(x)):
+                if value not in values:
+                    raise OutOfRange(f"{x.name} is {value} at {at}, none of {values}")
 
     def compare(self, x: Expr, value: int, low: int | None, high: int | None, at: Location) -> None:
         self.seen += 1
@@ -66,8 +72,8 @@ class BoundReached(Exception):
 class BoundedWatch(Watch):
     """Up to the first entry of a loop head beyond a bound."""
 
-    def __init__(self, program: Program, known: Known, bound: int) -> None:
-        super().__init__(program, known)
+    def __init__(self, program: Program, known: Known, bound: int, few: Few) -> None:
+        super().__init__(program, known, few)
         self._bound = bound
         forests = [loop_forest(p) for p in program.procedures.values()]
         self._loops = {entry: loop for forest in forests for loop in forest.loops for entry in loop.entries}
@@ -131,13 +137,14 @@ def observe(
     budget: Budget | None = None,
 ) -> int:
     """Run a program on random inputs; gives how many values lay in their ranges, or raises `OutOfRange`."""
-    return _run(program, Watch(program, known(ranges or _analysed(program, budget))), runs, steps, seed)
+    found = ranges or _analysed(program, budget)
+    return _run(program, Watch(program, known(found), few(found)), runs, steps, seed)
 
 
 def observe_bounded(program: Program, bound: int, *, runs: int, steps: int, seed: str = "") -> int:
     """The same for bounded ranges, as far as runs are within the bound."""
     found = bounded_ranges(_analysed(program), bound)
-    return _run(program, BoundedWatch(program, known(found), bound), runs, steps, seed)
+    return _run(program, BoundedWatch(program, known(found), bound, few(found)), runs, steps, seed)
 
 
 def observe_symbolic(program: Program, *, runs: int, steps: int, seed: str = "") -> int:
@@ -153,6 +160,16 @@ def _analysed(program: Program, budget: Budget | None = None) -> Ranges:
 
 def known(ranges: Ranges | BoundedRanges) -> Known:
     return {at: ranges.at(at) for at in ranges.version.at if ranges.reaches(at)}
+
+
+def few(ranges: Ranges | BoundedRanges) -> Few:
+    version = ranges.version
+    found = FewValues(version.system, ranges.values, Budget())
+    return {
+        at: {x: values for x, q in state.environment.items() if (values := found.of([q])) is not None}
+        for at, state in version.at.items()
+        if ranges.reaches(at)
+    }
 
 
 def _run(program: Program, watch: Watch, runs: int, steps: int, seed: str) -> int:

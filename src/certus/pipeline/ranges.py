@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
+from certus.analysis.ranges.members import FewValues
+from certus.analysis.ranges.offsets import Offsets, Pointing
 from certus.analysis.ranges.result import Ranges, analyse, declared_bits, needed_bits, type_range
 from certus.core import build
 from certus.core.budget import Budget
@@ -18,10 +20,13 @@ from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, Unsupported
 from certus.core.memory import uses_memory
 from certus.core.program import Location, Program
-from certus.core.sorts import BOOL
+from certus.core.sorts import BOOL, ArraySort
 from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.frontend import load_question, read_question
+from certus.logic.addresses import Mistyped
+from certus.logic.intervals import Interval
+from certus.logic.memory import lower_memory
 from certus.pipeline.settings import Settings, bad_usage
 from certus.report.ranges import (
     NotLinear,
@@ -33,8 +38,9 @@ from certus.report.ranges import (
 )
 from certus.system.child import Kind, run_limited
 from certus.transform.constants import Constants
-from certus.transform.memory import Memory
+from certus.transform.memory import find_partition, pointers_unsupported
 from certus.transform.passes import apply_passes
+from certus.transform.pointerflow import scan_types
 from certus.transform.slice import Slice, declared
 
 ASSUME: Final = "--assume"  # what positions in an assumption refer to
@@ -68,13 +74,13 @@ def ranges(
         budget.check()
     except BudgetExceeded:
         raise _no_ranges("timeout", "", settings) from None
-    lowered = _without_memory(program)
+    lowered, offsets = without_memory(program)
     assumption = build.TRUE
     if wanted.function is not None:
         assumption = _assumption(lowered, wanted.function, wanted.assume)
     limit = budget.remaining()
     result = run_limited(
-        lambda _: _work(lowered, wanted, assumption, Budget(limit), start),
+        lambda _: _work(lowered, offsets, wanted, assumption, Budget(limit), start),
         seconds=limit,
         memory=settings.memory,
         on_progress=on_progress,
@@ -91,12 +97,16 @@ def _check(wanted: Wanted) -> None:
         raise bad_usage("--bound is for whole programs, not for --function", "leave one of them out")
 
 
-def _without_memory(program: Program) -> Program:
+def without_memory(program: Program) -> tuple[Program, Offsets | None]:
+    """The program without memory operations, and where its pointers point."""
     if not uses_memory(program):
-        return program
-    lowered = Memory().apply(Task(program))[0].subject
-    assert isinstance(lowered, Program)
-    return lowered
+        return program, None
+    partition = find_partition(program)
+    try:
+        leaks = scan_types(program, partition).leaks
+        return lower_memory(program, partition), Offsets(program, partition, leaks)
+    except Mistyped as wrong:
+        raise pointers_unsupported(str(wrong)) from wrong
 
 
 def _assumption(program: Program, function: str, text: str | None) -> Expr:
@@ -118,12 +128,14 @@ def _assumption(program: Program, function: str, text: str | None) -> Expr:
     return in_machine_arithmetic(parse_expression(text, names, sort=BOOL, file=ASSUME))
 
 
-def _work(program: Program, wanted: Wanted, assumption: Expr, budget: Budget, start: float) -> bytes:
+def _work(
+    program: Program, offsets: Offsets | None, wanted: Wanted, assumption: Expr, budget: Budget, start: float
+) -> bytes:
     """All that happens in the child."""
     if wanted.function is not None:
         report = _symbolic(program, wanted.function, assumption, budget)
     else:
-        report = numeric_report(program, wanted.bound, budget)
+        report = numeric_report(program, wanted.bound, budget, offsets)
     data = ranges_json(report) | {"seconds": round(time.monotonic() - start, 3)}
     return json.dumps(data).encode()
 
@@ -142,9 +154,11 @@ def _no_ranges(kind: Kind, detail: str, settings: Settings) -> CertusError:
 # ------------------------------------------------------------------------------------------ numeric
 
 
-def numeric_report(program: Program, bound: int | None, budget: Budget) -> RangeReport:
+def numeric_report(
+    program: Program, bound: int | None, budget: Budget, offsets: Offsets | None = None
+) -> RangeReport:
     """The ranges of a program without memory operations, in all executions or within a bound."""
-    task = Task(program)
+    task = Task(program if offsets is None else offsets.overlaid(program))
     prepared = apply_passes(task, [Constants(), Slice()] if program.errors else [Constants()])[0].subject
     assert isinstance(prepared, Program)
     found = analyse(prepared, budget=budget)
@@ -152,9 +166,10 @@ def numeric_report(program: Program, bound: int | None, budget: Budget) -> Range
     if bound is not None:
         shown = bounded_ranges(found, bound, budget=budget)
     left_out = len(tuple(declared(program))) - len(tuple(declared(prepared)))
+    few = FewValues(found.version.system, shown.values, budget)
     return RangeReport(
         program.file,
-        tuple(_variables(prepared, shown)),
+        (*_variables(prepared, shown, few, offsets), *_memory(prepared, shown, offsets)),
         () if bound is not None else tuple(_not_linear(prepared, found)),
         (),
         bound,
@@ -165,14 +180,15 @@ def numeric_report(program: Program, bound: int | None, budget: Budget) -> Range
     )
 
 
-def _variables(program: Program, found: Ranges | BoundedRanges) -> Iterator[VariableRange]:
+def _variables(
+    program: Program, found: Ranges | BoundedRanges, few: FewValues, offsets: Offsets | None
+) -> Iterator[VariableRange]:
     owners: list[tuple[str | None, tuple[Expr, ...]]] = [(None, program.globals)]
     owners += [(name, p.variables) for name, p in program.procedures.items()]
     for owner, names in owners:
         for x in names:
             range_ = found.of(x)
-            ours = x not in program.source_names
-            yield VariableRange(
+            made = VariableRange(
                 program.source_names.get(x, x.name),
                 owner,
                 x.sort.name,
@@ -181,8 +197,49 @@ def _variables(program: Program, found: Ranges | BoundedRanges) -> Iterator[Vari
                 None if range_ is None else range_.high,
                 declared_bits(x.sort),
                 needed_bits(range_),
-                ours,
+                x not in program.source_names,
+                input=found.is_input(x),
             )
+            pointing = None if offsets is None else offsets.of(x, range_)
+            if pointing is not None:
+                yield _pointer(made, pointing)
+            else:
+                values = few.of(found.version.defined.get(x, ()))
+                numbered = replace(made, values=values) if values else made
+                yield numbered if numbered.numbered > made.saved else made
+
+
+def _pointer(made: VariableRange, pointing: Pointing) -> VariableRange:
+    """A pointer, by its offset. Its bits are those of the offset and of the choice between objects."""
+    offset, choices = pointing.offset, pointing.choices
+    bits = needed_bits(offset) if offset is not None else None
+    needed = made.declared if bits is None or choices is None else bits + (choices - 1).bit_length()
+    return replace(
+        made,
+        type="pointer",
+        low=None if offset is None else offset.low,
+        high=None if offset is None else offset.high,
+        needed=needed,
+        objects=pointing.objects.names,
+        null=pointing.null,
+    )
+
+
+def _memory(
+    program: Program, found: Ranges | BoundedRanges, offsets: Offsets | None
+) -> Iterator[VariableRange]:
+    """One range for the elements of each array, one for each field. The bits of cells are counted one by one,
+    as those of variables that the source does not name."""
+    fields: dict[str, tuple[str, Interval]] = {}
+    for x in declared(program) if offsets is not None else ():
+        assert offsets is not None
+        name, range_ = offsets.field(x), found.of(x)
+        if name is not None and range_ is not None and x not in program.source_names:
+            sort = x.sort.element if isinstance(x.sort, ArraySort) else x.sort
+            before = fields.get(name)
+            fields[name] = sort.name, range_ if before is None else before[1].hull(range_)
+    for name, (type_, range_) in fields.items():
+        yield VariableRange(name, None, type_, True, range_.low, range_.high, None, None, ours=False)
 
 
 def _not_linear(program: Program, found: Ranges) -> Iterator[NotLinear]:

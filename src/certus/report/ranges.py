@@ -19,7 +19,9 @@ Row = tuple[str, ...]
 @dataclass(frozen=True, slots=True)
 class VariableRange:
     """One variable: its range (None is no bound), the bits of its type and those that hold the range.
-    `given` is false if it is given no value; `ours` if the name is not from the source."""
+    `given` is false if it is given no value; `ours` if the name is not from the source. If it is one of a few
+    `values`, and numbering them takes less than the range, they are listed. The range of a pointer is that of
+    offsets into its `objects`; it may be `null`. An `input` gets any value of its type from outside."""
 
     name: str
     procedure: str | None
@@ -30,12 +32,23 @@ class VariableRange:
     declared: int | None
     needed: int | None
     ours: bool
+    values: tuple[int, ...] | None = None
+    objects: tuple[str, ...] = ()
+    null: bool = False
+    input: bool = False
 
     @property
     def saved(self) -> int:
         if self.declared is None or self.needed is None:
             return 0
         return max(self.declared - self.needed, 0)
+
+    @property
+    def numbered(self) -> int:
+        """The bits saved if the few values are numbered."""
+        if self.declared is None or self.values is None:
+            return self.saved
+        return max(self.saved, self.declared - (len(self.values) - 1).bit_length())
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +95,15 @@ class RangeReport:
     def saved(self) -> int:
         return sum(each.saved for each in self.variables)
 
+    @property
+    def numbered(self) -> int:
+        return sum(each.numbered for each in self.variables)
+
+    @property
+    def inputs(self) -> int:
+        """The bits that no analysis can save, since anything may come from outside."""
+        return sum(each.declared or 0 for each in self.variables if each.input)
+
 
 # ------------------------------------------------------------------------------------------- text
 
@@ -119,9 +141,21 @@ def _rows(report: RangeReport) -> Iterator[Row]:
 
 
 def range_text(each: VariableRange | NotLinear) -> str:
-    if isinstance(each, VariableRange) and not each.given:
-        return "no value"
+    if isinstance(each, VariableRange):
+        if not each.given:
+            return "no value"
+        if each.objects:
+            return _pointer_text(each)
+        if each.values is not None:
+            return "{" + ", ".join(map(decimal, each.values)) + "}"
     return f"[{_number(each.low, '-inf')}, {_number(each.high, '+inf')}]"
+
+
+def _pointer_text(each: VariableRange) -> str:
+    """`null or t + [0, 12]`: offsets in bytes."""
+    null = "null or " if each.null else ""
+    offset = "any offset" if each.low is None else f"[{decimal(each.low)}, {_number(each.high, '+inf')}]"
+    return f"{null}{'/'.join(each.objects)} + {offset}"
 
 
 def _number(value: int | None, none: str) -> str:
@@ -141,6 +175,11 @@ def _total(report: RangeReport) -> Iterator[str]:
     declared, saved = report.declared, report.saved
     share = f" ({100 * saved / declared:.0f} %)" if declared else ""
     yield f"variables: {len(report.variables)}, bits saved: {saved} of {declared}{share}"
+    if report.inputs:
+        yield f"bits of inputs, which may have any value: {report.inputs}"
+    if report.numbered > saved:
+        share = f"{100 * report.numbered / declared:.0f} %"
+        yield f"bits saved if few values are numbered: {report.numbered} ({share})"
 
 
 def _listed(operations: Sequence[NotLinear]) -> Iterator[str]:
@@ -167,14 +206,15 @@ def render_ranges_json(report: RangeReport) -> str:
 
 def ranges_json(report: RangeReport) -> dict[str, Any]:
     header = {"format": FORMAT, "certus": VERSION, "command": "ranges"}
-    return {**header, **asdict(report), "declared": report.declared, "saved": report.saved}
+    totals = {name: getattr(report, name) for name in ("declared", "saved", "numbered", "inputs")}
+    return {**header, **asdict(report), **totals}
 
 
 def ranges_from_json(data: dict[str, Any]) -> RangeReport:
     """The inverse of `ranges_json`."""
     return RangeReport(
         data["file"],
-        tuple(VariableRange(**each) for each in data["variables"]),
+        tuple(_variable(each) for each in data["variables"]),
         tuple(NotLinear(**each) for each in data["not_linear"]),
         tuple(SymbolicBound(**each) for each in data["symbolic"]),
         data["bound"],
@@ -183,3 +223,9 @@ def ranges_from_json(data: dict[str, Any]) -> RangeReport:
         data["seconds"],
         data["counters"],
     )
+
+
+def _variable(data: dict[str, Any]) -> VariableRange:
+    values = data["values"]
+    lists = {"values": None if values is None else tuple(values), "objects": tuple(data["objects"])}
+    return VariableRange(**{**data, **lists})

@@ -48,7 +48,7 @@ class Memory:
         try:
             lowered = lower_memory(program, partition)
         except Mistyped as wrong:
-            raise _unsupported(str(wrong)) from wrong
+            raise pointers_unsupported(str(wrong)) from wrong
 
         def proof_back(proof: Proof) -> Proof:
             return Partitioned(partition, proof)
@@ -70,7 +70,7 @@ def _original_inputs(trace: Trace, program: Program) -> Trace:
     return Trace(trace.error, initial, inputs)
 
 
-def _unsupported(message: str) -> Unsupported:
+def pointers_unsupported(message: str) -> Unsupported:
     return Unsupported(
         Diagnostic(
             "unsupported-pointer-use",
@@ -91,7 +91,7 @@ def find_partition(program: Program) -> Partition:
         try:
             types = scan_types(program, draft.partition)
         except Mistyped as wrong:
-            raise _unsupported(str(wrong)) from wrong
+            raise pointers_unsupported(str(wrong)) from wrong
         mixed = dict.fromkeys((*types.intruders, *(types.leaks if types.intruders else ())))
         roots = [draft.roots[number] for number in mixed]
         if not roots or (len(roots) == 1 and wild is not None and wild.root()[0] is roots[0]):

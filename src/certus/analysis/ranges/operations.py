@@ -74,6 +74,12 @@ def _remainder(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
         return limits
     if a >= 0 and b < min(abs(c), abs(d)):
         return a, b
+    if (
+        c == d
+        and not _unbounded(given[0])
+        and (times := truncating_quotient(a, c)) == truncating_quotient(b, c)
+    ):
+        return a - times * c, b - times * c
     most = _below(c, d)
     return (0 if a >= 0 else max(-most, a)), (0 if b <= 0 else min(most, b))
 
@@ -103,6 +109,8 @@ def _euclidean_remainder(given: Sequence[Bounds], limits: Bounds, width: int) ->
         return limits
     if a >= 0 and b < min(abs(c), abs(d)):
         return a, b
+    if c == d and not _unbounded(given[0]) and (times := _floor_divide(a, c)) == _floor_divide(b, c):
+        return a - times * c, b - times * c
     return 0, _below(c, d)
 
 

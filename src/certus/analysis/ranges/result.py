@@ -10,7 +10,7 @@ from certus.analysis.ranges.essa import Scope, Version, translate
 from certus.analysis.ranges.intervals import Propagation
 from certus.analysis.ranges.operations import INFINITE, Bounds
 from certus.analysis.ranges.strategy import StrategyIteration
-from certus.analysis.ranges.system import NOTHING, Values, limits
+from certus.analysis.ranges.system import NOTHING, Fixed, Values, limits
 from certus.core.budget import Budget
 from certus.core.program import Edge, Location, Program
 from certus.core.sorts import ArraySort, MachineSort, Sort
@@ -50,6 +50,20 @@ class Solution:
             if self.values.has(quantity):
                 low, high = min(low, self.values.low[quantity]), max(high, self.values.high[quantity])
         return interval((low, high)) if low <= high else None
+
+    def is_input(self, variable: Expr) -> bool:
+        """Whether a variable is given anything of its type, from outside the program."""
+        definitions = self.version.system.definitions
+        everything = limits(variable.sort)
+        for quantity in self.version.defined.get(variable, ()):
+            found = definitions[quantity]
+            if (
+                isinstance(found, Fixed)
+                and (found.low, found.high) == everything
+                and self.values.has(quantity)
+            ):
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

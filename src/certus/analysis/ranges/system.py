@@ -8,8 +8,8 @@ The constraints of the paper (seed 002, section 3.2) are the definitions: initia
 (`Sum`), flow (`Join`), conditionals (`Meet`); propagation constraints disappear in e-SSA form (3.5). What
 is not linear is an `Operation`. Every definition is a monotone function of the bounds of other quantities, so
 the least solution exists, and any solution is sound. `evaluate` is exact for machine integers: a sum that
-may leave the range of its type may have any value of the type, and a conditional says nothing of the
-variables of a sum that may wrap.
+may leave the range of its type may have any value of the type, unless all its values wrap alike, and a
+conditional says nothing of the variables of a sum that may wrap.
 """
 
 from __future__ import annotations
@@ -247,6 +247,10 @@ class Values:
         least, greatest = definition.least, definition.greatest
         if low < least or high > greatest:
             self.wrapped[quantity] = 1
+            size = greatest - least + 1
+            laps = (low - least) // size
+            if laps == (high - least) // size:  # all wrap alike
+                return low - laps * size, high - laps * size
             return least, greatest
         self.wrapped[quantity] = 0
         return min(low, INFINITE), max(high, -INFINITE)
