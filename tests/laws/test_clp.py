@@ -20,6 +20,7 @@ from certus.engines.clp.abstraction import Abstraction, collapse, formals, repli
 from certus.engines.clp.engine import Options
 from certus.engines.spacer import Options as SpacerOptions
 from certus.engines.spacer import Spacer
+from certus.transform.horn.intervals import argument_intervals, facts
 from certus.validate.horn import check_derivation, check_model
 
 RELATIONS = tuple(Function(f"R{n}", (INT, INT), BOOL) for n in range(3))
@@ -83,6 +84,24 @@ def systems(draw: st.DrawFn) -> HornSystem:
     query = build.apply(draw(st.sampled_from(RELATIONS)), (X, Y))
     clauses.append(Clause((X, Y), (query,), draw(COMPARISONS), None))
     return HornSystem(RELATIONS, tuple(clauses))
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(systems())
+def test_no_clause_leaves_the_intervals(system: HornSystem) -> None:
+    """The intervals of arguments are a model of all clauses but the queries."""
+    derived = tuple(clause for clause in system.clauses if clause.head is not None)
+    known = argument_intervals(system, Budget(60))
+    assert known is not None
+    found = {}
+    for relation in RELATIONS:
+        names = formals(relation.parameters)
+        within = build.conjunction(facts(names, known[relation])) if relation in known else build.FALSE
+        found[relation] = (names, within)
+    check = check_model(
+        HornSystem(RELATIONS, derived), Model(found), budget=Budget(60), statistics=Statistics()
+    )
+    assert isinstance(check, ProofCheck), check
 
 
 def checked(system: HornSystem, verdict: Verdict) -> str:

@@ -49,8 +49,7 @@ def _symbols(system: HornSystem) -> dict[Function, str]:
     """A symbol for each relation and each uninterpreted function."""
     found = dict.fromkeys(system.relations)
     for clause in system.clauses:
-        head = () if clause.head is None else (clause.head,)
-        for term in postorder(clause.constraint, *clause.body, *head):
+        for term in postorder(clause.constraint, *clause.atoms):
             if term.kind is Kind.APPLY:
                 found[term.function] = None
     names: dict[Function, str] = {}

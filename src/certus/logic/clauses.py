@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from certus.core import build
-from certus.core.horn import Clause
+from certus.core.horn import Clause, clause_of
 from certus.core.terms import Expr, Kind
-from certus.core.walk import variables
 
 
 def with_variables_in_body(clause: Clause) -> Clause:
@@ -25,6 +24,4 @@ def with_variables_in_body(clause: Clause) -> Clause:
         body.append(build.apply(atom.function, arguments))
     if not equations:
         return clause
-    constraint = build.and_(clause.constraint, *equations)
-    head = () if clause.head is None else (clause.head,)
-    return Clause(variables(constraint, *body, *head), tuple(body), constraint, clause.head)
+    return clause_of(body, build.and_(clause.constraint, *equations), clause.head)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from certus.core import build
-from certus.core.horn import Clause, HornSystem, Model
+from certus.core.horn import Clause, HornSystem, Model, clause_of
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import substitute, variables
@@ -45,8 +45,7 @@ class Determined:
         body = tuple(substitute(self._atom(atom), bound) for atom in clause.body)
         head = None if clause.head is None else substitute(self._atom(clause.head), bound)
         constraint = substitute(clause.constraint, bound)
-        mentioned = variables(constraint, *body, *(() if head is None else (head,)))
-        return Clause(mentioned, body, constraint, head)
+        return clause_of(body, constraint, head)
 
     def _atom(self, atom: Expr) -> Expr:
         arguments = [atom.args[n] for n in self._kept[atom.function]]

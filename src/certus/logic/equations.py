@@ -133,11 +133,11 @@ class _Equations:
         goal = build.FALSE
         if clause.head is not None:
             needed = tuple(self.needed.get(clause.head.function, ()))
-            goal = build.conjunction((*_read(needed, clause.head), _meaning(clause.head, rest)))
+            goal = build.conjunction((*_read(needed, clause.head), rest.meaning(clause.head)))
         if goal is build.TRUE:
             return True
         self.solver.reset()
-        self.solver.add(clause.constraint, build.not_(goal), *(_meaning(atom, rest) for atom in clause.body))
+        self.solver.add(clause.constraint, build.not_(goal), *(rest.meaning(atom) for atom in clause.body))
         given: dict[Expr, tuple[Function, Expr]] = {}
         for atom in clause.body:
             known = tuple(self.needed.get(atom.function, ()))
@@ -159,11 +159,6 @@ class _Equations:
             renamed = substitute(equal, dict(zip(parameters(relation), names, strict=True)))
             found[relation] = (names, build.and_(renamed, formula))
         return Model(found)
-
-
-def _meaning(atom: Expr, model: Model) -> Expr:
-    parameters, formula = model.relations[atom.function]
-    return substitute(formula, dict(zip(parameters, atom.args, strict=True)))
 
 
 def _candidates(relation: Function) -> tuple[Expr, ...]:

@@ -38,7 +38,7 @@ class IntegerClauses:
         self.system = HornSystem(tuple(self._relations.values()), clauses)
 
     def _clause(self, clause: Clause) -> Clause:
-        atoms = (*clause.body, *(() if clause.head is None else (clause.head,)))
+        atoms = clause.atoms
         names: dict[Expr, Expr] = {}  # an argument that is no variable -> the variable in its place
         for atom in atoms:
             for argument in atom.args:
@@ -76,7 +76,7 @@ class IntegerClauses:
 
 def has_machine_integers(system: HornSystem) -> bool:
     """Whether a term in the clauses is, or has in it, a machine integer."""
-    terms = (t for c in system.clauses for t in (c.constraint, *c.body, *([c.head] if c.head else [])))
+    terms = (t for c in system.clauses for t in (c.constraint, *c.atoms))
     return any(encoded_sort(term.sort) is not term.sort for term in postorder(*terms))
 
 
@@ -89,8 +89,7 @@ def is_exact(system: HornSystem) -> bool:
 
 def _equations(clause: Clause) -> list[Expr]:
     """Arguments that are no variables, as constraints."""
-    atoms = (*clause.body, *(() if clause.head is None else (clause.head,)))
-    terms = dict.fromkeys(a for atom in atoms for a in atom.args if a.kind is not Kind.VAR)
+    terms = dict.fromkeys(a for atom in clause.atoms for a in atom.args if a.kind is not Kind.VAR)
     return [build.eq(build.var(f"@argument.{n}", a.sort), a) for n, a in enumerate(terms)]
 
 

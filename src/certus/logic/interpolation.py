@@ -8,7 +8,8 @@ follows (Craig), over the variables of the relation only, so nested ones at call
 If positions at one location share their relation, the clauses have cycles, and a model is an invariant that
 excludes all paths around them at once.
 
-Spacer finds it, on mathematical integers if it can be; where it has no answer (products, divisions,
+Where variables only hold constants, enumeration along the path finds it (see `values`). Otherwise
+Spacer does, on mathematical integers if it can be; where it has no answer (products, divisions,
 bits), weakest preconditions may serve, and at last Spacer on the machine integers.
 Nothing is taken on trust: every sequence is checked, clause by clause, before it is handed on.
 """
@@ -23,12 +24,13 @@ from certus.core.horn import Clause, HornSystem, Model
 from certus.core.sorts import BOOL
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
-from certus.core.walk import postorder, substitute, variables
+from certus.core.walk import postorder, variables
 from certus.logic.canonical import as_equalities, canonical, compares_only
 from certus.logic.equations import with_affine_equations, with_equations
 from certus.logic.integer_clauses import IntegerClauses, has_machine_integers
 from certus.logic.solver import Answer
 from certus.logic.spacer import horn_model
+from certus.logic.values import by_values
 from certus.logic.weakest import preconditions
 from certus.logic.z3solver import Z3Solver
 from certus.logic.z3terms import Z3Terms
@@ -64,10 +66,10 @@ def interpolants(
     `relational`: equations between variables are tried first."""
     search = _Search(system, effort, budget, statistics, terms)
     if relational:
-        attempts = [search.by_equations, search.by_spacer, search.by_preconditions, search.by_bits]
+        ways = [search.by_equations, search.by_values, search.by_spacer, search.by_preconditions]
     else:
-        attempts = [search.by_preconditions, search.by_spacer, search.by_bits]
-    return search.first(attempts)
+        ways = [search.by_preconditions, search.by_values, search.by_spacer]
+    return search.first([*ways, search.by_bits])
 
 
 class _Search:
@@ -104,6 +106,12 @@ class _Search:
             return with_equations(
                 system, self._spacer, budget=self.budget, statistics=self.statistics, terms=self.terms
             )
+
+        return self._over_integers(find)
+
+    def by_values(self) -> Model | None:
+        def find(system: HornSystem) -> Model | None:
+            return by_values(system, budget=self.budget, statistics=self.statistics, terms=self.terms)
 
         return self._over_integers(find)
 
@@ -186,23 +194,18 @@ def are_interpolants(
     solver = Z3Solver(statistics, terms=terms)
     for clause in system.clauses:
         solver.reset()
-        solver.add(clause.constraint, *(_meaning(atom, model) for atom in clause.body))
+        solver.add(clause.constraint, *(model.meaning(atom) for atom in clause.body))
         if clause.head is not None:
-            solver.add(build.not_(_meaning(clause.head, model)))
+            solver.add(build.not_(model.meaning(clause.head)))
         if solver.check(budget=budget, purpose="interpolation.check") is not Answer.UNSAT:
             return False
     return True
-
-
-def _meaning(atom: Expr, model: Model) -> Expr:
-    parameters, formula = model.relations[atom.function]
-    return substitute(formula, dict(zip(parameters, atom.args, strict=True)))
 
 
 def path_system(clauses: tuple[Clause, ...]) -> HornSystem:
     """The system of these clauses; its relations are those they derive or use."""
     found: dict[Function, None] = {}
     for clause in clauses:
-        for atom in (*clause.body, *(() if clause.head is None else (clause.head,))):
+        for atom in clause.atoms:
             found[atom.function] = None
     return HornSystem(tuple(found), clauses)

@@ -40,6 +40,12 @@ class Interval:
         high = None if self.high is None or other.high is None else self.high + other.high
         return Interval(low, high)
 
+    def scaled(self, factor: int) -> Interval:
+        """All multiples by a number that is not 0."""
+        low = None if self.low is None else factor * self.low
+        high = None if self.high is None else factor * self.high
+        return Interval(low, high) if factor > 0 else Interval(high, low)
+
     def times(self, other: Interval) -> Interval:
         """All products; unbounded as soon as one factor is."""
         if self.low is None or self.high is None or other.low is None or other.high is None:

@@ -48,10 +48,10 @@ def model_clauses(system: HornSystem, model: Model) -> list[Clause]:
         _check_interpretation(system, relation, *model.relations[relation])
     found: list[Clause] = []
     for number, clause in enumerate(system.clauses):
-        parts = [clause.constraint, *(_meaning(atom, model) for atom in clause.body)]
+        parts = [clause.constraint, *(model.meaning(atom) for atom in clause.body)]
         head = "false" if clause.head is None else clause.head.function.name
         if clause.head is not None:
-            parts.append(build.not_(_meaning(clause.head, model)))
+            parts.append(build.not_(model.meaning(clause.head)))
         formulas = tuple(part for part in parts if part is not build.TRUE)
         if build.FALSE not in formulas:
             found.append(Clause(f"clause {number}, of {head}, holds in the model", formulas))
@@ -72,11 +72,6 @@ def _check_interpretation(
     if not fits:
         message = f"the model does not define {relation.name} by a formula over its parameters"
         raise Refused("proof-malformed", message)
-
-
-def _meaning(atom: Expr, model: Model) -> Expr:
-    parameters, formula = model.relations[atom.function]
-    return substitute(formula, dict(zip(parameters, atom.args, strict=True)))
 
 
 def check_derivation(

@@ -148,10 +148,9 @@ class AbstractClause:
 
 def abstract_clause(system: HornSystem, number: int, abstraction: Abstraction) -> AbstractClause:
     clause = system.clauses[number]
-    atoms = (*clause.body, *(() if clause.head is None else (clause.head,)))
     instances = tuple(
         (atom, tuple((p, instance(p, atom.args)) for p in abstraction.predicates(atom.function)))
-        for atom in atoms
+        for atom in clause.atoms
     )
     known = (clause.constraint, *abstraction.explicated.get(number, ()))
     return AbstractClause(number, clause, known, instances)

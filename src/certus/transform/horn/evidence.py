@@ -20,7 +20,6 @@ from certus.core.program import Location
 from certus.core.sorts import ArraySort
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue, Datum, default_value
-from certus.core.walk import substitute
 from certus.logic.blocks import BlockFormula, Instance
 from certus.transform.horn.translate import Translation
 
@@ -33,7 +32,7 @@ def inductive(translation: Translation, model: Model) -> Inductive:
     for procedure in program.procedures.values():
         summary = translation.transfers.get(procedure.exit)
         if summary is not None:
-            summaries[procedure.name] = _meaning(summary, model)
+            summaries[procedure.name] = model.meaning(summary)
         places = dict.fromkeys(loop_forest(procedure).heads)
         if summary is not None or procedure.entry in translation.errors:
             places[procedure.entry] = None
@@ -47,15 +46,10 @@ def _invariant(translation: Translation, model: Model, at: Location) -> Expr:
     parts: list[Expr] = []
     wrong, transfer = translation.errors.get(at), translation.transfers.get(at)
     if wrong is not None:
-        parts.append(build.not_(_meaning(wrong, model)))
+        parts.append(build.not_(model.meaning(wrong)))
     if transfer is not None:
-        parts.append(_meaning(transfer, model))
+        parts.append(model.meaning(transfer))
     return build.and_(*parts)
-
-
-def _meaning(atom: Expr, model: Model) -> Expr:
-    parameters, formula = model.relations[atom.function]
-    return substitute(formula, dict(zip(parameters, atom.args, strict=True)))
 
 
 def trace(translation: Translation, derivation: Derivation) -> Trace:

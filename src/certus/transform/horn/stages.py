@@ -63,18 +63,18 @@ def stage(name: str, before: HornSystem, made: list[Made], model: Callable[[Mode
     """The stage that puts these clauses in the place of the old ones."""
     used: dict[Function, None] = {}
     for item in made:
-        for atom in (*item.clause.body, *(() if item.clause.head is None else (item.clause.head,))):
-            used[atom.function] = None
+        used.update((atom.function, None) for atom in item.clause.atoms)
     after = HornSystem(
         tuple(r for r in before.relations if r in used),
         tuple(item.clause for item in made),
         before.source,
         before.file,
     )
-    return Stage(name, before, after, model, lambda found: _expanded(made, found))
+    return Stage(name, before, after, model, lambda found: expanded(made, found))
 
 
-def _expanded(made: list[Made], derivation: Derivation) -> Derivation:
+def expanded(made: list[Made], derivation: Derivation) -> Derivation:
+    """A derivation from the old clauses, given one from those that were made of them."""
     steps: list[Step] = []
     roots: list[int] = []
     for step in derivation.steps:

@@ -21,7 +21,7 @@ from typing import Literal
 
 from certus.core import build
 from certus.core.evidence import old
-from certus.core.horn import Clause, HornSystem
+from certus.core.horn import Clause, HornSystem, clause_of
 from certus.core.program import Call, Choice, Edge, Location, Procedure, Program, Seq
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Function
@@ -203,8 +203,7 @@ class _Translator:
             self.made.transfers[at] = _applied(f"T.{at.name}", [*olds, *nows])
 
     def _clause(self, origin: Origin, body: list[Expr], constraint: Expr, head: Expr | None) -> None:
-        terms = (*body, constraint, *(() if head is None else (head,)))
-        self.made.clauses.append(Clause(variables(*terms), tuple(body), constraint, head))
+        self.made.clauses.append(clause_of(body, constraint, head))
         self.made.origins.append(origin)
 
     def _start(self) -> None:
