@@ -22,6 +22,7 @@ from random import Random
 
 GAP = 16.0  # between neighbours on a layer
 SWEEPS = 12
+STILL = 0.5  # what moves less than this has come to rest
 STRAIGHTENINGS = 3
 SMALL = 150  # arrows; of a larger graph one order is tried
 TRIES = 24
@@ -305,24 +306,36 @@ def _position(layers: list[list[_Item]]) -> None:
     """Give every item its x: neighbours above and below pull, order and distances hold."""
     for layer in layers:
         _settle(layer, [0.0] * len(layer), [1.0] * len(layer))
-    sweeps = 2 * SWEEPS if sum(map(len, layers)) <= 4 * SMALL else SWEEPS
-    for sweep in range(sweeps):
-        down = sweep % 2 == 0
-        last = sweep >= sweeps - 2
-        for layer in layers if down else reversed(layers):
-            wanted, weights = [], []
-            for item in layer:
-                pulls = [*item.above, *item.below] if last else item.above if down else item.below
-                strengths = [STRAIGHT if item.station and n.station else 1.0 for n in pulls]
-                weight = sum(strengths)
-                place = sum(s * n.x for s, n in zip(strengths, pulls, strict=True))
-                wanted.append(place / weight if weight else item.x)
-                weights.append(weight or 0.1)
-            _settle(layer, wanted, weights)
+    for _ in range(SWEEPS):
+        moved = _sweep(layers, up=False, down=True)
+        moved = max(moved, _sweep(layers[::-1], up=True, down=False))
+        if moved < STILL:
+            break
+    _sweep(layers, up=True, down=True)
+    _sweep(layers[::-1], up=True, down=True)
 
 
-def _settle(layer: list[_Item], wanted: list[float], weights: list[float]) -> None:
-    """The positions nearest to the wanted ones (weighted squares) that keep order and distances."""
+def _sweep(layers: Sequence[list[_Item]], *, up: bool, down: bool) -> float:
+    """Pull the items of each layer towards those above (`down`: the layers come from the top) and below
+    (`up`): how far the one that moved most did."""
+    furthest = 0.0
+    for layer in layers:
+        wanted, weights = [], []
+        for item in layer:
+            weight = place = 0.0
+            for other in (*(item.above if down else ()), *(item.below if up else ())):
+                strength = STRAIGHT if item.station and other.station else 1.0
+                weight += strength
+                place += strength * other.x
+            wanted.append(place / weight if weight else item.x)
+            weights.append(weight or 0.1)
+        furthest = max(furthest, _settle(layer, wanted, weights))
+    return furthest
+
+
+def _settle(layer: list[_Item], wanted: list[float], weights: list[float]) -> float:
+    """Move to the positions nearest to the wanted ones (weighted squares) that keep order and distances: how
+    far the one that moved most did."""
     offset = 0.0
     offsets: list[float] = []
     for position, item in enumerate(layer):
@@ -339,10 +352,14 @@ def _settle(layer: list[_Item], wanted: list[float], weights: list[float]) -> No
             members += number
         pools.append((mean, total, members))
     position = 0
+    furthest = 0.0
     for mean, _, members in pools:
         for _ in range(members):
-            layer[position].x = mean + offsets[position]
+            x = mean + offsets[position]
+            furthest = max(furthest, abs(x - layer[position].x))
+            layer[position].x = x
             position += 1
+    return furthest
 
 
 def _straighten(layers: list[list[_Item]]) -> None:

@@ -39,7 +39,7 @@
       tab.tabIndex = chosen ? 0 : -1;
       $(tab.getAttribute("aria-controls")).hidden = !chosen;
     }
-    if (name === "automata") window.dispatchEvent(new Event("automata"));
+    if (name === "automata" && !$("picture").childElementCount) show();
   };
   for (const [n, tab] of tabs.entries()) {
     tab.addEventListener("click", () => open(tab.getAttribute("aria-controls")));
@@ -92,9 +92,13 @@
       button.addEventListener("click", () => go(next()));
       found.push(button);
     }
-    if (window.certusNode && window.certusNode(number)) {
+    const spot = spotOf(number);
+    if (spot) {
       const button = make("button", "", "automaton");
-      button.addEventListener("click", () => window.certusNode(number)());
+      button.addEventListener("click", () => {
+        open("automata");
+        show(spot.number, spot.way, `[data-line="${number}"]`);
+      });
       found.push(button);
     }
     return found;
@@ -106,6 +110,68 @@
     choose(Number(link.getAttribute("href").slice(2)));
   });
   for (const number of document.querySelectorAll(".no")) number.tabIndex = -1;
+
+  /* ------------------------------------------------------------------------------ automata */
+
+  let zoom = 1;
+  const way = () => document.querySelector('input[name="way"]:checked').value;
+  const templates = [...document.querySelectorAll("template")];
+  const spotOf = (line) => {
+    const chosen = $("procedure") ? way() : "";
+    const found = templates.filter((t) => t.content.querySelector(`[data-line="${line}"]`));
+    const best = found.find((t) => t.id.startsWith(chosen)) || found[0];
+    return best && { way: best.id.split("-")[0], number: best.id.split("-")[1] };
+  };
+  const show = (number = $("procedure").value, how = way(), wanted = null) => {
+    $("procedure").value = number;
+    document.querySelector(`input[name="way"][value="${how}"]`).checked = true;
+    const template = $(`${how}-${number}`);
+    if (!template) {
+      $("size").textContent = "";
+      $("picture").replaceChildren(make("p", "absent", "Nothing of this procedure is left."));
+      return;
+    }
+    $("size").textContent = template.dataset.size;
+    $("picture").replaceChildren(template.content.cloneNode(true));
+    const nodes = [...$("picture").querySelectorAll("[data-at]")];
+    for (const [n, node] of nodes.entries()) {
+      node.tabIndex = n ? -1 : 0;
+      node.setAttribute("role", "button");
+      node.setAttribute("aria-label", node.textContent);
+      if (trace && at >= 0 && trace.steps[at].at === node.dataset.at) node.classList.add("now");
+      const leave = () => node.dataset.line && choose(Number(node.dataset.line));
+      node.addEventListener("click", leave);
+      node.addEventListener("keydown", (event) => {
+        const to = { ArrowDown: n + 1, ArrowRight: n + 1, ArrowUp: n - 1, ArrowLeft: n - 1 }[event.key];
+        if (event.key === "Enter" || event.key === " ") leave();
+        else if (nodes[to]) nodes[to].focus();
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+      });
+    }
+    scale(1);
+    const first = wanted && $("picture").querySelector(wanted);
+    if (first) {
+      first.classList.add("chosen");
+      first.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+      first.focus({ preventScroll: true });
+    }
+  };
+  const scale = (by) => {
+    const drawn = $("picture").querySelector("svg");
+    zoom = Math.min(3, Math.max(0.2, zoom * by));
+    if (drawn) drawn.style.width = `${drawn.viewBox.baseVal.width * zoom}px`;
+  };
+  if ($("procedure")) {
+    const longest = templates.reduce((a, b) => (a.innerHTML.length < b.innerHTML.length ? b : a), templates[0]);
+    const first = (trace && templates.find((t) => t.content.querySelector(`[data-at="${trace.steps.at(-1).at}"]`))) || longest;
+    $("procedure").value = first.id.split("-")[1];
+    $("procedure").addEventListener("change", () => show());
+    for (const each of document.querySelectorAll('input[name="way"]')) each.addEventListener("change", () => show());
+    $("smaller").addEventListener("click", () => scale(0.8));
+    $("larger").addEventListener("click", () => scale(1.25));
+  }
 
   /* ------------------------------------------------------------------------- step by step */
 

@@ -91,6 +91,7 @@ def trace_data(outcome: Outcome, staged: tuple[Stage, ...]) -> dict[str, Any]:
     for stage in staged:
         edge, scene = stage.move.edge, stage.scene
         step: dict[str, Any] = {
+            "at": edge.target.name,
             "line": _line(stage.span, program.file),
             "stack": stacks.setdefault(scene.stack, len(stacks)),
             "set": [[c.scope, c.key, c.name, c.value] for c in scene.changes],
