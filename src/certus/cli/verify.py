@@ -48,6 +48,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--bound", metavar="K", type=bound, help="unroll loops and recursion at most K times")
     add_question(parser)
     parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
+    parser.add_argument("--cpu-time", metavar="TIME", type=duration, help="limit on CPU time, all processes")
     parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
     parser.add_argument("--evidence", metavar="DIR", type=Path, help="save the evidence for `certus check`")
     parser.add_argument("--log-queries", metavar="DIR", type=Path, help="save each solver query as SMT-LIB")
@@ -168,6 +169,7 @@ def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
         "log_queries": arguments.log_queries,
         "execute": False if arguments.no_execute else None,
         "ranges": False if arguments.no_ranges else None,
+        "cpu_time": arguments.cpu_time,
         "harness": arguments.harness,
     }
     return {name: value for name, value in given.items() if value is not None}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from certus.core.evidence import Point
 from certus.core.terms import Expr
 
 
@@ -41,7 +42,7 @@ class Statistics:
     beside its answer.
 
     What may be watched meanwhile: `on_progress` gets a line now and then, `queries` each question
-    asked of a solver."""
+    asked of a solver, `on_invariants` formulas that an engine found to hold at points, for others to use."""
 
     counters: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -49,6 +50,9 @@ class Statistics:
     on_progress: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
     latest: str = field(default="", compare=False, repr=False)  # the last line of progress
     queries: QueryRecorder | None = field(default=None, compare=False, repr=False)
+    on_invariants: Callable[[Mapping[Point, Expr]], None] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     def count(self, key: str, amount: int = 1) -> None:
         self.counters[key] += amount
@@ -67,3 +71,8 @@ class Statistics:
         self.latest = line
         if self.on_progress is not None:
             self.on_progress(line)
+
+    def invariants(self, found: Mapping[Point, Expr]) -> None:
+        """Tell of formulas that hold at points, inductive when taken together; others will check them."""
+        if self.on_invariants is not None and found:
+            self.on_invariants(found)

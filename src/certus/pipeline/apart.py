@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity
@@ -11,30 +11,54 @@ from certus.core.outcome import Outcome
 from certus.core.task import Task
 from certus.core.verdict import Unknown
 from certus.frontend import Question
+from certus.pipeline.exchange import Exchange
 from certus.pipeline.settings import Settings
 from certus.system.child import ChildResult, Reporter, run_limited
 
 
-def work(task: Task, settings: Settings, reporter: Reporter, *, looks: bool = False) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The seconds that a child had: all there were, or its share of them."""
+
+    seconds: float | None
+    shared: bool = False
+
+    def __str__(self) -> str:
+        if self.seconds is None:
+            return "its time"
+        return f"its share of the time, {self.seconds:.1f} s" if self.shared else f"{self.seconds:g} s"
+
+
+def work(
+    task: Task,
+    settings: Settings,
+    reporter: Reporter,
+    *,
+    looks: bool = False,
+    exchange: Exchange | None = None,
+) -> bytes:
     """All that happens in the child."""
     from certus.pipeline.solve import solve
 
-    return json.dumps(encode_outcome(solve(task, settings, reporter.progress, looks=looks))).encode()
+    outcome = solve(task, settings, reporter.progress, looks=looks, exchange=exchange)
+    return json.dumps(encode_outcome(outcome)).encode()
 
 
-def outcome_of(task: Task, engine: str, result: ChildResult, limit: float | None) -> Outcome:
-    """What the child answered, or why it did not; `limit` is the time limit of the whole run."""
+def outcome_of(task: Task, engine: str, result: ChildResult, limit: Limit) -> Outcome:
+    """What the child answered, or why it did not."""
     if result.payload is not None:
         return decode_outcome(json.loads(result.payload), task.subject)
     return Outcome(task.subject, task.property_name, Unknown(_no_answer(result, limit)), engine)
 
 
-def _no_answer(result: ChildResult, limit: float | None) -> Diagnostic:
+def _no_answer(result: ChildResult, limit: Limit) -> Diagnostic:
     known = f"; last: {result.progress}" if result.progress else ""
     if result.kind == "timeout":
-        within = "its share of the time" if limit is None else f"{limit:g} s"
-        message = f"no answer within {within}{known}"
+        message = f"no answer within {limit}{known}"
         return Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
+    if result.kind == "cpu":
+        message = f"{result.detail}{known}"
+        return Diagnostic("cpu-limit", message, Severity.NOTE, hint="try a larger --cpu-time")
     if result.kind == "memory":
         message = f"{result.detail}{known}"
         return Diagnostic("memory-limit", message, Severity.NOTE, hint="try a larger --memory")

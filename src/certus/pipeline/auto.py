@@ -1,76 +1,65 @@
 """`auto`: engines side by side in processes; the first checked answer wins.
 
 Each member of the portfolio works in a child of its own, passes and validation included, so that what
-comes back is checked and a crash or a hang costs nobody else anything. One core belongs to `bmc`, which finds
-short counterexamples and small proofs and can use all the time there is; the other members take turns on the
-rest, each for its share of the time, those that answer quickly or not at all first. On a single core
-`bmc` has a turn as well. It has a head start, so that a small program costs one process.
+comes back is checked and a crash or a hang costs nobody else anything. Passes are cheap and repeated; ranges,
+which are not, and invariants found on the way are sent here and given to those that start later (`exchange`).
+Who runs when is in `plan`. The first member has a head start, so that a small program costs one process; it
+runs the program before anything else (`looks`).
 
-Two checked answers that contradict each other are a defect of ours: UNKNOWN, loudly.
+Two checked answers that contradict each other are a defect of ours: UNKNOWN, loudly, both saved.
 """
 
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.outcome import Outcome
+from certus.core.program import Program
 from certus.core.task import Task
 from certus.core.verdict import Unknown
-from certus.pipeline.apart import outcome_of, work
-from certus.pipeline.settings import AUTO, Settings
+from certus.frontend import Question
+from certus.pipeline.advice import advised
+from certus.pipeline.apart import Limit, outcome_of, saved, work
+from certus.pipeline.exchange import Exchange, sender
+from certus.pipeline.features import features
+from certus.pipeline.plan import FIRST, Turn, turns
+from certus.pipeline.settings import AUTO, Settings, shortest
 from certus.system.child import Children, ChildResult
+from certus.system.usage import cpu_seconds
 
-SHARES: Mapping[str, float] = {"linear": 0.2, "kind": 0.2, "predicate": 1.0}  # of the time left, in order
-BMC_SHARE = 0.2  # where bmc has to take turns: its first one; the last turn is its too
 HEAD_START = 1.0  # seconds of the first member alone: it answers most small programs
 UNLIMITED = 60.0  # seconds that shares are taken of if there is no limit
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One run of an engine for a share of the time left."""
-
-    engine: str
-    share: float
-
-
-def turns(settings: Settings, cores: int) -> deque[Turn]:
-    """Who runs, in order."""
-    chosen = settings.engines or ("bmc", *SHARES)
-    if settings.bound is not None and not settings.engines:
-        chosen = ("bmc",)
-    if len(chosen) <= cores:
-        return deque(Turn(name, 1.0) for name in chosen)
-    if "bmc" in chosen and cores == 1:
-        others = [Turn(name, SHARES.get(name, 0.5)) for name in chosen if name != "bmc"]
-        others[-1] = replace(others[-1], share=0.6)
-        return deque([Turn("bmc", BMC_SHARE), *others, Turn("bmc", 1.0)])
-    *earlier, last = chosen
-    return deque([*(Turn(name, SHARES.get(name, 1.0)) for name in earlier), Turn(last, 1.0)])
-
-
 @dataclass(slots=True, eq=False)
 class Portfolio:
-    """A race. `given_up`: why the members that ended without an answer did."""
+    """A race. `seconds` is how much is left of the time limit, `cpu` where CPU time ends, as `cpu_seconds`
+    counts it. `given_up`: why the members that ended without an answer did. `known`: what members have sent
+    for others, by who found it. `given`: how long each may run."""
 
     task: Task
     settings: Settings
     on_progress: Callable[[str], None] | None
+    question: Question | None = None
+    cpu: float | None = None
+    seconds: float | None = None
     budget: Budget = field(init=False)
     given_up: dict[str, Outcome] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.budget = Budget(self.settings.timeout)
+    known: dict[str, bytes] = field(default_factory=dict)
+    given: dict[str, float | None] = field(default_factory=dict)
 
     def run(self) -> Outcome:
+        assert isinstance(self.task.subject, Program)
         cores = self.settings.cores or len(os.sched_getaffinity(0))
-        waiting = turns(self.settings, cores)
-        with Children(memory=self.settings.memory) as children:
+        waiting = turns(self.settings, cores, features(self.task.subject))
+        self.budget = Budget(self._seconds(min(cores, len(waiting))))
+        with Children(cpu=self.cpu, memory=self.settings.memory) as children:
             self._start(children, waiting.popleft())
             found = children.result_within(HEAD_START) if waiting else None
             while True:
@@ -87,51 +76,67 @@ class Portfolio:
                 if not children.running:
                     break
                 found = children.next_result()
-        return self._unknown()
+            self._last_words(children)
+        return replace(advised(list(self.given_up.values()), self.settings), engine=AUTO)
+
+    def _seconds(self, processes: int) -> float | None:
+        """Of wall time, in which so many processes side by side use up the CPU time."""
+        if self.cpu is None:
+            return self.seconds
+        return shortest(max(0.1, self.cpu - cpu_seconds()) / processes, self.seconds)
 
     def _start(self, children: Children, turn: Turn) -> None:
         seconds = left = self.budget.remaining()
         if turn.share < 1.0:
             seconds = max(0.1, turn.share * (UNLIMITED if left is None else left))
+        self.given[turn.engine] = seconds
         settings = replace(self.settings, engine=turn.engine, timeout=seconds, evidence=None)
-        looks = turn.engine == "bmc" and turn.engine not in self.given_up
+        looks = turn.engine == FIRST and turn.engine not in self.given_up
+        known = dict(self.known)
         children.start(
             turn.engine,
-            lambda reporter: work(self.task, settings, reporter, looks=looks),
+            lambda reporter: work(
+                self.task, settings, reporter, looks=looks, exchange=Exchange(known, reporter.found)
+            ),
             seconds=seconds,
             on_progress=self._said_by(turn.engine),
+            on_found=self._keep,
         )
 
     def _said_by(self, engine: str) -> Callable[[str], None] | None:
         tell = self.on_progress
         return None if tell is None else lambda line: tell(f"{engine}: {line}")
 
+    def _keep(self, data: bytes) -> None:
+        self.known[sender(data)] = data
+
     def _outcome(self, name: str, result: ChildResult) -> Outcome:
-        limit = self.settings.timeout if self.budget.remaining() == 0.0 else None
-        return outcome_of(self.task, name, result, limit)
+        shared = self.budget.remaining() != 0.0
+        seconds = self.given.get(name) if shared else self.settings.timeout
+        return outcome_of(self.task, name, result, Limit(seconds, shared=shared))
+
+    def _last_words(self, children: Children) -> None:
+        """The time is up, or we were interrupted: what those still running were doing."""
+        while children.running and (found := children.ready_result()) is not None:
+            self.given_up[found[0]] = self._outcome(*found)
 
     def _unless_contradicted(self, first: Outcome, children: Children) -> Outcome:
         """The answer, if no other that has arrived meanwhile is its opposite."""
         while (found := children.ready_result()) is not None:
             other = self._outcome(*found)
             if not isinstance(other.verdict, Unknown) and other.answer != first.answer:
-                message = (
-                    f"{first.engine} says {first.answer}, {other.engine} says {other.answer}, both checked"
-                )
-                reason = Diagnostic("internal-contradiction", message, hint="please report this program")
-                return replace(first, verdict=Unknown(reason), check=None, engine=AUTO)
+                return self._contradiction(first, other)
         crashes = [o.verdict.reason for o in self.given_up.values() if isinstance(o.verdict, Unknown)]
         told = tuple(reason for reason in crashes if reason.code == "engine-crashed")
         return replace(first, diagnostics=(*first.diagnostics, *told))
 
-    def _unknown(self) -> Outcome:
-        """What each engine gave up for; the reason of the whole is that of the one that had the most time."""
-        outcomes = list(self.given_up.values())
-        whole = outcomes[-1]
-        assert isinstance(whole.verdict, Unknown)
-        notes = [
-            replace(o.verdict.reason, message=f"{o.engine}: {o.verdict.reason.message}")
-            for o in outcomes[:-1]
-            if isinstance(o.verdict, Unknown)
-        ]
-        return replace(whole, diagnostics=(*whole.diagnostics, *notes))
+    def _contradiction(self, first: Outcome, other: Outcome) -> Outcome:
+        message = f"{first.engine} says {first.answer}, {other.engine} says {other.answer}, both checked"
+        hint = "please report this program"
+        if self.question is not None:
+            place = self.settings.evidence or Path(tempfile.mkdtemp(prefix="certus-contradiction-"))
+            for each in (first, other):
+                saved(each, self.question, replace(self.settings, evidence=place / each.engine))
+            hint = f"please report this program, with the evidence of both in {place}"
+        reason = Diagnostic("internal-contradiction", message, hint=hint)
+        return replace(first, verdict=Unknown(reason), check=None, engine=AUTO)

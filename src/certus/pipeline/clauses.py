@@ -19,10 +19,11 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.verdict import Unknown, Verdict
 from certus.frontend import Question, load_clauses
-from certus.pipeline.apart import outcome_of, saved
+from certus.pipeline.apart import Limit, outcome_of, saved
 from certus.pipeline.confirm import confirm
-from certus.pipeline.settings import AUTO, Settings, engine_options
+from certus.pipeline.settings import AUTO, Settings, engine_options, shortest
 from certus.system.child import Reporter, run_limited
+from certus.system.usage import cpu_seconds
 
 DEFAULT: Final = "spacer"  # what `auto` means for clauses
 SUFFIX: Final = ".smt2"
@@ -33,7 +34,8 @@ def verify_clauses(
     question: Question, settings: Settings, *, on_progress: Callable[[str], None] | None = None
 ) -> Outcome:
     """The answer about the clauses in a file. Raises `InputError` if they are malformed."""
-    start, budget = time.monotonic(), Budget(settings.timeout)
+    start, budget = time.monotonic(), Budget(shortest(settings.timeout, settings.cpu_time))
+    cpu = None if settings.cpu_time is None else cpu_seconds() + settings.cpu_time
     try:
         system = load_clauses(question, budget)
     except Unsupported as refusal:
@@ -48,10 +50,11 @@ def verify_clauses(
     result = run_limited(
         lambda reporter: _work(task, remaining, reporter),
         seconds=remaining.timeout,
+        cpu=cpu,
         memory=settings.memory,
         on_progress=on_progress,
     )
-    outcome = outcome_of(task, _engine_name(settings), result, settings.timeout)
+    outcome = outcome_of(task, _engine_name(settings), result, Limit(settings.timeout))
     outcome = saved(outcome, question, settings)
     end = time.monotonic()
     seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}

@@ -20,7 +20,8 @@ Blocks = Literal["single", "large", "advanced"]
 class Settings:
     """`engine` is a name from `certus engines` or "auto", which runs `engines` (by default its choice) side
     by side on `cores` (by default all there are); `options` are raw pairs ("bmc.bound" -> "10");
-    `timeout` is in seconds, `memory` in bytes. `property_name` is a name or a property file (by default what
+    `timeout` is in seconds of wall time, `cpu_time` in seconds of CPU time of all processes together,
+    `memory` in bytes. `property_name` is a name or a property file (by default what
     the task file says, else unreach-call), `data_model` ILP32 or LP64 (by default what the task file says,
     else LP64), `clang_arguments` are flags for Clang. A violation of a C program is replayed by the compiled
     program if `execute`; `harness` is where its inputs are saved. Engines get the ranges of
@@ -36,12 +37,18 @@ class Settings:
     data_model: str | None = None
     clang_arguments: tuple[str, ...] = ()
     timeout: float | None = 60.0
+    cpu_time: float | None = None
     memory: int | None = None
     evidence: Path | None = None
     log_queries: Path | None = None
     execute: bool = True
     harness: Path | None = None
     ranges: bool = True
+
+
+def shortest(*limits: float | None) -> float | None:
+    """The shortest of time limits, of which None is none."""
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def engine_options(engine: Engine, settings: Settings) -> Any:

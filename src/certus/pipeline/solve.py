@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from certus.core.budget import Budget
@@ -18,6 +19,7 @@ from certus.core.task import Engine, Pass, Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.registry import ENGINES
 from certus.pipeline.confirm import confirm
+from certus.pipeline.exchange import Exchange
 from certus.pipeline.facts import RangeFacts
 from certus.pipeline.settings import Settings, engine_options
 from certus.transform.bounds import Bounds
@@ -34,12 +36,19 @@ VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say
 
 
 def solve(
-    task: Task, settings: Settings, on_progress: Callable[[str], None] | None = None, *, looks: bool = False
+    task: Task,
+    settings: Settings,
+    on_progress: Callable[[str], None] | None = None,
+    *,
+    looks: bool = False,
+    exchange: Exchange | None = None,
 ) -> Outcome:
     """Answer the task by one engine within the time limit of the settings; with `looks`, the
-    program is run first, on no inputs or on random ones."""
+    program is run first, on no inputs or on random ones. Facts are had from and given to the `exchange`."""
     assert isinstance(task.subject, Program)
     statistics = Statistics(on_progress=on_progress)
+    exchange = exchange or Exchange()
+    statistics.on_invariants = partial(exchange.tell, settings.engine)
     if settings.log_queries is not None:
         from certus.logic.querylog import QueryLog
 
@@ -49,7 +58,7 @@ def solve(
     if found is not None:
         return found
     engine = ENGINES[settings.engine]
-    found = _by_engine(engine, task, settings, _before_validation(whole), statistics)
+    found = _by_engine(engine, task, settings, exchange, _before_validation(whole), statistics)
     return _confirmed(found, settings, whole, statistics)
 
 
@@ -102,7 +111,12 @@ def _by_the_compiled(
 
 
 def _by_engine(
-    engine: Engine, task: Task, settings: Settings, budget: Budget, statistics: Statistics
+    engine: Engine,
+    task: Task,
+    settings: Settings,
+    exchange: Exchange,
+    budget: Budget,
+    statistics: Statistics,
 ) -> Outcome:
     options = engine_options(engine, settings)
     refusal = engine.unsupported(task)
@@ -111,7 +125,7 @@ def _by_engine(
     try:
         with statistics.timed("passes"):
             wants_facts = settings.ranges and getattr(options, "facts", engine.name in RELYING)
-            facts: list[Pass] = [RangeFacts(budget, statistics)] if wants_facts else []
+            facts: list[Pass] = [RangeFacts(budget, statistics, exchange.ranges)] if wants_facts else []
             prepared, back, sizes = apply_passes(task, _passes(task, settings, engine, facts))
     except Unsupported as refused:
         return Outcome(task.subject, task.property_name, Unknown(refused.diagnostic), engine.name)

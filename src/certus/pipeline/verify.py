@@ -17,11 +17,13 @@ from certus.core.verdict import Unknown
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, load_question, read_question
 from certus.frontend.properties import UNREACH_CALL, Property
-from certus.pipeline.apart import outcome_of, saved, work
+from certus.pipeline.advice import advised
+from certus.pipeline.apart import Limit, outcome_of, saved, work
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.clauses import has_clauses, verify_clauses
-from certus.pipeline.settings import AUTO, Settings, check_owners, engine_options
+from certus.pipeline.settings import AUTO, Settings, check_owners, engine_options, shortest
 from certus.system.child import run_limited
+from certus.system.usage import cpu_seconds
 
 __all__ = ["Settings", "verify"]
 
@@ -33,7 +35,8 @@ def verify(
 
     The time limit covers the front end too, which works in this process and looks at the budget."""
     settings = settings or Settings()
-    start, budget = time.monotonic(), Budget(settings.timeout)
+    start, budget = time.monotonic(), Budget(shortest(settings.timeout, settings.cpu_time))
+    cpu = None if settings.cpu_time is None else cpu_seconds() + settings.cpu_time
     check_owners(settings, ENGINES)
     for name, engine in ENGINES.items():
         if settings.engine in (AUTO, name):
@@ -51,11 +54,12 @@ def verify(
         return _not_loaded(question, settings, _too_slow(settings), start)
     task = Task(loaded.program, question.property.name)
     parsed = time.monotonic()
-    remaining = replace(settings, timeout=budget.remaining(), data_model=question.data_model)
+    settings = replace(settings, data_model=question.data_model)
     if settings.engine == AUTO:
-        outcome = Portfolio(task, remaining, on_progress).run()
+        race = Portfolio(task, settings, on_progress, question, cpu=cpu, seconds=budget.remaining())
+        outcome = race.run()
     else:
-        outcome = _by_engine(task, remaining, on_progress)
+        outcome = _by_engine(task, settings, on_progress, budget.remaining(), cpu)
     outcome = saved(outcome, question, settings)
     end = time.monotonic()
     seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
@@ -86,12 +90,21 @@ def _too_slow(settings: Settings) -> Diagnostic:
     return Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
 
 
-def _by_engine(task: Task, settings: Settings, on_progress: Callable[[str], None] | None) -> Outcome:
+def _by_engine(
+    task: Task,
+    settings: Settings,
+    on_progress: Callable[[str], None] | None,
+    seconds: float | None,
+    cpu: float | None,
+) -> Outcome:
     """The answer of one engine, in a child under the limits."""
+    remaining = replace(settings, timeout=seconds)
     result = run_limited(
-        lambda reporter: work(task, settings, reporter),
-        seconds=settings.timeout,
+        lambda reporter: work(task, remaining, reporter),
+        seconds=seconds,
+        cpu=cpu,
         memory=settings.memory,
         on_progress=on_progress,
     )
-    return outcome_of(task, settings.engine, result, settings.timeout)
+    outcome = outcome_of(task, settings.engine, result, Limit(settings.timeout))
+    return advised([outcome], settings) if isinstance(outcome.verdict, Unknown) else outcome

@@ -21,9 +21,12 @@ from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
-from certus.pipeline.auto import Portfolio, Turn, turns
+from certus.pipeline.auto import Portfolio
+from certus.pipeline.features import Features
+from certus.pipeline.plan import Turn, turns
 from certus.system.child import ChildResult
 
+LOOPS = Features(size=9, loops=1, recursion=False, products=False, bits=False, arrays=False)
 SAFE = "void main() { int x = *; assume(x > 3); assert(x > 2); }"
 
 
@@ -86,26 +89,26 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_bmc_keeps_a_core_and_the_others_take_turns() -> None:
-    order = list(turns(Settings(), 2))
+    order = list(turns(Settings(), 2, LOOPS))
     assert order[0] == Turn("bmc", 1.0)
     assert order[-1].share == 1.0
     assert all(turn.share < 1.0 for turn in order[1:-1])
 
 
 def test_on_one_core_bmc_comes_first_and_last() -> None:
-    order = list(turns(Settings(), 1))
+    order = list(turns(Settings(), 1, LOOPS))
     assert order[0].engine == order[-1].engine == "bmc"
     assert all(turn.share < 1.0 for turn in order[:-1])
 
 
 def test_who_need_not_wait_has_all_the_time() -> None:
-    assert list(turns(Settings(engines=("linear",)), 1)) == [Turn("linear", 1.0)]
-    assert [turn.share for turn in turns(Settings(engines=("linear", "kind")), 2)] == [1.0, 1.0]
-    assert list(turns(Settings(engines=("linear", "kind")), 1))[-1] == Turn("kind", 1.0)
+    assert list(turns(Settings(engines=("linear",)), 1, LOOPS)) == [Turn("linear", 1.0)]
+    assert [turn.share for turn in turns(Settings(engines=("linear", "kind")), 2, LOOPS)] == [1.0, 1.0]
+    assert list(turns(Settings(engines=("linear", "kind")), 1, LOOPS))[-1] == Turn("kind", 1.0)
 
 
 def test_a_bound_is_for_bmc() -> None:
-    assert list(turns(Settings(bound=3), 2)) == [Turn("bmc", 1.0)]
+    assert list(turns(Settings(bound=3), 2, LOOPS)) == [Turn("bmc", 1.0)]
 
 
 def test_the_first_checked_answer_wins(engines: Callable[..., None], program: Path) -> None:
@@ -183,6 +186,7 @@ def test_contradicting_answers_are_a_defect(program: Path) -> None:
             return self.results.pop() if self.results else None
 
     race = Portfolio(Task(first.subject), Settings(), None)
+    race.budget = Budget(60)
     outcome = race._unless_contradicted(first, Finished())  # type: ignore[arg-type]
     assert isinstance(outcome.verdict, Unknown)
     assert outcome.verdict.reason.code == "internal-contradiction"

@@ -27,6 +27,15 @@ def path_formula(search: Tabulation, at: Location) -> Expr:
     return store.whole().formula([old(x) for x in frame.entry], frame.state)
 
 
+def state_formula(search: Tabulation, at: Location) -> Expr:
+    """The states in which control comes to a vertex, whatever the values at the entry."""
+    store = search.paths.get(at)
+    if store is None:
+        return build.FALSE
+    state = search.transitions.frames[at.procedure].state
+    return store.whole().columns((), range(len(state))).formula((), state)
+
+
 def summary_formula(search: Tabulation, name: str) -> Expr:
     """The summary edges of a procedure, over the values at the entry (`old`) and at the exit."""
     frame = search.transitions.frames[name]

@@ -1,0 +1,84 @@
+"""Who runs, when, and for how long: the table behind `auto`.
+
+`bmc` comes first and keeps a processor: it finds short counterexamples and small proofs, and can use all the
+time there is. The others take turns on the other processors, each for a share of the time left by then, in an
+order that depends on what the program is like; those that answer quickly or not at all come first, also for
+what they find out for those after them. `docs/benchmarks.md` has the figures.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from certus.pipeline.features import Features
+from certus.pipeline.settings import Settings
+
+FIRST: Final = "bmc"
+FIRST_SHARE: Final = 0.2  # where it has to take turns: its first one; the last turn is its too
+LARGE: Final = 300  # edges
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One run of an engine for a share of the time left."""
+
+    engine: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The turns after `bmc` for programs of one kind."""
+
+    kind: str
+    applies: Callable[[Features], bool]
+    turns: tuple[Turn, ...]
+
+
+PLANS: Final = (  # the first that applies
+    Plan("without loops", lambda f: f.acyclic, (Turn("predicate", 1.0),)),
+    Plan(
+        "recursive",
+        lambda f: f.recursion,
+        (Turn("linear", 0.3), Turn("kind", 0.1), Turn("predicate", 1.0)),
+    ),
+    Plan(
+        "large",
+        lambda f: f.size >= LARGE,
+        (Turn("kind", 0.25), Turn("predicate", 1.0)),
+    ),
+    Plan(
+        "linear",
+        lambda f: f.linear,
+        (Turn("linear", 0.25), Turn("kind", 0.2), Turn("predicate", 1.0)),
+    ),
+    Plan(
+        "other",
+        lambda _: True,
+        (Turn("linear", 0.1), Turn("kind", 0.25), Turn("predicate", 1.0)),
+    ),
+)
+
+
+def plan_for(features: Features) -> Plan:
+    return next(plan for plan in PLANS if plan.applies(features))
+
+
+def turns(settings: Settings, cores: int, features: Features) -> deque[Turn]:
+    """Who runs, in order."""
+    if settings.bound is not None and not settings.engines:
+        return deque([Turn(FIRST, 1.0)])
+    shares = {turn.engine: turn.share for turn in plan_for(features).turns}
+    chosen = settings.engines or (FIRST, *shares)
+    if len(chosen) <= cores:
+        return deque(Turn(name, 1.0) for name in chosen)
+    if FIRST in chosen and cores == 1:
+        others = [Turn(name, shares.get(name, 0.5)) for name in chosen if name != FIRST]
+        others[-1] = replace(others[-1], share=0.6)
+        return deque([Turn(FIRST, FIRST_SHARE), *others, Turn(FIRST, 1.0)])
+    equal = {} if FIRST in chosen else dict.fromkeys(chosen, cores / len(chosen))
+    *earlier, last = [Turn(name, equal.get(name, shares.get(name, 1.0))) for name in chosen]
+    return deque([*earlier, replace(last, share=1.0)])
