@@ -51,6 +51,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--cpu-time", metavar="TIME", type=duration, help="limit on CPU time, all processes")
     parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
     parser.add_argument("--evidence", metavar="DIR", type=Path, help="save the evidence for `certus check`")
+    parser.add_argument("--witness", metavar="FILE", type=Path, help="write a witness (format 2.0)")
     parser.add_argument("--log-queries", metavar="DIR", type=Path, help="save each solver query as SMT-LIB")
     parser.add_argument(
         "--no-ranges", action="store_true", help="engines get no ranges of variables as facts"
@@ -148,6 +149,10 @@ def run(arguments: argparse.Namespace) -> int:
         from certus.report.html.page import render_html
 
         emit(render_html(with_blocks(outcome, settings.blocks)).rstrip("\n"), arguments.html)
+    if arguments.witness is not None:
+        from certus.cli.witness import write_witness
+
+        write_witness(outcome, arguments.witness)
     return Exit.of(outcome.answer)
 
 

@@ -111,7 +111,7 @@ class PassSize:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Verdict, evidence and how it was checked. `seconds` are wall times by phase; `expected` is what a task
-    file says of the property (None: nothing)."""
+    file says of the property (None: nothing), and `specification` the property as property files have it."""
 
     subject: Program | HornSystem
     property_name: str
@@ -124,6 +124,7 @@ class Outcome:
     passes: tuple[PassSize, ...] = ()
     expected: bool | None = None
     blocks: Program | None = field(default=None, compare=False)  # the subject in large blocks, if asked for
+    specification: str = ""
 
     @property
     def contradicted(self) -> bool:

@@ -142,6 +142,7 @@ class Location:
     procedure: str
     span: Span | None = None
     loop: Span | None = None  # the loop statement whose head this is, from its keyword on
+    statement: Span | None = None  # the statement that control is about to execute
 
     @property
     def name(self) -> str:
@@ -156,7 +157,8 @@ class Edge:
     """A step of a procedure. `index` is unique in the program; inputs are keyed by it.
 
     `branch` is the polarity of a source branch (`if`, `while`, `assert`), `text` the statement as a
-    person would write it. A copy that a pass made has the index of the first original as `origin`."""
+    person would write it, `call` the stretch of the call whose step this is. A copy that a pass made has
+    the index of the first original as `origin`."""
 
     index: int
     source: Location
@@ -166,6 +168,7 @@ class Edge:
     branch: bool | None = None
     text: str = ""
     origin: int | None = None
+    call: Span | None = None
 
     @property
     def key(self) -> int:
@@ -185,12 +188,14 @@ Op = BasicOp | Seq | Choice
 
 @dataclass(frozen=True, slots=True)
 class ErrorSite:
-    """A location that must not be reached: `kind` is `assertion`, `error-label`, `division-by-zero` ..."""
+    """A location that must not be reached: `kind` is `assertion`, `error-label`, `division-by-zero` ...
+    `statement` is the statement, or the condition of one, that is executed there."""
 
     location: Location
     kind: str
     span: Span | None
     text: str  # what was claimed there, as in the source
+    statement: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -238,7 +243,8 @@ class Program:
     """Procedures over shared globals, starting in `main`.
 
     `initial` gives closed values of globals at the start. `source_names` maps variables to the
-    names a user gave them; what is not in it is ours."""
+    names a user gave them; what is not in it is ours. `scopes` are the stretches of the source where
+    these names can be used, where the front end knows them."""
 
     procedures: Mapping[str, Procedure]
     main: str
@@ -249,6 +255,7 @@ class Program:
     source: str = ""  # the source text, for reports
     file: str = ""
     pointer_bits: int = 64  # the size of a pointer in memory
+    scopes: Mapping[Expr, Span] = field(default_factory=dict)
 
     @cached_property
     def entry(self) -> Location:

@@ -31,6 +31,7 @@ class DraftEdge:
     text: str
     branch: bool | None = None
     declares: bool = False  # a Havoc of a declared variable: dropped if the value is never read
+    call: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class DraftError:
     kind: str
     span: Span | None
     text: str
+    statement: Span | None
 
 
 @dataclass(slots=True)
@@ -60,6 +62,7 @@ class Draft:
         self.edges: list[DraftEdge] = []
         self.stands_for: dict[int, int] = {}  # a node without steps -> the node it stands for
         self.loops: dict[int, Span] = {}  # loop heads, with the stretch of the loop
+        self.starts: dict[int, Span] = {}  # where statements start
         self.errors: dict[int, DraftError] = {}
         self.refusals: list[tuple[int, Diagnostic]] = []  # what is not modelled, and where it would matter
         self._spans: dict[int, Span | None] = {}
@@ -85,10 +88,12 @@ class Draft:
         branch: bool | None = None,
         declares: bool = False,
         order: Order | None = None,
+        call: Span | None = None,
     ) -> DraftEdge:
         """Add a step. It comes after those added before, unless `order` says otherwise."""
         self._spans.setdefault(source, span)
-        made = DraftEdge(order or (self.reserve(), 0), source, op, target, span, text, branch, declares)
+        place = order or (self.reserve(), 0)
+        made = DraftEdge(place, source, op, target, span, text, branch, declares, call)
         self.edges.append(made)
         return made
 
@@ -101,9 +106,11 @@ class Draft:
         self._jumps[source] = (span, text, order)
         self.skip(source, target)
 
-    def error(self, node: int, kind: str, span: Span | None, text: str) -> None:
+    def error(
+        self, node: int, kind: str, span: Span | None, text: str, *, statement: Span | None = None
+    ) -> None:
         """Nothing may lead from `node`."""
-        self.errors[node] = DraftError(kind, span, text)
+        self.errors[node] = DraftError(kind, span, text, statement)
         self.place(node, span)
 
     def place(self, node: int, span: Span | None) -> None:
@@ -189,6 +196,7 @@ class Settled:
         loops: dict[int, Span] = {}
         for node, loop in draft.loops.items():
             loops.setdefault(final.get(node, node), loop)
+        starts = {node: statement for node, statement in draft.starts.items() if node not in final}
         order = [self.entry] if self.entry != draft.EXIT else []
         leaving = {e.source for e in self.edges}
         for e in self.edges:
@@ -199,7 +207,8 @@ class Settled:
         for node in (*order, draft.EXIT):
             if node not in locations:
                 span = draft.location_span(node)
-                locations[node] = Location(next(numbering.locations), draft.name, span, loops.get(node))
+                index = next(numbering.locations)
+                locations[node] = Location(index, draft.name, span, loops.get(node), starts.get(node))
         edges = tuple(
             Edge(
                 next(numbering.edges),
@@ -209,11 +218,12 @@ class Settled:
                 e.span,
                 e.branch,
                 e.text,
+                call=e.call,
             )
             for e in self.edges
         )
         errors = tuple(
-            ErrorSite(locations[final.get(node, node)], error.kind, error.span, error.text)
+            ErrorSite(locations[final.get(node, node)], error.kind, error.span, error.text, error.statement)
             for node, error in draft.errors.items()
             if final.get(node, node) in locations
         )

@@ -59,6 +59,15 @@ def property_of(text: str) -> Property:
     return Property(text)
 
 
+def check_line(wanted: Property) -> str:
+    """The property as a line of a property file; the first of them if it takes several."""
+    formulas = {name: formula for formula, name in _FORMULAS.items()}
+    formula = formulas.get(wanted.name, f"G {_MEMORY[0]}")
+    if wanted.name == UNREACH_CALL:
+        formula = f"G ! call({wanted.function or 'reach_error'}())"
+    return f"CHECK( init(main()), LTL({formula}) )"
+
+
 def check_supported(wanted: Property, span: Span | None = None) -> None:
     """Raise `Unsupported` for a property that Certus knows but cannot verify."""
     if wanted.name not in SUPPORTED:

@@ -6,10 +6,9 @@ or contradicts itself, its files or the user is refused at the line in question.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
@@ -21,7 +20,7 @@ from certus.frontend.properties import (
     property_of,
     read_property_file,
 )
-from certus.frontend.source import read_source
+from certus.frontend.yaml_nodes import Nodes
 
 SUFFIXES: Final = (".yml", ".yaml")
 C_SUFFIXES: Final = (".c", ".i")
@@ -29,7 +28,6 @@ CHC_SUFFIXES: Final = (".smt2",)
 _LANGUAGES: Final = {"C": C_SUFFIXES, "SMT-LIB": CHC_SUFFIXES}
 MODELS: Final = ("ILP32", "LP64")
 
-_DEPTH: Final = 40  # of nesting in a task file; the reader of YAML is recursive
 _BOOLEANS: Final = {"true": True, "false": False}
 _SUBPROPERTIES: Final = {"valid-memsafety": ("valid-deref", "valid-free", "valid-memtrack")}
 
@@ -97,7 +95,7 @@ def read_question(path: Path, *, property: str | None = None, data_model: str | 
 
 def read_task_file(path: Path) -> TaskFile:
     """The task definition in a file. Raises `InputError`, located, if it is none."""
-    reader = _Reader(path)
+    reader = Nodes(path, "a task definition", "bad-task-file", twice="contradictory-task")
     root = reader.mapping(reader.root(), "A task definition")
     version = reader.text(reader.required(root, "format_version"), "format_version")
     if not version.startswith("2."):
@@ -118,7 +116,7 @@ def read_task_file(path: Path) -> TaskFile:
     )
 
 
-def _input_file(reader: _Reader, node: Any) -> Path:
+def _input_file(reader: Nodes, node: Any) -> Path:
     nodes = [node] if reader.is_scalar(node) else list(reader.sequence(node, "`input_files`"))
     if len(nodes) != 1:
         reader.refuse(node, f"The task has {len(nodes)} input files; Certus reads programs in one file.")
@@ -130,7 +128,7 @@ def _input_file(reader: _Reader, node: Any) -> Path:
     return path
 
 
-def _check_language(reader: _Reader, node: Any, file: Path) -> None:
+def _check_language(reader: Nodes, node: Any, file: Path) -> None:
     if node is None:
         return
     language = reader.text(node, "language")
@@ -144,7 +142,7 @@ def _check_language(reader: _Reader, node: Any, file: Path) -> None:
         reader.refuse(node, message, hint, code="contradictory-task")
 
 
-def _properties(reader: _Reader, node: Any) -> tuple[TaskProperty, ...]:
+def _properties(reader: Nodes, node: Any) -> tuple[TaskProperty, ...]:
     found: dict[Property, TaskProperty] = {}
     for entry in reader.sequence(node, "`properties`"):
         each = _property(reader, entry)
@@ -159,7 +157,7 @@ def _properties(reader: _Reader, node: Any) -> tuple[TaskProperty, ...]:
     return tuple(found.values())
 
 
-def _property(reader: _Reader, entry: Any) -> TaskProperty:
+def _property(reader: Nodes, entry: Any) -> TaskProperty:
     fields = reader.mapping(entry, "A property")
     named = fields.get("property_file")
     if named is None:
@@ -179,7 +177,7 @@ def _property(reader: _Reader, entry: Any) -> TaskProperty:
     return TaskProperty(wanted, expected, reader.span(named))
 
 
-def _check_subproperty(reader: _Reader, node: Any, wanted: Property, expected: bool | None) -> None:
+def _check_subproperty(reader: Nodes, node: Any, wanted: Property, expected: bool | None) -> None:
     """A subproperty says which part of the property is violated."""
     name = reader.text(node, "subproperty")
     if expected is not False:
@@ -196,92 +194,3 @@ def _rank(wanted: Property) -> int:
 
 def _title(wanted: Property) -> str:
     return wanted.name if wanted.function is None else f"{wanted.name} ({wanted.function})"
-
-
-class _Reader:
-    """A YAML file as nodes with positions, whose kinds are checked as they are looked at."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._source = read_source(path)
-
-    def root(self) -> Any:
-        import yaml
-
-        try:
-            self._check_depth(yaml.parse(self._source.text, Loader=yaml.SafeLoader))
-            node = yaml.compose(self._source.text, Loader=yaml.SafeLoader)
-        except yaml.MarkedYAMLError as error:
-            what = " ".join(part for part in (error.context, error.problem) if part)
-            mark = error.problem_mark or error.context_mark
-            span = self._start() if mark is None else self._at(mark, mark)
-            self._fail(f"This is not YAML: {what}.", span)
-        except yaml.YAMLError as error:
-            self._fail(f"This is not YAML: {' '.join(str(error).split())}.", self._start())
-        if node is None:
-            self._fail("The task file is empty.", self._start())
-        return node
-
-    def _check_depth(self, events: Iterator[Any]) -> None:
-        import yaml
-
-        depth = 0
-        for event in events:
-            if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-                depth += 1
-            elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-                depth -= 1
-            if depth > _DEPTH:
-                where = self._at(event.start_mark, event.end_mark)
-                self._fail("This is nested too deeply for a task definition.", where)
-
-    def is_scalar(self, node: Any) -> bool:
-        return bool(node.id == "scalar")
-
-    def text(self, node: Any, what: str) -> str:
-        if not self.is_scalar(node) or not node.value:
-            self.refuse(node, f"`{what}` is not a single value.")
-        return str(node.value)
-
-    def sequence(self, node: Any, what: str) -> list[Any]:
-        if node.id != "sequence":
-            self.refuse(node, f"{what} is not a list.")
-        return list(node.value)
-
-    def mapping(self, node: Any, what: str) -> Mapping[str, Any]:
-        """The entries whose keys are words."""
-        if node.id != "mapping":
-            self.refuse(node, f"{what} is not a list of `key: value`.")
-        found: dict[str, Any] = {}
-        for key, value in node.value:
-            if not self.is_scalar(key):
-                continue
-            if key.value in found:
-                self.refuse(key, f"The key `{key.value}` stands here twice.", code="contradictory-task")
-            found[key.value] = value
-        return found
-
-    def required(self, fields: Mapping[str, Any], name: str) -> Any:
-        if name not in fields:
-            self._fail(f"The task definition has no `{name}`.", self._start())
-        return fields[name]
-
-    def span(self, node: Any) -> Span:
-        return self._at(node.start_mark, node.end_mark)
-
-    def refuse(
-        self, node: Any, message: str, hint: str | None = None, *, code: str = "bad-task-file"
-    ) -> NoReturn:
-        self._fail(message, self.span(node), hint, code)
-
-    def _start(self) -> Span:
-        return Span(self._source.file, 1, 1, 1, 1, self._source.file, 1)
-
-    def _at(self, start: Any, end: Any) -> Span:
-        file, line = self._source.file, start.line + 1
-        return Span(file, line, start.column + 1, end.line + 1, end.column + 1, file, line)
-
-    def _fail(
-        self, message: str, span: Span, hint: str | None = None, code: str = "bad-task-file"
-    ) -> NoReturn:
-        raise InputError([Diagnostic(code, message, span=span, hint=hint)])

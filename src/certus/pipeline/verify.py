@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, Unsupported
-from certus.core.outcome import Outcome
+from certus.core.outcome import Outcome, Replay
 from certus.core.program import Program
 from certus.core.task import Task
 from certus.core.verdict import Unknown
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, load_question, read_question
-from certus.frontend.properties import UNREACH_CALL, Property
+from certus.frontend.properties import UNREACH_CALL, Property, check_line
 from certus.pipeline.advice import advised
 from certus.pipeline.apart import Limit, outcome_of, saved, work
 from certus.pipeline.auto import Portfolio
@@ -64,7 +66,28 @@ def verify(
     end = time.monotonic()
     seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
     diagnostics = (*loaded.warnings, *outcome.diagnostics)
-    return replace(outcome, diagnostics=diagnostics, seconds=seconds, expected=question.expected)
+    return replace(
+        outcome,
+        diagnostics=diagnostics,
+        seconds=seconds,
+        expected=question.expected,
+        specification=_specification(question.property, outcome),
+    )
+
+
+def _specification(wanted: Property, outcome: Outcome) -> str:
+    """The property as property files have it. One that names no function means several; then it is the
+    function that was called."""
+    program, check = outcome.subject, outcome.check
+    if wanted == Property(UNREACH_CALL) and isinstance(program, Program) and isinstance(check, Replay):
+        site = program.error_at(program.location[check.error])
+        called = _CALLED.match(site.text)
+        name = "__assert_fail" if site.kind == "assertion" else called[1] if called else None
+        wanted = Property(UNREACH_CALL, name)
+    return check_line(wanted)
+
+
+_CALLED: Final = re.compile(r"(\w+)\s*\(")
 
 
 def _not_loaded(question: Question, settings: Settings, reason: Diagnostic, start: float) -> Outcome:

@@ -113,7 +113,8 @@ class Body:
         self.name = name
         self.draft = Draft(name, span)
         self.at = Draft.ENTRY
-        self.scope = Scope(None)
+        self.scope = Scope(None, span)
+        self.statement_span = span  # of the statement, or the condition of one, that is being lowered
         self.passages = Passages(self.draft)
         self.parameters: list[Expr] = []
         self.results: tuple[Expr, ...] = ()
@@ -156,6 +157,9 @@ class Body:
 
     def statement(self, node: ast.Statement) -> Any:
         """A routine that lowers a statement from `at` on."""
+        self.statement_span = node.span
+        if not isinstance(node, ast.Block):
+            self.draft.starts[self.at] = node.span
         return self._rules.statements[type(node)](self, node)
 
     # ---------------------------------------------------------------------------------- names
@@ -218,10 +222,12 @@ class Body:
 
     # ---------------------------------------------------------------------------------- steps
 
-    def emit(self, op: BasicOp, span: Span, text: str, *, declares: bool = False) -> DraftEdge:
+    def emit(
+        self, op: BasicOp, span: Span, text: str, *, declares: bool = False, call: Span | None = None
+    ) -> DraftEdge:
         """A step from the present node to a new one."""
         after = self.draft.node()
-        made = self.draft.edge(self.at, op, after, span, text, declares=declares)
+        made = self.draft.edge(self.at, op, after, span, text, declares=declares, call=call)
         mark = len(self.writes)
         self._log(op)
         self._forget(mark)
@@ -293,7 +299,8 @@ class Body:
     ) -> Expr:
         """An input of the program; `function` is the one whose result it is. `approximates`: see `Havoc`."""
         made = self.fresh(sort)
-        self.emit(Havoc((made,), function, approximates), span, text)
+        call = None if function is None else span
+        self.emit(Havoc((made,), function, approximates), span, text, call=call)
         return made
 
     def branch(
@@ -322,7 +329,7 @@ class Body:
         if condition is build.TRUE:
             return
         after, failed = self.draft.node(), self.draft.node()
-        self.draft.error(failed, kind, span, text)
+        self.draft.error(failed, kind, span, text, statement=self.statement_span)
         self.branch(condition, after, failed, span, text)
         self.at = after
 

@@ -79,7 +79,7 @@ def _error(body: Body, node: ast.Call, kind: str) -> Steps[None]:
             claimed = _literal(argument) or claimed
     failed = body.draft.node()
     body.draft.edge(body.at, Assume(build.TRUE), failed, node.span, body.text(node.span))
-    body.draft.error(failed, kind, node.span, claimed)
+    body.draft.error(failed, kind, node.span, claimed, statement=body.statement_span)
     body.stop()
 
 
@@ -114,16 +114,16 @@ def _direct_call(body: Body, node: ast.Call, function: ast.Function, into: Expr 
     result = function.type.result
     if is_record(result):
         into = into if into is not None else body.temporary_object(result, node.span)
-        body.emit(Call(function.name, (into, *passed), ()), node.span, text)
+        body.emit(Call(function.name, (into, *passed), ()), node.span, text, call=node.span)
         return into
     sort = sort_of(result)
     if sort is None:
         if not isinstance(unqualified(result), VoidType):
             body.refuse_type(node)
-        body.emit(Call(function.name, tuple(passed), ()), node.span, text)
+        body.emit(Call(function.name, tuple(passed), ()), node.span, text, call=node.span)
         return None
     target = body.fresh(sort)
-    body.emit(Call(function.name, tuple(passed), (target,)), node.span, text)
+    body.emit(Call(function.name, tuple(passed), (target,)), node.span, text, call=node.span)
     return target
 
 
@@ -222,7 +222,7 @@ def expand(call: IndirectCall, functions: list[ast.Function]) -> None:
         passed = _matched(call, function)
         op = Call(function.name, passed, targets)
         order = (call.order, 2 * number + 1)
-        draft.edge(body.at, op, call.target, call.span, call.text, order=order)
+        draft.edge(body.at, op, call.target, call.span, call.text, order=order, call=call.span)
         body.at = at
 
 

@@ -129,6 +129,7 @@ def branch_on(
     body: Body, node: ast.Expression, then: int, otherwise: int, span: Span, text: str
 ) -> Steps[None]:
     """Evaluate a condition and go to one of two nodes."""
+    body.statement_span = node.span
     found: Condition = yield condition(body, node)
     _branch(body, found, then, otherwise, span, text)
 

@@ -136,6 +136,7 @@ def _parameter(body: Body, parameter: ast.Variable, number: int) -> None:
         body.homes[parameter.identity] = Home(variable, in_memory=False)
         if parameter.name:
             body.world.source_names[variable] = parameter.name
+            body.world.scopes[variable] = body.scope.from_here(parameter.span)
         return
     variable = body.name_local(f"${name}", sort)
     body.parameters.append(variable)

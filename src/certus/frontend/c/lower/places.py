@@ -80,6 +80,7 @@ def declare_home(body: Body, variable: ast.Variable, *, zero: bool = False) -> H
         home = Home(body.name_local(variable.name, sort), in_memory=False)
         if variable.name and not variable.name.startswith("$"):
             body.world.source_names[home.variable] = variable.name
+            body.world.scopes[home.variable] = body.scope.from_here(variable.span)
     body.homes[variable.identity] = home
     return home
 

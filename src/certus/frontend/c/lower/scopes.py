@@ -34,9 +34,19 @@ class StackObject:
 
 @dataclass(slots=True, eq=False)
 class Scope:
+    """`span` is the block, the loop or the function that the scope belongs to."""
+
     parent: Scope | None
+    span: Span
     objects: list[StackObject] = field(default_factory=list)
     dynamic: list[Expr] = field(default_factory=list)  # addresses of variable-length arrays, so far
+    whole: bool = False  # its names belong to all of it: those that a `for` declares
+
+    def from_here(self, declared: Span) -> Span:
+        """The stretch in which a name can be used that is declared in this scope."""
+        own = self.span
+        line, column = (own.line, own.column) if self.whole else (declared.end_line, declared.end_column)
+        return Span(own.file, line, column, own.end_line, own.end_column)
 
     def chain(self) -> list[Scope]:
         """This scope and those around it."""

@@ -26,6 +26,11 @@ class SourceText:
             found = self._known[span] = self._cut(span)
         return found
 
+    def rest(self, span: Span) -> Span:
+        """The file after a stretch; all of it if that is in a header."""
+        line, column = (span.end_line, span.end_column) if span.file == self._file else (1, 1)
+        return Span(self._file, line, column, len(self._lines), len(self._lines[-1]) + 1)
+
     def _cut(self, span: Span) -> str:
         if span.file != self._file or not 1 <= span.line <= span.end_line <= len(self._lines):
             return ""

@@ -23,7 +23,7 @@ from certus.frontend.graph import Draft
 
 def enter(body: Body, node: Any) -> None:
     """A scope begins."""
-    scope, start = Scope(body.scope), body.draft.node()
+    scope, start = Scope(body.scope, node.span, whole=isinstance(node, ast.For)), body.draft.node()
     body.passages.add(body.at, start, body.scope, scope, node.span, "{")
     body.scope = scope
     body.go_on_at(start)
@@ -199,6 +199,7 @@ def for_(body: Body, node: ast.For) -> Steps[None]:
     body.draft.skip(body.at, step)
     body.at = step
     if node.step is not None:
+        body.statement_span = node.step.span
         yield body.effect(node.step)
     body.draft.skip(body.at, head)
     body.at = after
@@ -206,6 +207,7 @@ def for_(body: Body, node: ast.For) -> Steps[None]:
 
 
 def switch(body: Body, node: ast.Switch) -> Steps[None]:
+    body.statement_span = node.condition.span
     tested: Expr = yield body.value(node.condition)
     head, after, order = body.at, body.draft.node(), body.draft.reserve()
     frame = SwitchFrame()

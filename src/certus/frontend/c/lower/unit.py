@@ -170,6 +170,7 @@ class _Assembly:
             world.unit.source,
             world.unit.file,
             world.pointer_width,
+            world.scopes,
         )
         return Lowered(program, tuple(world.warnings.values()))
 

@@ -79,6 +79,7 @@ class World:
     warnings: dict[str, Diagnostic] = field(default_factory=dict)
     initial: dict[Expr, Expr] = field(default_factory=dict)  # values of globals at the start
     source_names: dict[Expr, str] = field(default_factory=dict)
+    scopes: dict[Expr, Span] = field(default_factory=dict)  # where these names can be used
     _homes: dict[str, Home] = field(default_factory=dict)
     _library: dict[str, Expr] = field(default_factory=dict)  # objects that library functions keep
     _strings: dict[tuple[bytes, int], Expr] = field(default_factory=dict)
@@ -126,6 +127,8 @@ class World:
             home = Home(made_variable, in_memory=False)
             self.globals[made_variable] = variable
             self.global_variables.add(made_variable)
+            if variable.function is None:
+                self.scopes[made_variable] = self.text.rest(variable.span)
         self._homes[variable.identity] = home
         return home
 

@@ -1,0 +1,234 @@
+"""Witnesses, format 2.0, as they are read: every field has its shape, and what does not fit is refused at its
+place. Identifiers and times may be empty, since they say nothing about the program.
+
+Version 2.1 is read as far as it is 2.0. Older formats (GraphML, version 0.1) are told apart and refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.errors import InputError
+from certus.core.witness import (
+    ACSL_EXPRESSION,
+    C_EXPRESSION,
+    CorrectnessWitness,
+    Place,
+    ViolationWitness,
+    Waypoint,
+    Witness,
+    WitnessInvariant,
+    WitnessTask,
+)
+from certus.frontend.source import read_source
+from certus.frontend.task_files import MODELS
+from certus.frontend.yaml_nodes import Nodes
+
+CODE: Final = "bad-witness"
+VERSIONS: Final = ("2.0", "2.1")
+VIOLATION, CORRECTNESS = "violation_sequence", "invariant_set"
+_OLD_ENTRIES: Final = ("loop_invariant", "location_invariant", "loop_invariant_certificate", "precondition_")
+_INVARIANTS: Final = ("loop_invariant", "location_invariant")
+_WAYPOINTS: Final = ("assumption", "branching", "function_enter", "function_return", "target")
+_CONSTRAINED: Final = ("assumption", "branching")  # with a constraint, always
+_UNCONSTRAINED: Final = ("target", "function_enter")  # without one
+_BRANCHES: Final = re.compile(r"true|false|default|[+-]?\d+")
+_HASH: Final = re.compile(r"[0-9a-fA-F]{64}")
+_DIGITS: Final = re.compile(r"\d{1,9}")
+
+
+def read_witness(path: Path) -> Witness:
+    """The witness in a file. Raises `InputError`, located, if it is none."""
+    text = read_source(path).text.lstrip()
+    if text.startswith("<"):
+        span = Span(str(path), 1, 1, 1, 2, str(path), 1)
+        message = "This is a witness in GraphML (format 1.0), or no witness at all."
+        raise InputError([Diagnostic(CODE, message, span=span, hint="Certus reads format 2.0, in YAML.")])
+    return _Reader(Nodes(path, "a witness", CODE)).witness()
+
+
+class _Reader:
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+
+    def witness(self) -> Witness:
+        root = self._nodes.root()
+        entries = self._nodes.sequence(root, "A witness")
+        if not entries:
+            self._nodes.refuse(root, "The witness has no entry.")
+        found = [self._entry(entry) for entry in entries]
+        first = found[0]
+        if len(found) == 1:
+            return first
+        together: list[WitnessInvariant] = []
+        for witness, entry in zip(found, entries, strict=True):
+            if not isinstance(witness, CorrectnessWitness) or witness.task != first.task:
+                message = "This entry is about something else than the first one."
+                self._nodes.refuse(entry, message, "Only sets of invariants can be told in several entries.")
+            together.extend(witness.invariants)
+        return CorrectnessWitness(first.task, tuple(together))
+
+    def _entry(self, node: Any) -> Witness:
+        kind = self._nodes.mapping(node, "An entry").get("entry_type")
+        if kind is not None and self._nodes.is_scalar(kind) and str(kind.value).startswith(_OLD_ENTRIES):
+            message = f"Entries of the kind {kind.value} belong to an older format than 2.0."
+            self._nodes.refuse(kind, message, f"Certus reads {VIOLATION} and {CORRECTNESS}.")
+        fields = self._fields(node, "An entry", ("entry_type", "metadata", "content"))
+        name = self._one_of(fields["entry_type"], "entry_type", (VIOLATION, CORRECTNESS))
+        task = self._metadata(fields["metadata"])
+        content = self._nodes.sequence(fields["content"], "`content`")
+        if name == CORRECTNESS:
+            return CorrectnessWitness(task, tuple(self._invariant(each) for each in content))
+        if not content:
+            self._nodes.refuse(fields["content"], "The sequence has no segment; the last one has the target.")
+        segments = tuple(
+            self._segment(each, is_last=number == len(content)) for number, each in enumerate(content, 1)
+        )
+        return ViolationWitness(task, segments)
+
+    # ------------------------------------------------------------------------------------- metadata
+
+    def _metadata(self, node: Any) -> WitnessTask:
+        names = ("format_version", "uuid", "creation_time", "producer", "task")
+        fields = self._fields(node, "`metadata`", names)
+        version = self._text(fields["format_version"], "format_version")
+        if version not in VERSIONS:
+            message = f"The format version {version} is not {VERSIONS[0]}."
+            self._nodes.refuse(fields["format_version"], message)
+        for name in ("uuid", "creation_time"):
+            self._scalar(fields[name], name)
+        more = ("configuration", "command_line", "description")
+        producer = self._fields(fields["producer"], "`producer`", ("name", "version"), more)
+        for name, each in producer.items():
+            self._scalar(each, name)
+        return self._task(fields["task"])
+
+    def _task(self, node: Any) -> WitnessTask:
+        names = ("input_files", "input_file_hashes", "specification", "data_model", "language")
+        fields = self._fields(node, "`task`", names)
+        given = fields["input_files"]
+        listed = [given] if self._nodes.is_scalar(given) else self._nodes.sequence(given, "`input_files`")
+        files = tuple(self._text(each, "input_files") for each in listed)
+        hashes: dict[str, str] = {}
+        for file, each in self._nodes.mapping(fields["input_file_hashes"], "`input_file_hashes`").items():
+            digest = self._text(each, file)
+            if _HASH.fullmatch(digest) is None:
+                self._nodes.refuse(each, "This is no SHA-256 sum.")
+            hashes[file] = digest.lower()
+        for file, each in zip(files, listed, strict=True):
+            if file not in hashes:
+                self._nodes.refuse(each, f"`input_file_hashes` has no sum of {file}.")
+        self._one_of(fields["language"], "language", ("C",))
+        return WitnessTask(
+            files,
+            hashes,
+            self._text(fields["specification"], "specification"),
+            self._one_of(fields["data_model"], "data_model", MODELS),
+            span=self._nodes.span(fields["input_file_hashes"]),
+        )
+
+    # -------------------------------------------------------------------------------------- content
+
+    def _invariant(self, node: Any) -> WitnessInvariant:
+        inner = self._fields(node, "An element of the set", ("invariant",))["invariant"]
+        fields = self._fields(inner, "`invariant`", ("type", "location", "value", "format"))
+        return WitnessInvariant(
+            self._one_of(fields["type"], "type", _INVARIANTS),
+            self._location(fields["location"]),
+            self._text(fields["value"], "value"),
+            self._one_of(fields["format"], "format", (C_EXPRESSION,)),
+            self._nodes.span(fields["value"]),
+        )
+
+    def _segment(self, node: Any, *, is_last: bool) -> tuple[Waypoint, ...]:
+        inner = self._fields(node, "An element of the sequence", ("segment",))["segment"]
+        nodes = self._nodes.sequence(inner, "`segment`")
+        found = tuple(self._waypoint(each) for each in nodes)
+        for number, (waypoint, each) in enumerate(zip(found, nodes, strict=True), 1):
+            wanted = "follow" if number == len(found) else "avoid"
+            if waypoint.action != wanted:
+                message = f"This waypoint should be one to {wanted}: a segment ends at its only `follow`."
+                self._nodes.refuse(each, message)
+            is_target = is_last and wanted == "follow"
+            if (waypoint.kind == "target") is not is_target:
+                message = "The last waypoint of the witness, and no other, is the target."
+                self._nodes.refuse(each, message)
+        if not found:
+            self._nodes.refuse(inner, "The segment has no waypoint.")
+        return found
+
+    def _waypoint(self, node: Any) -> Waypoint:
+        inner = self._fields(node, "An element of a segment", ("waypoint",))["waypoint"]
+        fields = self._fields(inner, "`waypoint`", ("type", "action", "location"), ("constraint",))
+        kind = self._one_of(fields["type"], "type", _WAYPOINTS)
+        action = self._one_of(fields["action"], "action", ("follow", "avoid"))
+        place = self._location(fields["location"])
+        given = fields.get("constraint")
+        if given is None:
+            if kind in _CONSTRAINED:
+                self._nodes.refuse(inner, f"A waypoint of type {kind} needs a `constraint`.")
+            return Waypoint(kind, place, action, span=self._nodes.span(inner))
+        if kind in _UNCONSTRAINED:
+            self._nodes.refuse(given, f"A waypoint of type {kind} has no constraint.")
+        constraint = self._fields(given, "`constraint`", ("value",), ("format",))
+        value = self._text(constraint["value"], "value")
+        span = self._nodes.span(constraint["value"])
+        if kind == "branching" and _BRANCHES.fullmatch(value) is None:
+            message = f"The branch {value} is neither true nor false, nor a number or `default`."
+            self._nodes.refuse(constraint["value"], message)
+        format_ = self._format(constraint.get("format"), kind)
+        return Waypoint(kind, place, action, value, format_, span)
+
+    def _format(self, node: Any, kind: str) -> str | None:
+        if node is None:
+            return None
+        known = (C_EXPRESSION, ACSL_EXPRESSION) if kind != "assumption" else (C_EXPRESSION,)
+        return self._one_of(node, "format", known)
+
+    def _location(self, node: Any) -> Place:
+        fields = self._fields(node, "`location`", ("file_name", "line"), ("column", "function"))
+        function = fields.get("function")
+        return Place(
+            self._text(fields["file_name"], "file_name"),
+            self._count(fields["line"], "line"),
+            self._count(fields["column"], "column") if "column" in fields else None,
+            None if function is None else self._text(function, "function"),
+        )
+
+    # --------------------------------------------------------------------------------------- shapes
+
+    def _fields(
+        self, node: Any, what: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
+    ) -> Mapping[str, Any]:
+        found = self._nodes.mapping(node, what)
+        for key, _ in node.value:
+            if key.id != "scalar" or key.value not in (*required, *optional):
+                known = ", ".join((*required, *optional))
+                name = key.value if key.id == "scalar" else "..."
+                self._nodes.refuse(key, f"{what} has no field `{name}`.", f"Its fields: {known}.")
+        for name in required:
+            self._nodes.required(found, name, node)
+        return found
+
+    def _scalar(self, node: Any, name: str) -> None:
+        if not self._nodes.is_scalar(node):
+            self._nodes.refuse(node, f"`{name}` is not a single value.")
+
+    def _text(self, node: Any, name: str) -> str:
+        return self._nodes.text(node, name)
+
+    def _one_of(self, node: Any, name: str, known: tuple[str, ...]) -> str:
+        value = self._text(node, name)
+        if value not in known:
+            self._nodes.refuse(node, f"The {name} {value} is not known.", f"Known: {', '.join(known)}.")
+        return value
+
+    def _count(self, node: Any, name: str) -> int:
+        value = self._text(node, name)
+        if _DIGITS.fullmatch(value) is None or int(value) == 0:
+            self._nodes.refuse(node, f"The {name} {value} is no number from 1 on.")
+        return int(value)

@@ -1,0 +1,462 @@
+"""Terms as C expressions of exactly their value, for other programs to read.
+
+Every term becomes an expression whose value, a mathematical integer, is the term's, whatever C makes of its
+type: `low` and `high` bound it, and `width` and `signed` tell the C type it is computed in. What C would
+wrap where the term does not is computed in a wider type (`long long`, at last `__int128`); what the term
+wraps is converted. Truth values are `int`s that are 0 or 1.
+
+What C cannot say of named variables is `Unsayable`: arrays as a whole, quantifiers, addresses, variables of
+ours, numbers beyond 127 bits. So are operations that C leaves undefined (division by 0, shifts by too much)
+unless the bounds of their operands rule that out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from certus.core.build import monomial
+from certus.core.errors import CertusError
+from certus.core.sorts import BOOL, INT, MachineSort
+from certus.core.terms import Expr, Kind
+from certus.core.walk import postorder
+
+LONGEST: Final = 2000  # characters of one expression
+
+_NAMES: Final = {
+    (8, True): "signed char",
+    (8, False): "unsigned char",
+    (16, True): "short",
+    (16, False): "unsigned short",
+    (32, True): "int",
+    (32, False): "unsigned int",
+    (64, True): "long long",
+    (64, False): "unsigned long long",
+    (128, True): "__int128",
+}
+
+
+class Unsayable(CertusError):
+    """There is no C expression for a term."""
+
+
+@dataclass(frozen=True, slots=True)
+class CType:
+    """An integer type of C."""
+
+    width: int
+    signed: bool
+
+    @property
+    def name(self) -> str:
+        return _NAMES[self.width, self.signed]
+
+    @property
+    def low(self) -> int:
+        return -(1 << (self.width - 1)) if self.signed else 0
+
+    @property
+    def high(self) -> int:
+        return (1 << (self.width - 1)) - 1 if self.signed else (1 << self.width) - 1
+
+    def holds(self, low: int, high: int) -> bool:
+        return self.low <= low and high <= self.high
+
+    def promoted(self) -> CType:
+        return _INT if self.width < 32 else self
+
+
+_INT, _LONG, _LONGEST = CType(32, True), CType(64, True), CType(128, True)
+_UNSIGNED_LONG: Final = CType(64, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An expression: its text, whether that can be an operand without parentheses, its C type, and bounds
+    of its value. `pointer`: it is a pointer, not a number. `opposite` is, of a comparison, the text of its
+    negation."""
+
+    text: str
+    atomic: bool
+    type: CType
+    low: int
+    high: int
+    pointer: bool = False
+    opposite: str = ""
+
+    @property
+    def is_constant(self) -> bool:
+        return self.low == self.high
+
+    @property
+    def operand(self) -> str:
+        return self.text if self.atomic else f"({self.text})"
+
+
+def say(term: Expr, names: Mapping[Expr, str]) -> Said:
+    """The expression for a term whose variables have these names. Raises `Unsayable`."""
+    done: dict[Expr, Said] = {}
+    for part in postorder(term):
+        if part.kind is Kind.VAR:
+            found = _variable(part, names)
+        else:
+            handler = _HANDLERS.get(part.kind)
+            if handler is None:
+                raise Unsayable(f"C has no {part.kind.name}")
+            found = handler(part, _sides(part, done) or [done[arg] for arg in part.args])
+        if len(found.text) > LONGEST:
+            raise Unsayable("the expression is too long")
+        done[part] = found
+    return done[term]
+
+
+def _sides(term: Expr, done: Mapping[Expr, Said]) -> list[Said] | None:
+    """The sides of a comparison of sums, with what is subtracted brought to the other side."""
+    if term.kind not in (Kind.EQ, Kind.LE, Kind.LT) or term.args[0].sort is not INT:
+        return None
+    if not any(arg.kind is Kind.ADD for arg in term.args):
+        return None
+    sides: tuple[list[Said], list[Said]] = ([], [])
+    for own, arg in enumerate(term.args):
+        for item in arg.args if arg.kind is Kind.ADD else (arg,):
+            factor, base = (int(item.value), None) if item.kind is Kind.CONST else monomial(item)
+            if base is not None and base not in done:
+                return None
+            amount = number(abs(int(factor)))
+            if base is not None and abs(factor) == 1:
+                amount = done[base]
+            elif base is not None:
+                amount = exact("*", amount, done[base], *_bounds("*", amount, done[base]))
+            if factor != 0:
+                sides[own if factor > 0 else 1 - own].append(amount)
+    return [_sum(side) for side in sides]
+
+
+def _sum(items: list[Said]) -> Said:
+    """The sum, a constant last."""
+    ordered = sorted(items, key=lambda item: item.is_constant)
+    found = ordered[0] if ordered else number(0)
+    for more in ordered[1:]:
+        found = exact("+", found, more, *_bounds("+", found, more))
+    return found
+
+
+def _variable(term: Expr, names: Mapping[Expr, str]) -> Said:
+    name = names.get(term)
+    if name is None:
+        raise Unsayable(f"{term.name} has no name there")
+    if term.sort is INT:
+        return Said(name, True, _UNSIGNED_LONG, 0, _UNSIGNED_LONG.high, pointer=True)
+    sort = term.sort
+    if not isinstance(sort, MachineSort) or (sort.width, sort.signed) not in _NAMES:
+        raise Unsayable(f"{name} is no integer of C")
+    return Said(name, True, CType(sort.width, sort.signed), sort.low, sort.high)
+
+
+def _constant(term: Expr, _: list[Said]) -> Said:
+    if term.sort is BOOL:
+        return number(int(bool(term.value)))
+    if not isinstance(term.value, int):
+        raise Unsayable("a fraction")
+    return number(int(term.value))
+
+
+def number(value: int) -> Said:
+    """A literal. The least numbers of a type have none, so they are differences."""
+    for type_ in (_INT, _LONG, _UNSIGNED_LONG):
+        if type_.low < value <= type_.high:
+            suffix = {_INT: "", _LONG: "LL", _UNSIGNED_LONG: "ULL"}[type_]
+            return Said(f"{value}{suffix}", value >= 0, type_, value, value)
+        if type_.signed and value == type_.low:
+            suffix = "" if type_ is _INT else "LL"
+            return Said(f"{value + 1}{suffix} - 1", False, type_, value, value)
+    raise Unsayable("a number of more than 64 bits")
+
+
+# ------------------------------------------------------------------------------------------ arithmetic
+
+
+def exact(operator: str, a: Said, b: Said, low: int, high: int) -> Said:
+    """`a operator b` as mathematical integers, of which the result is within bounds."""
+    type_ = _common(a, b, low, high)
+    left, right = _as(a, type_, beside=b), _as(b, type_, beside=a)
+    return Said(f"{left.operand} {operator} {right.operand}", False, type_, low, high)
+
+
+def _common(a: Said, b: Said, low: int, high: int) -> CType:
+    """A type that holds both operands and the result."""
+    _numbers(a, b)
+    low, high = min(low, a.low, b.low), max(high, a.high, b.high)
+    for type_ in (_INT, _LONG, _LONGEST):
+        if type_.holds(low, high):
+            return type_
+    raise Unsayable("numbers of more than 128 bits")
+
+
+def _numbers(*parts: Said) -> None:
+    if any(part.pointer for part in parts):
+        raise Unsayable("a pointer as a number")
+
+
+def _as(part: Said, type_: CType, *, beside: Said) -> Said:
+    """The same value, computed in (or promoted to) a type that holds it. C converts a constant by itself as
+    the other operand needs it."""
+    if part.type.promoted() == type_ or (part.is_constant and part.type.signed and not beside.is_constant):
+        return part
+    return Said(f"({type_.name}){part.operand}", True, type_, part.low, part.high)
+
+
+def _converted(part: Said, sort: MachineSort) -> Said:
+    """The value modulo 2**width: a conversion, unless it is a value of the sort already."""
+    type_ = CType(sort.width, sort.signed)
+    if type_.holds(part.low, part.high):
+        return part
+    if (sort.width, sort.signed) not in _NAMES:
+        raise Unsayable(f"C has no integers of {sort.width} bits")
+    return Said(f"({type_.name}){part.operand}", True, type_, sort.low, sort.high)
+
+
+def _modular(operator: str, term: Expr, a: Said, b: Said) -> Said:
+    """Arithmetic of a machine sort. Where the exact result does not fit into `long long`, it is computed
+    modulo 2**64, which no width notices."""
+    sort = term.sort
+    assert isinstance(sort, MachineSort)
+    _numbers(a, b)
+    low, high = _bounds(operator, a, b)
+    if _LONG.holds(min(low, a.low, b.low), max(high, a.high, b.high)):
+        return _converted(exact(operator, a, b, low, high), sort)
+    if sort.width > 64:
+        raise Unsayable(f"C has no integers of {sort.width} bits")
+    word = _UNSIGNED_LONG
+    left, right = (f"({word.name}){part.operand}" for part in (a, b))
+    return _converted(Said(f"{left} {operator} {right}", False, word, word.low, word.high), sort)
+
+
+def _bounds(operator: str, a: Said, b: Said) -> tuple[int, int]:
+    if operator == "+":
+        return a.low + b.low, a.high + b.high
+    if operator == "-":
+        return a.low - b.high, a.high - b.low
+    corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return min(corners), max(corners)
+
+
+def _arithmetic(operator: str) -> Callable[[Expr, list[Said]], Said]:
+    def handle(term: Expr, args: list[Said]) -> Said:
+        if isinstance(term.sort, MachineSort):
+            return _modular(operator, term, args[0], args[1])
+        found = args[0]
+        for more in args[1:]:
+            found = _accumulated(operator, found, more)
+        return found
+
+    return handle
+
+
+def _accumulated(operator: str, a: Said, b: Said) -> Said:
+    """`a + -3` is `a - 3`, `-1 * a` is `-a`."""
+    if operator == "+" and b.low == b.high < 0:
+        operator, b = "-", number(-b.low)
+    elif operator == "*" and a.low == a.high == -1:
+        operator, a = "-", number(0)
+    return exact(operator, a, b, *_bounds(operator, a, b))
+
+
+def _negation_of(term: Expr, args: list[Said]) -> Said:
+    return _modular("-", term, number(0), args[0])
+
+
+def _division(operator: str) -> Callable[[Expr, list[Said]], Said]:
+    """`/` and `%` by what is never 0."""
+
+    def handle(term: Expr, args: list[Said]) -> Said:
+        a, b = args
+        if b.low <= 0 <= b.high:
+            raise Unsayable("the divisor may be 0")
+        most = max(abs(a.low), abs(a.high))
+        low, high = -most, most
+        if a.low >= 0:
+            low = 0 if operator == "%" or b.low > 0 else low
+        if operator == "%":
+            size = max(abs(b.low), abs(b.high)) - 1
+            low, high = max(low, -size), min(high, size)
+        found = exact(operator, a, b, low, high)
+        return _converted(found, term.sort) if isinstance(term.sort, MachineSort) else found
+
+    return handle
+
+
+def _floored(term: Expr, args: list[Said]) -> Said:
+    """SMT-LIB's `div` and `mod` by a positive constant: the remainder is never negative."""
+    a, b = args
+    if b.low != b.high or b.low <= 0:
+        raise Unsayable("a division that rounds downwards")
+    size = b.low
+    remainder = exact("%", a, b, -size + 1, size - 1)
+    if a.low < 0:
+        remainder = exact("%", exact("+", remainder, b, 1, 2 * size - 1), b, 0, size - 1)
+    if term.kind is Kind.MOD:
+        return remainder
+    low, high = a.low // size, a.high // size
+    return exact("/", exact("-", a, remainder, low * size, a.high), b, low, high)
+
+
+def _bitwise(operator: str) -> Callable[[Expr, list[Said]], Said]:
+    def handle(term: Expr, args: list[Said]) -> Said:
+        sort = term.sort
+        assert isinstance(sort, MachineSort)
+        _numbers(*args)
+        if sort.width > 64:
+            raise Unsayable(f"C has no integers of {sort.width} bits")
+        found = args[0]
+        for more in args[1:]:
+            type_ = _LONG if sort.signed or sort.width < 64 else _UNSIGNED_LONG
+            if not sort.signed and min(found.low, more.low) < 0:
+                raise Unsayable("a negative number of an unsigned type")
+            left, right = (f"({type_.name}){part.operand}" for part in (found, more))
+            found = Said(f"{left} {operator} {right}", False, type_, sort.low, sort.high)
+        return found
+
+    return handle
+
+
+def _complement(term: Expr, args: list[Said]) -> Said:
+    """`~a` is `-1 - a`, modulo 2**width."""
+    return _modular("-", term, number(-1), args[0])
+
+
+def _shift(term: Expr, args: list[Said]) -> Said:
+    sort = term.sort
+    assert isinstance(sort, MachineSort)
+    a, b = args
+    _numbers(a, b)
+    if not 0 <= b.low <= b.high < min(sort.width, 64) or sort.width > 64:
+        raise Unsayable("the shift may be too far")
+    if term.kind is Kind.SHR:
+        type_ = _LONG if sort.signed else _UNSIGNED_LONG
+        text = f"({type_.name}){a.operand} >> {b.operand}"
+        return Said(text, False, type_, min(a.low, 0), max(a.high, 0))
+    word = _UNSIGNED_LONG
+    text = f"({word.name}){a.operand} << {b.operand}"
+    return _converted(Said(text, False, word, word.low, word.high), sort)
+
+
+def _wrap(term: Expr, args: list[Said]) -> Said:
+    _numbers(args[0])
+    assert isinstance(term.sort, MachineSort)
+    return _converted(args[0], term.sort)
+
+
+def _to_int(_: Expr, args: list[Said]) -> Said:
+    return args[0]
+
+
+# ---------------------------------------------------------------------------------------------- truth
+
+
+_OPPOSITES: Final = {"==": "!=", "<=": ">", "<": ">=", ">=": "<", ">": "<="}
+
+
+def _truth(text: str, *, opposite: str = "") -> Said:
+    return Said(text, False, _INT, 0, 1, opposite=opposite)
+
+
+def _comparison(operator: str) -> Callable[[Expr, list[Said]], Said]:
+    def handle(term: Expr, args: list[Said]) -> Said:
+        a, b = args
+        if a.pointer or b.pointer:
+            return _pointers(operator, a, b)
+        if operator != "==" and (a.high < b.low or (operator == "<=" and a.high <= b.low)):
+            return number(1)
+        if a.low > b.high or (operator == "==" and a.high < b.low):
+            return number(0)
+        if a.is_constant and not b.is_constant:
+            mirrored = {"==": "==", "<=": ">=", "<": ">"}[operator]
+            return _compared(mirrored, b, a)
+        return _compared(operator, a, b)
+
+    return handle
+
+
+def _compared(operator: str, a: Said, b: Said) -> Said:
+    one, other = a.type.promoted(), b.type.promoted()
+    unsigned = not one.signed or not other.signed
+    if one == other or (one.signed and other.signed) or (unsigned and min(a.low, b.low) >= 0):
+        left, right = a.operand, b.operand
+    else:
+        type_ = _common(a, b, 0, 0)
+        left, right = _as(a, type_, beside=b).operand, _as(b, type_, beside=a).operand
+    return _truth(f"{left} {operator} {right}", opposite=f"{left} {_OPPOSITES[operator]} {right}")
+
+
+def _pointers(operator: str, a: Said, b: Said) -> Said:
+    """Pointers are equal, or null, or not."""
+    if operator != "==":
+        raise Unsayable("the order of pointers")
+    if not a.pointer:
+        a, b = b, a
+    if not b.pointer and (b.low, b.high) != (0, 0):
+        raise Unsayable("an address")
+    left, right = f"(void *){a.operand}", f"(void *){b.operand}"
+    return _truth(f"{left} == {right}", opposite=f"{left} != {right}")
+
+
+def _equality(term: Expr, args: list[Said]) -> Said:
+    return _comparison("==")(term, args)
+
+
+def _joined(operator: str, neutral: int) -> Callable[[Expr, list[Said]], Said]:
+    def handle(_: Expr, args: list[Said]) -> Said:
+        if any(arg.is_constant and arg.low != neutral for arg in args):
+            return number(1 - neutral)
+        kept = [arg for arg in args if not arg.is_constant]
+        if len(kept) <= 1:
+            return kept[0] if kept else number(neutral)
+        return _truth(f" {operator} ".join(arg.text if arg.opposite else arg.operand for arg in kept))
+
+    return handle
+
+
+def _not(term: Expr, args: list[Said]) -> Said:
+    (a,) = args
+    if a.is_constant:
+        return number(1 - a.low)
+    return _truth(a.opposite, opposite=a.text) if a.opposite else _truth(f"!{a.operand}")
+
+
+def _choice(term: Expr, args: list[Said]) -> Said:
+    test, a, b = args
+    _numbers(a, b)
+    type_ = _common(a, b, 0, 0)
+    left, right = _as(a, type_, beside=b), _as(b, type_, beside=a)
+    text = f"{test.operand} ? {left.operand} : {right.operand}"
+    return Said(text, False, type_, min(a.low, b.low), max(a.high, b.high))
+
+
+_HANDLERS: Final[dict[Kind, Callable[[Expr, list[Said]], Said]]] = {
+    Kind.CONST: _constant,
+    Kind.NOT: _not,
+    Kind.AND: _joined("&&", 1),
+    Kind.OR: _joined("||", 0),
+    Kind.ITE: _choice,
+    Kind.EQ: _equality,
+    Kind.LE: _comparison("<="),
+    Kind.LT: _comparison("<"),
+    Kind.ADD: _arithmetic("+"),
+    Kind.SUB: _arithmetic("-"),
+    Kind.MUL: _arithmetic("*"),
+    Kind.NEG: _negation_of,
+    Kind.QUOT: _division("/"),
+    Kind.REM: _division("%"),
+    Kind.DIV: _floored,
+    Kind.MOD: _floored,
+    Kind.BIT_AND: _bitwise("&"),
+    Kind.BIT_OR: _bitwise("|"),
+    Kind.BIT_XOR: _bitwise("^"),
+    Kind.BIT_NOT: _complement,
+    Kind.SHL: _shift,
+    Kind.SHR: _shift,
+    Kind.WRAP: _wrap,
+    Kind.TO_INT: _to_int,
+}

@@ -1,0 +1,214 @@
+"""The formulas of a proof as invariants in C.
+
+Only what C can say of the variables in scope is said; what stands for something else is left out of
+conjunctions, and makes a disjunction true. So an invariant of the witness follows from the formula of the
+proof, and may be weaker. A location that the proof looks at under several call strings gets the disjunction
+of their formulas, provided these are all the strings under which control can come there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from certus.core import build
+from certus.core.diagnostic import Span
+from certus.core.evidence import Inductive, KInductive, Proof, in_frame
+from certus.core.loops import recursive
+from certus.core.program import Assume, Call, Location, Program
+from certus.core.sorts import MachineSort
+from certus.core.terms import Expr, Kind
+from certus.core.walk import rebuild, substitute, variables
+from certus.core.witness import WitnessInvariant
+from certus.report.witness.cexpression import Unsayable, say
+from certus.report.witness.scope import names_at, place_at
+
+STRINGS: Final = 64  # the most call strings of a location that are looked at
+_LOOP, _LOCATION = "loop_invariant", "location_invariant"
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """`left_out` formulas have parts that C cannot say, or stand where no invariant can."""
+
+    invariants: tuple[WitnessInvariant, ...]
+    left_out: int
+
+
+def translate(proof: Proof | None, program: Program) -> Translation:
+    """All of a proof that C can say, in program order. Other proofs than by invariants have none."""
+    if not isinstance(proof, (Inductive, KInductive)):
+        return Translation((), 0)
+    roots = {program.main, *(proof.summaries if isinstance(proof, Inductive) else ())}
+    strings = _Strings(program, frozenset(roots))
+    by_location: dict[Location, dict[tuple[int, ...], Expr]] = {}
+    for point, formula in proof.invariants.items():
+        by_location.setdefault(point.location, {})[point.calls] = formula
+    found: list[WitnessInvariant] = []
+    left_out = 0
+    for location in sorted(by_location, key=lambda at: at.index):
+        made, complete = _at_location(program, location, by_location[location], strings)
+        left_out += not complete
+        found.extend(made)
+    return Translation(tuple(found), left_out)
+
+
+def _at_location(
+    program: Program, location: Location, formulas: Mapping[tuple[int, ...], Expr], strings: _Strings
+) -> tuple[list[WitnessInvariant], bool]:
+    """The invariant of a location, if it can be told, and whether it is all that the proof says there."""
+    place = _place(program, location)
+    required = strings.of(location.procedure)
+    if all(formula is build.TRUE for formula in formulas.values()):
+        return [], True
+    if place is None or required is None or any(string not in formulas for string in required):
+        return [], False
+    kind, span = place
+    names = names_at(program, location.procedure, span)
+    parts, complete = [], True
+    for string in required:
+        in_scope = {in_frame(x, len(string)) if x in strings.locals else x: name for x, name in names.items()}
+        part, whole = weakened(formulas[string], in_scope)
+        renamed = {in_frame(x, len(string)): x for x in names}
+        parts.append(substitute(part, renamed))
+        complete &= whole
+    try:
+        said = say(build.disjunction(parts), names)
+    except Unsayable:
+        return [], False
+    if said.is_constant:
+        return [], complete
+    return [WitnessInvariant(kind, place_at(span, location.procedure), said.text)], complete
+
+
+def _place(program: Program, location: Location) -> tuple[str, Span] | None:
+    """Where the formula of a location can stand. A `do` loop is entered before its condition is looked at, so
+    its formula stands before the first statement of its body."""
+    loop = location.loop
+    if loop is not None and loop.file == program.file:
+        if not _is_do(program, loop):
+            return _LOOP, loop
+        procedure = program.procedures[location.procedure]
+        (edge, *others) = procedure.successors[location]
+        start = edge.target
+        alone = not others and isinstance(edge.op, Assume) and len(procedure.predecessors[start]) == 1
+        return (_LOCATION, start.statement) if alone and start.statement is not None else None
+    span = location.statement
+    if loop is not None or span is None or span.file != program.file:
+        return None
+    return _LOCATION, span
+
+
+def _is_do(program: Program, loop: Span) -> bool:
+    line = program.source.split("\n", loop.line)[loop.line - 1]
+    return line[loop.column - 1 :].startswith("do")
+
+
+class _Strings:
+    """The call strings under which control comes to procedures, from procedures that are looked at by
+    themselves: `roots`."""
+
+    def __init__(self, program: Program, roots: frozenset[str]) -> None:
+        self.locals = frozenset(x for p in program.procedures.values() for x in p.variables)
+        self._roots = roots
+        self._cyclic = frozenset(name for group in recursive(program) for name in group) - roots
+        self._calls: dict[str, list[tuple[str, int]]] = {}
+        for name, procedure in program.procedures.items():
+            for edge in procedure.edges:
+                if isinstance(edge.op, Call):
+                    self._calls.setdefault(edge.op.procedure, []).append((name, edge.index))
+
+    def of(self, procedure: str) -> list[tuple[int, ...]] | None:
+        """None if there are too many."""
+        found: list[tuple[int, ...]] = []
+        stack: list[tuple[str, tuple[int, ...]]] = [(procedure, ())]
+        while stack:
+            at, string = stack.pop()
+            if at in self._roots:
+                found.append(string)
+            elif at in self._cyclic or len(found) + len(stack) > STRINGS:
+                return None
+            else:
+                stack.extend((caller, (edge, *string)) for caller, edge in self._calls.get(at, ()))
+        return sorted(found)
+
+
+# ------------------------------------------------------------------------------------------- weakening
+
+
+def weakened(formula: Expr, names: Mapping[Expr, str]) -> tuple[Expr, bool]:
+    """What of a formula can be said with these names, and whether that is all."""
+    formula = _without_copies(formula, names)
+    parts: dict[Expr, Expr] = {}
+    complete = True
+    for literal in _literals(formula):
+        try:
+            said = say(literal, names)
+            parts[literal] = build.boolean(bool(said.low)) if said.is_constant else literal
+        except Unsayable:
+            parts[literal] = build.TRUE
+            complete = False
+    return _replaced(formula, parts), complete
+
+
+def _is_join(term: Expr) -> bool:
+    return term.kind in (Kind.AND, Kind.OR)
+
+
+def _literals(formula: Expr) -> Iterator[Expr]:
+    """The parts of a formula that `&&` and `||` join."""
+    seen: set[Expr] = set()
+    stack = [formula]
+    while stack:
+        term = stack.pop()
+        if term in seen:
+            continue
+        seen.add(term)
+        if _is_join(term):
+            stack.extend(reversed(term.args))
+        else:
+            yield term
+
+
+def _replaced(formula: Expr, parts: Mapping[Expr, Expr]) -> Expr:
+    """The formula with its literals replaced, whatever stands inside of them."""
+    done: dict[Expr, Expr] = dict(parts)
+    stack = [formula]
+    while stack:
+        term = stack[-1]
+        missing = [arg for arg in term.args if arg not in done] if term not in done else []
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        if term not in done:
+            done[term] = rebuild(term, [done[arg] for arg in term.args])
+    return done[formula]
+
+
+def _without_copies(formula: Expr, names: Mapping[Expr, str]) -> Expr:
+    """Variables without a name are replaced by variables that the formula says are equal to them."""
+    conjuncts = formula.args if formula.kind is Kind.AND else (formula,)
+    known: dict[Expr, Expr] = {}
+    for conjunct in conjuncts:
+        pair = _equal_variables(conjunct)
+        if pair is None:
+            continue
+        for hidden, shown in (pair, pair[::-1]):
+            if hidden not in names and shown in names and hidden not in known:
+                known[hidden] = shown
+    return substitute(formula, known) if known else formula
+
+
+def _equal_variables(term: Expr) -> tuple[Expr, Expr] | None:
+    """`x == y`, of one sort, also as `x - y == 0` over mathematical integers."""
+    if term.kind is not Kind.EQ:
+        return None
+    found = variables(term)
+    if len(found) != 2 or found[0].sort is not found[1].sort or not isinstance(found[0].sort, MachineSort):
+        return None
+    a, b = found
+    m, n = build.to_int(a), build.to_int(b)
+    differences = [build.eq(d, build.integer(0)) for d in (build.sub(m, n), build.sub(n, m))]
+    return (a, b) if term in (build.eq(a, b), build.eq(m, n), *differences) else None

@@ -1,0 +1,81 @@
+"""A counterexample as a violation witness: the inputs in the order in which the program takes them, and the
+violation. What the language leaves open besides (a variable without a value) is an assumption before the next
+statement. The program then has no choice left, so no branch needs to be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from certus.core.diagnostic import Span
+from certus.core.evidence import Trace
+from certus.core.outcome import Replay, Step
+from certus.core.program import ErrorSite, Havoc, Location, Program
+from certus.core.sorts import MachineSort
+from certus.core.terms import Expr, Value
+from certus.core.witness import ACSL_EXPRESSION, C_EXPRESSION, Waypoint
+from certus.report.witness.cexpression import number
+from certus.report.witness.scope import names_at, place_at
+
+
+def segments(program: Program, trace: Trace, replay: Replay) -> tuple[tuple[Waypoint, ...], ...] | None:
+    """One waypoint a segment; None if the violation stands in another file than the program."""
+    target = _target(program, program.error_at(program.location[replay.error]))
+    if target is None:
+        return None
+    found = [*_globals(program, trace)]
+    for step in replay.kept:
+        found.extend(_inputs(program, step))
+    return tuple((waypoint,) for waypoint in (*found, target))
+
+
+def _target(program: Program, site: ErrorSite) -> Waypoint | None:
+    for span in (site.statement, site.span):
+        if span is not None and span.file == program.file:
+            return Waypoint("target", place_at(span, site.location.procedure))
+    return None
+
+
+def _inputs(program: Program, step: Step) -> Iterator[Waypoint]:
+    edge = program.edge[step.edge]
+    if not isinstance(edge.op, Havoc):
+        return
+    if edge.call is None:
+        yield from _assumptions(program, edge.target, step.changes)
+    elif edge.call.file == program.file and len(step.changes) == 1:
+        ((variable, value),) = step.changes
+        if isinstance(variable.sort, MachineSort):
+            last = Span(
+                edge.call.file,
+                edge.call.end_line,
+                max(edge.call.end_column - 1, 1),
+                edge.call.end_line,
+                edge.call.end_column,
+            )
+            place = place_at(last, edge.source.procedure)
+            constraint = f"\\result == {int(value)}"
+            yield Waypoint("function_return", place, constraint=constraint, format=ACSL_EXPRESSION)
+
+
+def _assumptions(
+    program: Program, location: Location, values: tuple[tuple[Expr, Value], ...]
+) -> Iterator[Waypoint]:
+    """What is true before the statement at a location."""
+    span = location.statement
+    if span is None or span.file != program.file:
+        return
+    names = names_at(program, location.procedure, span)
+    said = [
+        f"{names[variable]} == {number(int(value)).operand}"
+        for variable, value in values
+        if variable in names and isinstance(variable.sort, MachineSort)
+    ]
+    if said:
+        place = place_at(span, location.procedure)
+        yield Waypoint("assumption", place, constraint=" && ".join(said), format=C_EXPRESSION)
+
+
+def _globals(program: Program, trace: Trace) -> Iterator[Waypoint]:
+    """Globals that nobody initialises, at the start of `main`."""
+    values = tuple((x, v) for x, v in trace.initial.items() if not isinstance(v, bool) and isinstance(v, int))
+    if values and "main" in program.procedures:
+        yield from _assumptions(program, program.procedures["main"].entry, values)

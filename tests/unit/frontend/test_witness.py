@@ -1,0 +1,149 @@
+"""Reading witnesses: what fits the format is read, and what does not is refused at its line and column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus.core.errors import InputError
+from certus.core.witness import CorrectnessWitness, ViolationWitness
+from certus.frontend.witness import read_witness
+
+METADATA = """\
+  metadata:
+    format_version: '2.0'
+    uuid: 91023a0f-9f45-4385-88c4-1152ade45537
+    creation_time: 2024-01-01T00:00:00Z
+    producer:
+      name: other
+      version: '1'
+    task:
+      input_files: [p.c]
+      input_file_hashes:
+        p.c: 511f45a8d763ef520f6d92d4135dcdcb5e3e9a3d6ba2fcb3c8b57c0cb4e8c1d5
+      specification: G ! call(reach_error())
+      data_model: ILP32
+      language: C
+"""
+VIOLATION = (
+    "- entry_type: violation_sequence\n"
+    + METADATA
+    + """\
+  content:
+  - segment:
+    - waypoint:
+        type: branching
+        action: avoid
+        constraint: {value: true}
+        location: {file_name: p.c, line: 3}
+    - waypoint:
+        type: assumption
+        action: follow
+        constraint:
+          value: x == 1
+          format: c_expression
+        location: {file_name: p.c, line: 4, column: 5, function: main}
+  - segment:
+    - waypoint:
+        type: target
+        action: follow
+        location: {file_name: p.c, line: 9}
+"""
+)
+CORRECTNESS = (
+    "- entry_type: invariant_set\n"
+    + METADATA
+    + """\
+  content:
+  - invariant:
+      type: loop_invariant
+      location: {file_name: p.c, line: 3, column: 5}
+      value: x >= 0
+      format: c_expression
+"""
+)
+
+
+def read(directory: Path, text: str) -> CorrectnessWitness | ViolationWitness:
+    file = directory / "w.yml"
+    file.write_text(text)
+    return read_witness(file)
+
+
+def test_a_violation_witness(tmp_path: Path) -> None:
+    witness = read(tmp_path, VIOLATION)
+    assert isinstance(witness, ViolationWitness)
+    assert [[w.kind for w in segment] for segment in witness.segments] == [
+        ["branching", "assumption"],
+        ["target"],
+    ]
+    avoided, followed = witness.segments[0]
+    assert (avoided.constraint, avoided.place.column) == ("true", None)
+    assert (followed.constraint, followed.place.line, followed.place.function) == ("x == 1", 4, "main")
+    assert followed.span is not None
+    assert (followed.span.line, followed.span.column) == (27, 18)
+    assert (witness.task.data_model, witness.task.files) == ("ILP32", ("p.c",))
+
+
+def test_a_correctness_witness(tmp_path: Path) -> None:
+    witness = read(tmp_path, CORRECTNESS)
+    assert isinstance(witness, CorrectnessWitness)
+    assert [i.value for i in witness.invariants] == ["x >= 0"]
+
+
+def test_sets_of_invariants_are_joined(tmp_path: Path) -> None:
+    witness = read(tmp_path, CORRECTNESS + CORRECTNESS.replace("x >= 0", "x <= 9"))
+    assert isinstance(witness, CorrectnessWitness)
+    assert [i.value for i in witness.invariants] == ["x >= 0", "x <= 9"]
+
+
+def test_identifiers_may_be_empty(tmp_path: Path) -> None:
+    assert read(tmp_path, CORRECTNESS.replace("uuid: 91023a0f-9f45-4385-88c4-1152ade45537", "uuid:"))
+
+
+BAD = {
+    "no YAML": (VIOLATION, "- segment:", "- [segment:", "not YAML", None),
+    "no list": (CORRECTNESS, "- entry_type: invariant_set", "  entry_type: invariant_set", "not a list", 1),
+    "an unknown kind": (CORRECTNESS, "invariant_set", "invariants", "not known", 1),
+    "version 0.1": (CORRECTNESS, "'2.0'", "'0.1'", "is not 2.0", 3),
+    "an entry of version 0.1": (CORRECTNESS, "invariant_set", "loop_invariant", "older format", 1),
+    "an unknown field": (CORRECTNESS, "column: 5", "colour: 5", "no field `colour`", 19),
+    "a field twice": (CORRECTNESS, "line: 3,", "line: 3, line: 4,", "twice", 19),
+    "no location": (CORRECTNESS, "      location: {file_name: p.c, line: 3, column: 5}\n", "", "missing", 18),
+    "line 0": (CORRECTNESS, "line: 3", "line: 0", "no number from 1 on", 19),
+    "a word for a line": (CORRECTNESS, "line: 3", "line: three", "no number from 1 on", 19),
+    "a format of expressions": (CORRECTNESS, "c_expression", "smtlib", "not known", 21),
+    "a data model": (CORRECTNESS, "ILP32", "16bit", "not known", 14),
+    "a language": (CORRECTNESS, "language: C", "language: Java", "not known", 15),
+    "no hash": (CORRECTNESS, "511f45a8d763ef520f6d92d4135dcdcb", "511f", "SHA-256", 12),
+    "a hash of another file": (CORRECTNESS, "        p.c: 5", "        q.c: 5", "no sum of p.c", 10),
+    "no metadata": (CORRECTNESS, METADATA, "", "`metadata` is missing", 1),
+    "a target in the middle": (VIOLATION, "type: assumption", "type: target", "no constraint", 27),
+    "no target": (VIOLATION, "type: target", "type: function_enter", "the target", 31),
+    "two to follow": (VIOLATION, "action: avoid", "action: follow", "one to avoid", 18),
+    "an assumption of nothing": (
+        VIOLATION,
+        "        constraint:\n          value: x == 1\n          format: c_expression\n",
+        "",
+        "needs a `constraint`",
+        24,
+    ),
+    "a branch": (VIOLATION, "{value: true}", "{value: perhaps}", "neither true nor false", 21),
+    "nothing": (VIOLATION, VIOLATION, "", "empty", 1),
+    "GraphML": (VIOLATION, VIOLATION, '<?xml version="1.0"?><graphml/>', "GraphML", 1),
+    "too deep": (VIOLATION, VIOLATION, "[" * 60 + "]" * 60, "too deeply", 1),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_does_not_fit_is_refused_at_its_place(name: str, tmp_path: Path) -> None:
+    good, old, new, message, line = BAD[name]
+    assert old in good
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, good.replace(old, new, 1))
+    (diagnostic,) = refused.value.diagnostics
+    assert diagnostic.code == "bad-witness"
+    assert message in diagnostic.message
+    assert diagnostic.span is not None
+    assert line is None or diagnostic.span.line == line
