@@ -11,7 +11,7 @@ ranges: they over-approximate, so that nothing is refuted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from certus.core.budget import Budget
@@ -19,15 +19,18 @@ from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.evidence import Inductive
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.core.task import Task
+from certus.core.task import BackMap, Task
 from certus.core.verdict import Safe, Unknown, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`solver`: strategy iteration over linear programs, or the paper's mixed-integer programs (slow)."""
+    """`solver`: strategy iteration over linear programs, or the paper's mixed-integer programs (slow).
+    `calls`: parameters and results joined over all calls of a procedure, or the paper's one graph, in which
+    every procedure stands once (less precise: a caller's variables are joined, too)."""
 
     solver: Literal["strategy", "milp"] = "strategy"
+    calls: Literal["joined", "unique"] = "joined"
 
 
 class RangeAnalysis:
@@ -44,12 +47,19 @@ class RangeAnalysis:
         return Diagnostic("unsupported-subject", "ranges treats programs, not Horn clauses", Severity.NOTE)
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+        from certus.analysis.ranges.control import flat
         from certus.analysis.ranges.facts import proof
+        from certus.transform.unique import Unique
 
-        assert isinstance(task.subject, Program)
-        found = proof(task.subject, budget=budget, solver=options.solver)
+        program, back = task.subject, BackMap.identity()
+        assert isinstance(program, Program)
+        if options.calls == "unique":
+            merged, back = Unique().apply(replace(task, subject=flat(program)))
+            assert isinstance(merged.subject, Program)
+            program = merged.subject
+        found = proof(program, budget=budget, solver=options.solver)
         if isinstance(found, Inductive):
-            return Safe(found)
+            return back.verdict(Safe(found))
         statistics.count("ranges.programs", found.linear_programs)
         reached = [site for site in found.program.errors if found.reaches(site.location)]
         message = f"the ranges of variables do not rule out this error: {reached[0].text}"

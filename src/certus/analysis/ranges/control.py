@@ -48,6 +48,11 @@ class Flow:
     loops: dict[Location, Stretch] = field(default_factory=dict)  # by entry
     live: dict[Location, int] = field(default_factory=dict)
 
+    @property
+    def at_entry(self) -> Iterator[Expr]:
+        """The variables that are live at the entry."""
+        return self.members(self.live[self.procedure.entry])
+
     def members(self, bits: int) -> Iterator[Expr]:
         while bits:
             lowest = bits & -bits
@@ -109,13 +114,25 @@ def _statements(edge: Edge) -> Iterator[Edge]:
 # ------------------------------------------------------------------------------------------- order
 
 
-def flow(program: Program, procedure: Procedure, effects: Effects, *, lasting: bool = False) -> Flow:
-    """The control flow of a procedure; if `lasting`, all variables are live everywhere."""
+def flows(program: Program, effects: Effects, *, lasting: bool = False) -> dict[str, Flow]:
+    """The control flow of all procedures; if `lasting`, all variables are live everywhere."""
+    calls = call_graph(program)
+    found: dict[str, Flow] = {}
+    for group in components(tuple(calls), calls.__getitem__):  # callees first
+        for name in group:
+            found[name] = _flow(program, program.procedures[name], effects, found, lasting=lasting)
+    return {name: found[name] for name in program.procedures}
+
+
+def _flow(
+    program: Program, procedure: Procedure, effects: Effects, known: Mapping[str, Flow], *, lasting: bool
+) -> Flow:
+    """One procedure, whose callees are known unless they call it in turn."""
     names = (*procedure.variables, *program.globals)
     made = Flow(procedure, names)
     _put_in_order(made)
     bit = {x: 1 << n for n, x in enumerate(names)}
-    uses, kills, writes = _accesses(made, bit, effects)
+    uses, kills, writes = _accesses(made, bit, effects, known)
     for loop in dict.fromkeys(made.loops.values()):
         for at in made.order[loop.start : loop.end]:
             for edge in procedure.successors[at]:
@@ -171,9 +188,10 @@ def _put_in_order(made: Flow) -> None:
 
 
 def _accesses(
-    made: Flow, bit: Mapping[Expr, int], effects: Effects
+    made: Flow, bit: Mapping[Expr, int], effects: Effects, known: Mapping[str, Flow]
 ) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
-    """What the edges, by index, read, surely write, and may write."""
+    """What the edges, by index, read, do not let pass, and may write. A call takes what is live at the entry
+    of the callee; what that may write comes back from it, and goes into it if it may come back as it was."""
     uses: dict[int, int] = {}
     kills: dict[int, int] = {}
     writes: dict[int, int] = {}
@@ -182,8 +200,11 @@ def _accesses(
         use, kill = _bits(effects.reads[edge.index], bit), _bits(written(op, made.procedure), bit)
         write = kill
         if isinstance(op, Call):
-            use |= _bits(effects.mentions[op.procedure], bit)
+            callee = known.get(op.procedure)
+            entering = effects.mentions[op.procedure] if callee is None else callee.at_entry
+            use |= _bits(entering, bit)
             write |= _bits(effects.writes[op.procedure], bit)
+            kill = write
         uses[edge.index], kills[edge.index], writes[edge.index] = use, kill, write
     return uses, kills, writes
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from certus.analysis.ranges.control import Effects, Flow, Stretch, flat, flow
+from certus.analysis.ranges.control import Effects, Flow, Stretch, flat, flows
 from certus.analysis.ranges.system import Gate, Join, System, limits
 from certus.analysis.ranges.terms import Translation
 from certus.core.loops import call_graph, components
@@ -88,10 +88,7 @@ class _Building:
         self.system, self.translation = system, Translation(system, elements=scope.elements)
         self.made = Version(program, system, self.translation)
         self.effects = Effects(program)
-        self.flows = {
-            name: flow(program, p, self.effects, lasting=scope.lasting)
-            for name, p in program.procedures.items()
-        }
+        self.flows = flows(program, self.effects, lasting=scope.lasting)
         self.interfaces: dict[str, _Interface] = {}
 
     def run(self) -> Version:
@@ -109,9 +106,8 @@ class _Building:
         if found is not None:
             return found
         procedure, known = self.program.procedures[name], self.flows[name]
-        inputs = known.live[procedure.entry]
         shared = frozenset((*self.program.globals, *procedure.parameters))
-        given = [x for x in known.members(inputs) if x in shared]
+        given = [x for x in known.at_entry if x in shared]
         outputs = (*procedure.results, *self.effects.writes[name])
         made = _Interface(
             self._join(None),
