@@ -32,7 +32,7 @@ def sentence(words: str) -> str:
 
 
 def _plain(words: str) -> str:
-    flagged = re.sub(r"(?<![\w-])--[a-z][\w-]*(?: \w[\w,.=]*)?", r"<code>\g<0></code>", text(words))
+    flagged = re.sub(r"(?<![\w-])--[a-z][\w-]*(?: \w[\w.=]*(?:,\w+)*)?", r"<code>\g<0></code>", text(words))
     return re.sub(r"\bline (\d+)\b", r'<a class="go" href="#L\1">line \1</a>', flagged)
 
 

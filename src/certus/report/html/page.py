@@ -129,14 +129,15 @@ def _source(outcome: Outcome, staged: tuple[trace.Stage, ...]) -> str:
     marked: dict[int, str] = {}
     for stage in staged:
         if stage.span is not None and stage.span.file == subject.file:
-            marked.setdefault(stage.span.line, "met")
+            line = stage.span.line
+            marked[line] = "met matters" if stage.move.reason else marked.get(line, "met")
     notes = answer.notes(outcome)
     side = answer.panel(outcome)
     if found is not None:
         side = trace.panel(found, staged, subject.file)
         span = found.error.span
         if span is not None and span.file == subject.file:
-            marked[span.line] = "met violated"
+            marked[span.line] = f"{marked.get(span.line, 'met')} violated"
     lines = listing(subject.source, subject.file, notes, marked)
     aside = f"<aside>{side}{answer.checked(outcome)}</aside>"
     return (

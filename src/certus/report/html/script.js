@@ -60,13 +60,12 @@
   const lineOf = (number) => $("L" + number);
   const bring = (element) => {
     if (!element) return;
-    const box = element.getBoundingClientRect();
-    const around = element.closest(".code, #steps").getBoundingClientRect();
-    const low = Math.max(around.top, 0) + 48, high = Math.min(around.bottom, innerHeight) - 48;
-    if (box.top < low || box.bottom > high) {
-      const behavior = calm || Math.abs(box.top - low) > 3000 ? "instant" : "smooth";
-      element.scrollIntoView({ block: "center", behavior });
-    }
+    const pane = element.closest(".code, #steps");
+    const box = element.getBoundingClientRect(), around = pane.getBoundingClientRect();
+    const margin = Math.min(48, around.height / 6);
+    if (box.top >= around.top + margin && box.bottom <= around.bottom - margin) return;
+    const by = box.top - around.top - (pane.clientHeight - box.height) / 2;
+    pane.scrollBy({ top: by, behavior: calm || Math.abs(by) > 2000 ? "instant" : "smooth" });
   };
   const mark = (number, kind) => {
     for (const old of document.querySelectorAll(".line." + kind)) old.classList.remove(kind);
@@ -225,6 +224,8 @@
     link.href = "#L" + number;
     return link;
   };
+  const MANY = 12;
+  const unfolded = {};
   const showState = (n) => {
     const { globals, memory, frames, fresh } = stateAfter(n);
     const parts = [];
@@ -236,12 +237,18 @@
       if (line) head.append(make("span", "", "called at ", lineLink(line)));
       parts.push(make("div", "frame", head, rows(values, fresh)));
     }
-    for (const [title, values] of [["globals", globals], ["memory", memory]])
-      if (values.size) parts.push(make("div", "frame", make("h3", "", title), rows(values, fresh)));
+    for (const [title, values] of [["globals", globals], ["memory", memory]]) {
+      if (!values.size) continue;
+      const box = make("details", "frame", make("summary", "", `${title} (${values.size})`), rows(values, fresh));
+      box.open = unfolded[title] ?? values.size <= MANY;
+      box.addEventListener("toggle", () => { unfolded[title] = box.open; });
+      parts.push(box);
+    }
     const title = make("h2", "", frames.length > 1 ? "Call stack and values" : "Values");
     $("state").replaceChildren(title, ...parts);
   };
 
+  const linked = (words) => words.split(/\bline (\d+)/).map((part, k) => (k % 2 ? lineLink(part) : part));
   const showStep = (n) => {
     const step = trace.steps[n], parts = [];
     const statement = make("p", "statement", code($("S" + n).querySelector("code").textContent));
@@ -255,7 +262,7 @@
     if (step.set.length)
       parts.push(make("div", "chips", ...step.set.map(([, , name, value]) => code(`${name} = ${value}`))));
     if (n === trace.steps.length - 1) parts.push(make("p", "verdict", trace.claim));
-    else if (step.reason) parts.push(make("p", "reason", "It matters: " + step.reason + "."));
+    else if (step.reason) parts.push(make("p", "reason", "It matters: ", ...linked(step.reason), "."));
     else if (trace.folds) parts.push(make("p", "reason", "The violation does not depend on this step."));
     $("now").classList.toggle("end", n === trace.steps.length - 1);
     $("now").replaceChildren(...parts);
@@ -272,9 +279,7 @@
     const row = $("S" + n);
     row.setAttribute("aria-selected", "true");
     $("steps").setAttribute("aria-activedescendant", row.id);
-    const list = $("steps"), top = row.offsetTop - list.offsetTop;
-    if (top < list.scrollTop || top + row.offsetHeight > list.scrollTop + list.clientHeight)
-      list.scrollTop = top - list.clientHeight / 2;
+    bring(row);
     $("slider").max = seen.length - 1;
     $("slider").value = place;
     $("slider").setAttribute("aria-valuetext", `step ${place + 1} of ${seen.length}`);

@@ -108,12 +108,22 @@ def trace_data(outcome: Outcome, staged: tuple[Stage, ...]) -> dict[str, Any]:
     initially = _playback(outcome, program).initially
     site = program.error_at(program.location[_replay(outcome).error])
     return {
-        "claim": f"violated: {site.text}" if site.text else f"{site.kind.replace('-', ' ')} is reached",
+        "claim": f"{'violated' if site.kind == 'assertion' else site.kind.replace('-', ' ')}: {site.text}",
         "folds": any(not stage.move.reason for stage in staged),
         "initially": [[c.scope, c.key, c.name, c.value] for c in initially],
         "stacks": [list(stack) for stack in stacks],
-        "scopes": {},
+        "scopes": _scopes(program, staged),
         "steps": steps,
+    }
+
+
+def _scopes(program: Program, staged: tuple[Stage, ...]) -> dict[str, tuple[int, int]]:
+    """For variables of procedures the lines where their names can be used, as far as that is known."""
+    met = {change.key for stage in staged for change in stage.scene.changes if change.scope >= 0}
+    return {
+        variable.name: (span.line, span.end_line)
+        for variable, span in program.scopes.items()
+        if variable.name in met and span.file == program.file
     }
 
 

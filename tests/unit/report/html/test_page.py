@@ -61,7 +61,7 @@ def test_a_violation(counting: SimpleNamespace) -> None:
     assert page.ids["L7"] == "7  assert(x == limit);"
     assert page.ids["S0"] == "3int x = *;x = 7"
     assert page.ids["S2"] == "7assert(x == limit);false"
-    assert next(a for t, a in page.elements if a.get("id") == "L7")["class"] == "line met violated"
+    assert next(a for t, a in page.elements if a.get("id") == "L7")["class"] == "line met matters violated"
     assert next(a for t, a in page.elements if a.get("id") == "S1")["class"] == "folded"
     first, _, last = page.trace["steps"]
     assert first["set"] == [[0, "main.x", "x", "7"]]
