@@ -34,16 +34,22 @@ def advised(outcomes: Sequence[Outcome], settings: Settings) -> Outcome:
     reasons = [(o, o.verdict.reason) for o in outcomes if isinstance(o.verdict, Unknown)]
     whole, reason = next(((o, r) for o, r in reasons if r.code == "internal-contradiction"), reasons[-1])
     notes = [
-        replace(r, message=f"{o.engine}: {r.message}", hint=r.hint if r.code in OWN_WORDS else None)
+        replace(r, message=_by(o, r), hint=r.hint if r.code in OWN_WORDS else None)
         for o, r in reasons
         if o is not whole
     ]
     tried = list(dict.fromkeys(o.engine for o, _ in reasons))
     options = list(_options(reason, [(o.engine, r) for o, r in reasons], tried, settings))[:2]
     hint = reason.hint if reason.code in OWN_WORDS or not options else f"try {', or '.join(options)}"
-    message = f"{whole.engine}: {reason.message}" if len(reasons) > 1 else reason.message
+    message = _by(whole, reason) if len(reasons) > 1 else reason.message
     told = Unknown(replace(reason, message=message, hint=hint))
     return replace(whole, verdict=told, diagnostics=(*whole.diagnostics, *notes))
+
+
+def _by(outcome: Outcome, reason: Diagnostic) -> str:
+    """The message, with who says it."""
+    own = reason.message.startswith(f"{outcome.engine} ")
+    return reason.message if own else f"{outcome.engine}: {reason.message}"
 
 
 def _options(
@@ -55,7 +61,8 @@ def _options(
         yield f"--cpu-time {duration_text(MORE * settings.cpu_time)}"
     if "memory-limit" in codes and settings.memory is not None:
         yield f"--memory {size_text(2 * settings.memory)}"
-    cut_short = list(dict.fromkeys(name for name, r in reasons if r.code in LIMITS))
+    ended = {name for name, r in reasons if r.code in LIMITS}
+    cut_short = [name for name in ALL if name in ended]
     timed_out = any(r.code in ("time-limit", "evidence-not-checked") for _, r in reasons)
     if timed_out and settings.timeout is not None:
         yield f"--timeout {duration_text(MORE * settings.timeout)}"

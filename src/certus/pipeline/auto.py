@@ -29,7 +29,7 @@ from certus.pipeline.apart import Limit, outcome_of, saved, work
 from certus.pipeline.exchange import Exchange, sender
 from certus.pipeline.features import features
 from certus.pipeline.plan import FIRST, Turn, turns
-from certus.pipeline.settings import AUTO, Settings, shortest
+from certus.pipeline.settings import AUTO, Settings
 from certus.system.child import Children, ChildResult
 from certus.system.usage import cpu_seconds
 
@@ -50,6 +50,7 @@ class Portfolio:
     cpu: float | None = None
     seconds: float | None = None
     budget: Budget = field(init=False)
+    processes: int = field(init=False)
     given_up: dict[str, Outcome] = field(default_factory=dict)
     known: dict[str, bytes] = field(default_factory=dict)
     given: dict[str, float | None] = field(default_factory=dict)
@@ -58,7 +59,8 @@ class Portfolio:
         assert isinstance(self.task.subject, Program)
         cores = self.settings.cores or len(os.sched_getaffinity(0))
         waiting = turns(self.settings, cores, features(self.task.subject))
-        self.budget = Budget(self._seconds(min(cores, len(waiting))))
+        self.budget = Budget(self.seconds)
+        self.processes = min(cores, len(waiting))
         with Children(cpu=self.cpu, memory=self.settings.memory) as children:
             self._start(children, waiting.popleft())
             found = children.result_within(HEAD_START) if waiting else None
@@ -69,7 +71,7 @@ class Portfolio:
                     if not isinstance(outcome.verdict, Unknown):
                         return self._unless_contradicted(outcome, children)
                     self.given_up[name] = outcome
-                if children.interrupted or self.budget.remaining() == 0.0:
+                if children.interrupted or self._is_over():
                     break
                 while waiting and len(children.running) < cores:
                     self._start(children, waiting.popleft())
@@ -79,16 +81,10 @@ class Portfolio:
             self._last_words(children)
         return replace(advised(list(self.given_up.values()), self.settings), engine=AUTO)
 
-    def _seconds(self, processes: int) -> float | None:
-        """Of wall time, in which so many processes side by side use up the CPU time."""
-        if self.cpu is None:
-            return self.seconds
-        return shortest(max(0.1, self.cpu - cpu_seconds()) / processes, self.seconds)
-
     def _start(self, children: Children, turn: Turn) -> None:
-        seconds = left = self.budget.remaining()
+        seconds = self.budget.remaining()
         if turn.share < 1.0:
-            seconds = max(0.1, turn.share * (UNLIMITED if left is None else left))
+            seconds = max(0.1, turn.share * self._to_share(seconds))
         self.given[turn.engine] = seconds
         settings = replace(self.settings, engine=turn.engine, timeout=seconds, evidence=None)
         looks = turn.engine == FIRST and turn.engine not in self.given_up
@@ -102,6 +98,14 @@ class Portfolio:
             on_progress=self._said_by(turn.engine),
             on_found=self._keep,
         )
+
+    def _is_over(self) -> bool:
+        return self.budget.remaining() == 0.0 or (self.cpu is not None and cpu_seconds() >= self.cpu)
+
+    def _to_share(self, left: float | None) -> float:
+        """Seconds that turns are shares of: as many processes side by side use up the CPU time sooner."""
+        seconds = UNLIMITED if left is None else left
+        return seconds if self.cpu is None else min(seconds, (self.cpu - cpu_seconds()) / self.processes)
 
     def _said_by(self, engine: str) -> Callable[[str], None] | None:
         tell = self.on_progress

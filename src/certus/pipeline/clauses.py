@@ -21,7 +21,7 @@ from certus.core.verdict import Unknown, Verdict
 from certus.frontend import Question, load_clauses
 from certus.pipeline.apart import Limit, outcome_of, saved
 from certus.pipeline.confirm import confirm
-from certus.pipeline.settings import AUTO, Settings, engine_options, shortest
+from certus.pipeline.settings import AUTO, Settings, engine_options
 from certus.system.child import Reporter, run_limited
 from certus.system.usage import cpu_seconds
 
@@ -34,7 +34,7 @@ def verify_clauses(
     question: Question, settings: Settings, *, on_progress: Callable[[str], None] | None = None
 ) -> Outcome:
     """The answer about the clauses in a file. Raises `InputError` if they are malformed."""
-    start, budget = time.monotonic(), Budget(shortest(settings.timeout, settings.cpu_time))
+    start, budget = time.monotonic(), Budget(settings.timeout)
     cpu = None if settings.cpu_time is None else cpu_seconds() + settings.cpu_time
     try:
         system = load_clauses(question, budget)

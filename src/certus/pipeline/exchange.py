@@ -24,26 +24,29 @@ from certus.core.walk import variables
 from certus.core.wire import decode_terms, encode_terms
 from certus.pipeline.facts import are_inductive, checked_facts
 
-RANGES: Final = "ranges"
+RANGES: Final = {True: "ranges", False: "ranges of procedures"}  # by whether calls were inlined
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """`known` is what others have sent, by who found it; `send` is how something gets to them."""
+    """`known` is what others have sent, by who found it; `send` is how something gets to them. `inlined`:
+    whether calls are, in the program at hand."""
 
     known: Mapping[str, bytes] = field(default_factory=dict)
     send: Callable[[bytes], None] | None = None
+    inlined: bool = True
 
     def ranges(self, program: Program, budget: Budget, statistics: Statistics) -> Mapping[Point, Expr]:
         """The checked ranges at loop heads, strengthened by what engines have found."""
-        if RANGES in self.known:
-            found: Mapping[Point, Expr] = decode_facts(self.known[RANGES], program)
+        same = RANGES[self.inlined]
+        if same in self.known:
+            found: Mapping[Point, Expr] = decode_facts(self.known[same], program)
             statistics.count("facts.received", len(found))
         else:
             found = checked_facts(program, budget, statistics)
-            self.tell(RANGES, found)
+            self.tell(same, found)
         for who, data in self.known.items():
-            if who != RANGES:
+            if who not in RANGES.values():
                 found = _strengthened(program, found, decode_facts(data, program), budget, statistics)
         return found
 

@@ -29,14 +29,14 @@ STEPS: Final = 2000  # of a random run; or what may pass every edge twice, if th
 ONE_RUN: Final = 0.2  # of the time limit, for a program that seems to have no inputs
 
 
-def look(program: Program, budget: Budget) -> Safe | Unsafe | None:
-    """The answer, if running the program gives it."""
+def look(program: Program, budget: Budget) -> tuple[Safe | Unsafe | None, str]:
+    """The answer, if running the program gives it; and what kind of look that was."""
     compiled = compile_program(program)
     try:
-        return execute(compiled, budget.part(ONE_RUN))
+        return execute(compiled, budget.part(ONE_RUN)), "execution"
     except Nondeterministic:
         trace = random_error(compiled, budget)
-        return None if trace is None else Unsafe(trace)
+        return (None if trace is None else Unsafe(trace)), "random"
 
 
 def execute(compiled: Compiled, budget: Budget) -> Safe | Unsafe | None:

@@ -46,11 +46,6 @@ class Settings:
     ranges: bool = True
 
 
-def shortest(*limits: float | None) -> float | None:
-    """The shortest of time limits, of which None is none."""
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
 def engine_options(engine: Engine, settings: Settings) -> Any:
     """The options of `engine` as the settings have them; raises `InputError` for what does not fit."""
     hints = get_type_hints(engine.options)

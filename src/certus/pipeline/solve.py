@@ -10,7 +10,6 @@ from pathlib import Path
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, Unsupported
-from certus.core.evidence import Trace
 from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, ProofCheck, Replay
 from certus.core.program import Program
@@ -47,7 +46,7 @@ def solve(
     program is run first, on no inputs or on random ones. Facts are had from and given to the `exchange`."""
     assert isinstance(task.subject, Program)
     statistics = Statistics(on_progress=on_progress)
-    exchange = exchange or Exchange()
+    exchange = replace(exchange or Exchange(), inlined=ENGINES[settings.engine].inlines)
     statistics.on_invariants = partial(exchange.tell, settings.engine)
     if settings.log_queries is not None:
         from certus.logic.querylog import QueryLog
@@ -68,14 +67,10 @@ def _by_looking(task: Task, settings: Settings, budget: Budget, statistics: Stat
 
     assert isinstance(task.subject, Program)
     with statistics.timed("looks"):
-        verdict = look(task.subject, budget)
+        verdict, how = look(task.subject, budget)
     if verdict is None:
         return None
-    trace = verdict.refutation if isinstance(verdict, Unsafe) else None
-    given = isinstance(trace, Trace) and (trace.inputs or trace.initial)
-    found = Outcome(
-        task.subject, task.property_name, verdict, "random" if given else "execution", statistics=statistics
-    )
+    found = Outcome(task.subject, task.property_name, verdict, how, statistics=statistics)
     found = _confirmed(found, settings, budget, statistics)
     return None if isinstance(found.verdict, Unknown) else found
 

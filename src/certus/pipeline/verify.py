@@ -23,7 +23,7 @@ from certus.pipeline.advice import advised
 from certus.pipeline.apart import Limit, outcome_of, saved, work
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.clauses import has_clauses, verify_clauses
-from certus.pipeline.settings import AUTO, Settings, check_owners, engine_options, shortest
+from certus.pipeline.settings import AUTO, Settings, check_owners, engine_options
 from certus.system.child import run_limited
 from certus.system.usage import cpu_seconds
 
@@ -37,7 +37,7 @@ def verify(
 
     The time limit covers the front end too, which works in this process and looks at the budget."""
     settings = settings or Settings()
-    start, budget = time.monotonic(), Budget(shortest(settings.timeout, settings.cpu_time))
+    start, budget = time.monotonic(), Budget(settings.timeout)
     cpu = None if settings.cpu_time is None else cpu_seconds() + settings.cpu_time
     check_owners(settings, ENGINES)
     for name, engine in ENGINES.items():

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from certus.core.errors import BudgetExceeded, Inconsistent
-from certus.system.child import Reporter, run_limited
+from certus.system.child import Children, Reporter, run_limited
+from certus.system.usage import cpu_seconds
 
 SOURCE = str(Path(__file__).parents[3] / "src")
 
@@ -332,3 +333,42 @@ def test_the_module_imports_no_solver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_memory_is_limited_for_all_together() -> None:
+    def work(reporter: Reporter, size: int) -> bytes:
+        kept = b"x" * size
+        reporter.progress("filled")
+        time.sleep(30)
+        return kept[:1]
+
+    with Children(memory=700 << 20) as children:
+        children.start("large", lambda reporter: work(reporter, 400 << 20), seconds=60)
+        children.start("small", lambda reporter: work(reporter, 350 << 20), seconds=60)
+        name, result = children.next_result()
+        assert (name, result.kind) == ("large", "memory")
+        assert children.running == ("small",)
+
+
+def test_cpu_time_is_limited_for_all_together() -> None:
+    def work(_: Reporter) -> bytes:
+        while True:
+            pass
+
+    with Children(cpu=cpu_seconds() + 0.5) as children:
+        children.start("one", work, seconds=60)
+        children.start("two", work, seconds=60)
+        assert [children.next_result()[1].kind for _ in range(2)] == ["cpu", "cpu"]
+
+
+def test_findings_arrive_before_the_end() -> None:
+    found: list[bytes] = []
+
+    def work(reporter: Reporter) -> bytes:
+        reporter.found(b"a fact")
+        os._exit(9)
+
+    with Children() as children:
+        children.start("", work, seconds=30, on_found=found.append)
+        assert children.next_result()[1].kind == "crashed"
+    assert found == [b"a fact"]

@@ -1,0 +1,78 @@
+"""UNKNOWN that helps: why each gave up, and what to try."""
+
+from __future__ import annotations
+
+import pytest
+
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.outcome import Outcome
+from certus.core.program import Program
+from certus.core.verdict import Unknown
+from certus.pipeline.advice import advised, duration_text, size_text
+from certus.pipeline.settings import Settings
+
+
+def gave_up(engine: str, code: str, hint: str | None = "of its own") -> Outcome:
+    reason = Diagnostic(code, "it was too much", Severity.NOTE, hint=hint)
+    return Outcome(Program({}, "main", (), ()), "unreach-call", Unknown(reason), engine)
+
+
+def advice(settings: Settings, *given: tuple[str, str]) -> tuple[Diagnostic, list[str]]:
+    outcome = advised([gave_up(*each) for each in given], settings)
+    assert isinstance(outcome.verdict, Unknown)
+    return outcome.verdict.reason, [note.message for note in outcome.diagnostics]
+
+
+def test_every_engine_says_why() -> None:
+    reason, notes = advice(Settings(), ("linear", "not-linear"), ("predicate", "diverging"))
+    assert reason.code == "diverging"
+    assert reason.message == "predicate: it was too much"
+    assert notes == ["linear: it was too much"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "given", "hint"),
+    [
+        (
+            Settings(timeout=60),
+            [("bmc", "time-limit")],
+            "try --timeout 5m, or --engines kind,predicate,linear,clp,spacer",
+        ),
+        (
+            Settings(timeout=20),
+            [("linear", "not-linear"), ("kind", "time-limit"), ("predicate", "time-limit")],
+            "try --timeout 2m, or --engines kind,predicate",
+        ),
+        (
+            Settings(memory=10**9),
+            [("bmc", "memory-limit"), ("kind", "diverging")],
+            "try --memory 2GB, or --engines bmc",
+        ),
+        (
+            Settings(engine="kind", options={"kind.k": "5"}),
+            [("kind", "k-reached")],
+            "try --set kind.k=10, or --engine auto",
+        ),
+        (Settings(engine="linear"), [("linear", "not-linear")], "try --engine auto"),
+        (Settings(engine="bmc", bound=3), [("bmc", "bound-reached")], "of its own"),
+        (Settings(), [("bmc", "trace-needs-unmodelled-value")], "of its own"),
+    ],
+)
+def test_what_to_try(settings: Settings, given: list[tuple[str, str]], hint: str) -> None:
+    assert advice(settings, *given)[0].hint == hint
+
+
+def test_the_limit_that_ended_it_is_named() -> None:
+    reason, _ = advice(Settings(cpu_time=10), ("bmc", "cpu-limit"))
+    assert reason.hint is not None
+    assert reason.hint.startswith("try --cpu-time 50s")
+
+
+def test_a_defect_is_the_reason() -> None:
+    reason, _ = advice(Settings(), ("kind", "internal-contradiction"), ("predicate", "time-limit"))
+    assert reason.code == "internal-contradiction"
+
+
+def test_amounts_as_options_take_them() -> None:
+    assert [duration_text(s) for s in (2.5, 75, 100, 300)] == ["2.5s", "75s", "2m", "5m"]
+    assert [size_text(n) for n in (500_000_000, 4 * 10**9)] == ["500MB", "4GB"]
