@@ -22,10 +22,9 @@ from certus.validate.compile import Compiled, compile_program
 from certus.validate.inputs import NoInputs, Nondeterministic, RandomInputs, ReplayInputs, constants
 from certus.validate.interpreter import Ending, Run, run
 
-RUNS: Final = 60
-SECONDS: Final = 0.15  # for random runs, and once more for making the inputs of one simple
-SHARE: Final = 0.05  # of the time limit, at the most, for the same
 STEPS: Final = 2000  # of a random run; or what may pass every edge twice, if that is more
+ALL_STEPS: Final = 300_000  # of all random runs, and once more of those that make the inputs of one simple
+START: Final = 3000  # what it costs to begin a run, in steps
 ONE_RUN: Final = 0.2  # of the time limit, for a program that seems to have no inputs
 
 
@@ -52,39 +51,37 @@ def execute(compiled: Compiled, budget: Budget) -> Safe | Unsafe | None:
 
 
 def random_error(compiled: Compiled, budget: Budget) -> Trace | None:
-    """A trace to an error that random inputs lead to."""
+    """A trace to an error that random inputs lead to. Effort is counted in steps, not in seconds, so that a
+    program always gets the same runs."""
     known = constants(compiled.program)
     limit = max(STEPS, 2 * len(compiled.program.edge))
-    own = _moment(budget)
-    for number in range(RUNS):
+    number, left = 0, ALL_STEPS
+    while left > 0:
         inputs = RandomInputs(Random(f"look/{number}"), known)
         try:
-            end = run(compiled, inputs, step_limit=limit, budget=own)
-            own.check()
+            end = run(compiled, inputs, step_limit=limit, budget=budget)
         except BudgetExceeded:
             return None
         if end.ending is Ending.ERROR:
-            return simple(compiled, inputs.trace(end.location.name), end.steps, _moment(budget))
+            return simple(compiled, inputs.trace(end.location.name), end.steps, budget)
+        number, left = number + 1, left - START - end.steps
     return None
-
-
-def _moment(budget: Budget) -> Budget:
-    left = budget.remaining()
-    return Budget(SECONDS if left is None else min(SECONDS, SHARE * left))
 
 
 # ------------------------------------------------------------------------------ simple inputs
 
 
 def simple(compiled: Compiled, trace: Trace, steps: int, budget: Budget) -> Trace:
-    """A trace to the same error, in no more steps, with as many inputs 0 as a greedy search finds in time."""
+    """A trace to the same error, in no more steps, with as many inputs 0 as a short greedy search finds."""
+    left = ALL_STEPS
     progress = True
     while progress:
         progress = False
         for candidate in _simpler(trace):
-            end = _replayed(compiled, candidate, steps, budget)
+            end = _replayed(compiled, candidate, steps, budget) if left > 0 else None
             if end is None:
                 return trace
+            left -= START + end.steps
             if end.ending is Ending.ERROR and end.location.name == trace.error:
                 trace, steps, progress = candidate, end.steps, True
                 break
@@ -93,7 +90,6 @@ def simple(compiled: Compiled, trace: Trace, steps: int, budget: Budget) -> Trac
 
 def _replayed(compiled: Compiled, trace: Trace, steps: int, budget: Budget) -> Run | None:
     try:
-        budget.check()
         return run(compiled, ReplayInputs(compiled.program, trace), step_limit=steps + 1, budget=budget)
     except BudgetExceeded:
         return None
