@@ -147,10 +147,15 @@ class Playback:
         return self.program.procedures[edge.source.procedure].exit
 
     def text(self, variable: Expr, value: Datum) -> str:
-        """A value for people: of an address, the object that it is in."""
-        if variable.sort is not INT or not self.objects or not isinstance(value, int):
-            return value_text(value)
-        return self._address(value)
+        """A value for people: of an address, the object that it is in; so of a number in memory that might be
+        one."""
+        sort, words = variable.sort, value_text(value)
+        if not self.objects or not isinstance(value, int):
+            return words
+        if sort is INT:
+            return self._address(value)
+        wide = isinstance(sort, MachineSort) and not sort.signed and sort.width == self.program.pointer_bits
+        return f"{self._address(value)} ({words})" if wide and self._object(value) is not None else words
 
     def _address(self, value: int) -> str:
         if value == 0:

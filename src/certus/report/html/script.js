@@ -231,10 +231,11 @@
     const parts = [];
     for (let depth = frames.length - 1; depth >= 0; depth--) {
       const { procedure, line } = frames[depth];
+      if (procedure.startsWith("$")) continue;
       const now = depth === frames.length - 1 ? trace.steps[n].line : frames[depth + 1].line;
       const values = new Map([...frames[depth].values].filter(([key]) => inScope(key, now)));
       const head = make("h3", "", procedure === "?" ? "(a caller)" : procedure);
-      if (line) head.append(make("span", "", "called at ", lineLink(line)));
+      if (line && !frames[depth - 1].procedure.startsWith("$")) head.append(make("span", "", "called at ", lineLink(line)));
       parts.push(make("div", "frame", head, rows(values, fresh)));
     }
     for (const [title, values] of [["globals", globals], ["memory", memory]]) {
@@ -244,7 +245,7 @@
       box.addEventListener("toggle", () => { unfolded[title] = box.open; });
       parts.push(box);
     }
-    const title = make("h2", "", frames.length > 1 ? "Call stack and values" : "Values");
+    const title = make("h2", "", "Call stack and values");
     $("state").replaceChildren(title, ...parts);
   };
 
@@ -252,7 +253,10 @@
   const showStep = (n) => {
     const step = trace.steps[n], parts = [];
     const statement = make("p", "statement", code($("S" + n).querySelector("code").textContent));
-    parts.push(statement);
+    const place = make("p", "place quiet");
+    if (step.line) place.append(lineLink(step.line), " ");
+    if (step.in) place.append(step.in);
+    parts.push(place, statement);
     if (step.why) {
       const [condition, taken, values] = step.why;
       const why = make("p", "why", code(condition), " was ", make("em", String(taken), String(taken)));

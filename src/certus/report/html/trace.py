@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Final
 
 from certus.core.diagnostic import Span
@@ -14,8 +15,9 @@ from certus.core.evidence import Trace
 from certus.core.outcome import Outcome, Replay
 from certus.core.program import Program
 from certus.core.verdict import Unsafe
+from certus.report.cfa import statement
 from certus.report.content import Move, Path, path, value_text
-from certus.report.html.markup import code, line_link, text
+from certus.report.html.markup import code, text
 from certus.report.html.playback import Playback, Scene
 
 _CONDITION: Final = (
@@ -23,6 +25,7 @@ _CONDITION: Final = (
     re.compile(r"for\s*\(;(.*);\)", re.DOTALL),
 )
 
+_MARKER: Final = re.compile(r'#\s*\d+ "[^"]*"(?: \d+)*\s*')
 _ICONS: Final = {
     name: f'<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="{shape}"/></svg>'
     for name, shape in {
@@ -36,10 +39,12 @@ _ICONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step as it is shown, and the state after it."""
+    """One step as it is shown, and the state after it. `depth` counts calls of the user's procedures."""
 
     move: Move
     scene: Scene
+    statement: str
+    depth: int
 
     @property
     def span(self) -> Span | None:
@@ -59,7 +64,20 @@ def stages(outcome: Outcome) -> tuple[Stage, ...]:
             playback.forget(program.edge[step.edge].source.procedure, step.depth)
         awaited = step.number + 1
         scenes[step.number] = playback.play(step)
-    return tuple(Stage(move, scenes[move.number]) for move in found.moves if move.is_visible)
+    hidden = 1 if program.main.startswith("$") else 0  # what comes before the user's main procedure
+    return tuple(
+        Stage(move, scenes[move.number], _statement(move, program), max(0, move.depth - hidden))
+        for move in found.moves
+        if move.is_visible
+    )
+
+
+def _statement(move: Move, program: Program) -> str:
+    """The statement as in the source, without line markers that stand in the middle of it; of a step whose
+    source is not at hand, what it does."""
+    if move.statement:
+        return _MARKER.sub("", move.statement)
+    return "(start)" if move.edge.span is None else statement(move.edge, program.source_names)
 
 
 def _playback(outcome: Outcome, program: Program) -> Playback:
@@ -69,13 +87,13 @@ def _playback(outcome: Outcome, program: Program) -> Playback:
     return Playback(program, trace)
 
 
-def condition_of(statement: str) -> str:
+def condition_of(words: str) -> str:
     """The condition in the text of a branch."""
     for form in _CONDITION:
-        found = form.fullmatch(statement.strip())
+        found = form.fullmatch(words.strip())
         if found is not None:
             return found[1].strip()
-    return statement.strip().rstrip(";")
+    return words.strip().rstrip(";")
 
 
 # ------------------------------------------------------------------------------------------ data
@@ -101,9 +119,11 @@ def trace_data(outcome: Outcome, staged: tuple[Stage, ...]) -> dict[str, Any]:
         if stage.move.omitted:
             step["gap"] = True
         if edge.branch is not None:
-            step["why"] = [condition_of(stage.move.statement), edge.branch, list(scene.because)]
-        elif stage is staged[-1] and steps and steps[-1]["line"] == step["line"] and "why" in steps[-1]:
+            step["why"] = [condition_of(stage.statement), edge.branch, list(scene.because)]
+        elif stage is staged[-1] and steps and "why" in steps[-1]:
             step["why"] = steps[-1]["why"]  # the step into the error itself decides nothing
+        if stage.span is not None and (place := _elsewhere(stage.span, program.file)):
+            step["in"] = place
         steps.append(step)
     initially = _playback(outcome, program).initially
     site = program.error_at(program.location[_replay(outcome).error])
@@ -125,6 +145,15 @@ def _scopes(program: Program, staged: tuple[Stage, ...]) -> dict[str, tuple[int,
         for variable, span in program.scopes.items()
         if variable.name in met and span.file == program.file
     }
+
+
+def _elsewhere(span: Span, file: str) -> str:
+    """The place that a preprocessed file, or one that includes others, was made from."""
+    if span.file != file:
+        return f"{span.file}:{span.line}"
+    if span.presumed_file not in (None, file):
+        return f"{span.presumed_file}:{span.presumed_line}"
+    return ""
 
 
 def _replay(outcome: Outcome) -> Replay:
@@ -178,15 +207,23 @@ def _item(number: int, stage: Stage, file: str) -> str:
         if move.omitted
         else ""
     )
-    place = str(_line(stage.span, file) or line_link(stage.span, file))
+    place = str(_line(stage.span, file) or _short(stage.span))
     effect = "" if move.edge.branch is None else f'<em class="{_word(move)}">{_word(move)}</em>'
     changes = "".join(f"<span>{text(c.name)} = {text(c.value)}</span>" for c in stage.scene.changes)
-    depth = f' data-depth="{min(move.depth, 12)}"' if move.depth else ""
+    depth = f' data-depth="{min(stage.depth, 12)}"' if stage.depth else ""
     folded = "" if move.reason else ' class="folded"'
     return (
         f'{gap}<li role="option" id="S{number}"{depth}{folded}><span class="at">{place}</span>'
-        f'{code(move.statement or "(start)")}<span class="effect">{effect}{changes}</span></li>\n'
+        f'{code(stage.statement)}<span class="effect">{effect}{changes}</span></li>\n'
     )
+
+
+def _short(span: Span | None) -> str:
+    """A place in another file, whose directory is not worth the room."""
+    if span is None:
+        return ""
+    name = f"{PurePath(span.file).name}:{span.line}"
+    return f'<span title="{text(span.file)}">{text(name)}</span>'
 
 
 def _word(move: Move) -> str:

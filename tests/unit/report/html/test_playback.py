@@ -1,0 +1,127 @@
+"""Values along a trace: frames, memory, and what is forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from certus.core.budget import Budget
+from certus.core.evidence import Trace
+from certus.core.outcome import Outcome, Replay
+from certus.core.program import Havoc, Program
+from certus.core.verdict import Unsafe
+from certus.frontend import load
+from certus.frontend.lp import load_lp
+from certus.report.html.trace import Stage, condition_of, stages, trace_data
+from certus.validate.replay import replay
+
+FACTORIAL = """\
+int calls = 7;
+int down(int n) {
+  int m = 0;
+  calls = calls + 1;
+  if (n > 0) {
+    m = down(n - 1);
+  }
+  return m + n;
+}
+void main() {
+  int r = down(2);
+  assert(r != 3);
+}
+"""
+MEMORY = """\
+#include <assert.h>
+extern int __VERIFIER_nondet_int(void);
+struct pair { int left, right; };
+static void put(struct pair *p, int v) { p->right = v; }
+int main(void) {
+  int a[3];
+  struct pair s;
+  for (int i = 0; i < 3; i++)
+    a[i] = i * 2;
+  s.left = 1;
+  put(&s, a[2]);
+  assert(s.left + s.right == a[1]);
+}
+"""
+
+
+def outcome(program: Program, trace: Trace, **kept: int) -> Outcome:
+    check = replay(program, trace, budget=Budget(), **kept)
+    assert isinstance(check, Replay)
+    return Outcome(program, "unreach-call", Unsafe(trace), "bmc", check)
+
+
+def error(program: Program) -> str:
+    return program.errors[0].location.name
+
+
+def steps_at(staged: tuple[Stage, ...], line: int) -> list[Stage]:
+    return [stage for stage in staged if stage.span is not None and stage.span.line == line]
+
+
+class TestFrames:
+    program = load_lp(FACTORIAL, "down.lp").program
+    staged = stages(outcome(program, Trace(error(program))))
+
+    def test_the_stack_names_the_calls(self) -> None:
+        deepest = max(self.staged, key=lambda stage: len(stage.scene.stack))
+        assert deepest.scene.stack == (("main", None), ("down", 11), ("down", 6), ("down", 6))
+
+    def test_parameters_belong_to_the_new_frame(self) -> None:
+        (call,) = steps_at(self.staged, 11)
+        assert [(c.scope, c.name, c.value) for c in call.scene.changes] == [(1, "n", "2")]
+
+    def test_what_a_call_returns_belongs_to_the_caller(self) -> None:
+        """The procedure calls itself: `m` of the caller is written, not that of the callee."""
+        returned = [
+            c for stage in steps_at(self.staged, 8) for c in stage.scene.changes if c.name in ("m", "r")
+        ]
+        assert [(c.scope, c.name, c.value) for c in returned] == [(2, "m", "0"), (1, "m", "1"), (0, "r", "3")]
+
+    def test_globals_start_with_their_values(self) -> None:
+        found = trace_data(outcome(self.program, Trace(error(self.program))), self.staged)
+        assert found["initially"] == [[-1, "calls", "calls", "7"]]
+
+    def test_a_branch_says_which_values_decided_it(self) -> None:
+        assert [stage.scene.because for stage in steps_at(self.staged, 5)] == [
+            (("n", "2"),),
+            (("n", "1"),),
+            (("n", "0"),),
+        ]
+
+
+def test_memory(tmp_path: Path) -> None:
+    (tmp_path / "pair.c").write_text(MEMORY)
+    program = load(tmp_path / "pair.c").program
+    staged = stages(outcome(program, Trace(error(program))))
+    changes = [(c.name, c.value) for stage in staged for c in stage.scene.changes]
+    assert ("a[2]", "4") in changes
+    assert ("p", "&s") in changes
+    assert ("p->right", "4") in changes
+    asserted = [stage for stage in steps_at(staged, 12) if stage.move.edge.branch is not None][-1]
+    assert dict(asserted.scene.because) == {"s.left": "1", "p->right": "4", "a[1]": "2"}
+    assert max(stage.depth for stage in staged) == 1
+    assert all("$" not in stage.statement for stage in staged)
+
+
+def test_where_steps_are_not_kept_nothing_is_known() -> None:
+    source = (
+        "void main() {\n  int x = 0;\n  int y = *;\n  while (x < 5000) { x = x + 1; }\n  assert(y > 0);\n}\n"
+    )
+    program = load_lp(source, "long.lp").program
+    (havoc,) = (e.index for e in program.edge.values() if isinstance(e.op, Havoc))
+    made = outcome(program, Trace(error(program), inputs={havoc: ((-1,),)}))
+    staged = stages(made)
+    data = trace_data(made, staged)
+    assert any(step.get("gap") for step in data["steps"])
+    assert len(staged) < 5000
+    last = staged[-1]
+    assert last.move.edge.branch is False
+
+
+def test_conditions() -> None:
+    assert condition_of("if (x < 5)") == "x < 5"
+    assert condition_of("for (; i < n;)") == "i < n"
+    assert condition_of("assert((a) && (b));") == "(a) && (b)"
+    assert condition_of("a[i] < 3") == "a[i] < 3"
