@@ -50,19 +50,13 @@ class Spacer:
         return None
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-        from certus.transform.horn.preprocess import decide
-        from certus.transform.horn.programs import by_clauses
+        from certus.transform.horn.programs import decide_task
 
         def search(system: HornSystem) -> Verdict:
             return solve_clauses(system, options, budget, statistics)
 
-        def solve(system: HornSystem) -> Verdict:
-            simplify = options.preprocess
-            return decide(system, search, simplify=simplify, budget=budget, statistics=statistics)
-
-        if isinstance(task.subject, HornSystem):
-            return solve(task.subject)
-        return by_clauses(task.subject, solve, statistics)
+        simplify = options.preprocess
+        return decide_task(task, search, simplify=simplify, budget=budget, statistics=statistics)
 
 
 def solve_clauses(system: HornSystem, options: Options, budget: Budget, statistics: Statistics) -> Verdict:

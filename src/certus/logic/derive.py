@@ -137,6 +137,25 @@ class _Search:
         return Step(number, values, tuple(used))
 
 
+def shared(system: HornSystem, derivation: Derivation) -> Derivation:
+    """The derivation with one step for each fact: what is derived twice is derived once. Raises as `evaluate`
+    does."""
+    first: dict[tuple[Function, tuple[Datum, ...]], int] = {}  # by what a step concludes
+    places: list[int] = []
+    steps: list[Step] = []
+    for step in derivation.steps:
+        clause = system.clauses[step.clause]
+        values = dict(zip(clause.variables, step.values, strict=True))
+        place = len(steps)
+        if clause.head is not None:
+            fact = clause.head.function, tuple(evaluate(a, values) for a in clause.head.args)
+            place = first.setdefault(fact, place)
+        places.append(place)
+        if place == len(steps):
+            steps.append(Step(step.clause, step.values, tuple(places[p] for p in step.premises)))
+    return _without_unused(steps)
+
+
 def as_term(value: Datum, sort: Sort) -> Expr:
     """A value as a term."""
     if not isinstance(value, ArrayValue):

@@ -29,7 +29,7 @@ from certus.logic.canonical import as_equalities, canonical, compares_only
 from certus.logic.equations import with_affine_equations, with_equations
 from certus.logic.integer_clauses import IntegerClauses, has_machine_integers
 from certus.logic.solver import Answer
-from certus.logic.spacer import horn_model
+from certus.logic.spacer import Fact, horn_answer
 from certus.logic.values import by_values
 from certus.logic.weakest import preconditions
 from certus.logic.z3solver import Z3Solver
@@ -49,8 +49,21 @@ def invariants(
 ) -> Interpolants | None:
     """For each relation its parameters and a formula over them, together a model of clauses that may
     have cycles; None if Spacer finds none with that `effort`."""
+    found = invariants_or_facts(system, effort=effort, budget=budget, statistics=statistics, terms=terms)
+    return None if isinstance(found, list) else found
+
+
+def invariants_or_facts(
+    system: HornSystem,
+    *,
+    effort: int = EFFORT,
+    budget: Budget,
+    statistics: Statistics,
+    terms: Z3Terms | None = None,
+) -> Interpolants | list[Fact] | None:
+    """As `invariants`; or facts that derive false, if Spacer finds them in their place."""
     search = _Search(system, effort, budget, statistics, terms)
-    return search.first([search.by_affine_equations, search.by_spacer])
+    return search.first([search.by_affine_equations, search.by_spacer]) or search.refutation
 
 
 def interpolants(
@@ -89,6 +102,7 @@ class _Search:
         self.statistics = statistics
         self.terms = terms
         self.encoded = IntegerClauses(system) if has_machine_integers(system) else None
+        self.refutation: list[Fact] | None = None  # facts that derive false, if that is what was found
 
     def first(self, attempts: list[Callable[[], Model | None]]) -> Interpolants | None:
         for attempt in attempts:
@@ -161,13 +175,16 @@ class _Search:
         return None
 
     def _spacer(self, system: HornSystem) -> Model | None:
-        return horn_model(
+        found = horn_answer(
             system,
             budget=self.budget,
             statistics=self.statistics,
             purpose="interpolation",
             effort=self.effort,
         )
+        if isinstance(found, list) and system is self.system:
+            self.refutation = found
+        return found if isinstance(found, Model) else None
 
     def _checked(self, system: HornSystem, model: Model | None) -> Model | None:
         if model is None:

@@ -43,15 +43,25 @@ class Fact:
 def horn_model(
     system: HornSystem, *, budget: Budget, statistics: Statistics, purpose: str, effort: int | None = None
 ) -> Model | None:
-    """A model of the clauses; None if there is none, if z3 finds none, or one that cannot be read.
+    """A model of the clauses; None if there is none, if z3 finds none, or one that cannot be read."""
+    found = horn_answer(system, budget=budget, statistics=statistics, purpose=purpose, effort=effort)
+    return found if isinstance(found, Model) else None
 
-    `effort` limits the search in z3's unit of work, so that it ends at the same point every time."""
+
+def horn_answer(
+    system: HornSystem, *, budget: Budget, statistics: Statistics, purpose: str, effort: int | None = None
+) -> Model | list[Fact] | None:
+    """A model of the clauses, or facts that derive false; None if z3 finds neither, or nothing that can be
+    read. `effort` limits the search in z3's unit of work, so that it ends at the same point every time."""
     budget.check()
     statistics.count(f"solver.{purpose}")
     with statistics.timed(f"solver.{purpose}"):
         fixedpoint = Fixedpoint(system)
         try:
-            return fixedpoint.model() if fixedpoint.query(budget, effort) is Answer.UNSAT else None
+            answer = fixedpoint.query(budget, effort)
+            if answer is Answer.UNKNOWN:
+                return None
+            return fixedpoint.model() if answer is Answer.UNSAT else fixedpoint.refutation()
         except Unreadable:
             return None
         finally:

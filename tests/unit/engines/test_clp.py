@@ -16,11 +16,12 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Function
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
-from certus.engines.clp import ConstraintLogic
+from certus.engines.clp import ConstraintLogic, traces
 from certus.engines.clp.abstraction import Abstraction, Skeletons, formals
 from certus.engines.clp.engine import Options
+from certus.engines.clp.explication import check_refinement, explicate
 from certus.engines.clp.fixpoint import Fixpoint, Manner, Prover
-from certus.engines.clp.traces import check_refinement, explicate, satisfied, unfold
+from certus.engines.clp.traces import satisfied, trace_of, unfold
 from certus.frontend.chc.load import load_chc
 from certus.frontend.source import Source
 from certus.validate.horn import check_derivation, check_model
@@ -130,11 +131,10 @@ def test_a_refinement_excludes_its_trace() -> None:
     system, prover, fixpoint = refuted_trace()
     error = fixpoint.error()
     assert error is not None
-    trace = unfold(system, error)
-    assert trace is not None
+    trace = trace_of(system, error)
     assert satisfied(trace, prover) is False
     gained = explicate(trace, prover)
-    assert gained is not None
+    assert isinstance(gained, Abstraction)
     assert check_refinement(trace, gained, prover)
     with pytest.raises(Inconsistent, match="does not exclude"):
         check_refinement(trace, Abstraction(gained.interface), prover)
@@ -144,8 +144,7 @@ def test_what_is_explicated_must_be_valid() -> None:
     system, prover, fixpoint = refuted_trace()
     error = fixpoint.error()
     assert error is not None
-    trace = unfold(system, error)
-    assert trace is not None
+    trace = trace_of(system, error)
     x = build.var("x", INT)
     wrong = Abstraction({}, {0: {build.le(x, build.integer(3)): None}})
     with pytest.raises(Inconsistent, match="not valid"):
@@ -168,6 +167,89 @@ def test_equal_constraints_are_one_boolean_variable() -> None:
     less, more = build.le(x, build.integer(3)), build.lt(build.integer(3), x)
     assert skeletons.of(build.not_(less)) is skeletons.of(more)
     assert skeletons.of(build.or_(less, more)) is build.TRUE
+
+
+# ----------------------------------------------------------------------------------------- DAGs
+
+
+def doubling(levels: int, relation: str, query: str) -> HornSystem:
+    """Each level uses the one before twice: as a tree, a derivation has more than 2 to the `levels` nodes."""
+    lines = [f"(declare-fun P{n} (Int) Bool)" for n in range(levels + 1)]
+    lines.append("(assert (forall ((x Int)) (=> (and (<= 1 x) (<= x 3)) (P0 x))))")
+    for n in range(levels):
+        both = f"(and (P{n} x) (P{n} y) ({relation} x y))"
+        lines.append(f"(assert (forall ((x Int) (y Int)) (=> {both} (P{n + 1} (+ x y)))))")
+    lines.append(f"(assert (forall ((x Int)) (=> (and (P{levels} x) {query}) false)))")
+    return load("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("relation", "query", "holds"),
+    [
+        ("<=", "(< x 0)", True),  # no values at all: the trace is excluded as a DAG
+        ("<=", "(> x 200)", False),  # the same values at every use of a level
+        ("<", "(> x 200)", False),  # different ones
+    ],
+)
+def test_traces_that_are_no_small_trees(
+    relation: str, query: str, holds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "LARGEST", 100)
+    system = doubling(7, relation, query)
+    verdict, statistics = decide(system, "proofs")
+    assert isinstance(verdict, Safe if holds else Unsafe), verdict
+    check(system, verdict)
+    if isinstance(verdict, Unsafe):
+        assert isinstance(verdict.refutation, Derivation)
+        assert len(verdict.refutation.steps) < 50
+    else:
+        assert statistics.counters["clp.iterations"] > 1
+
+
+def test_a_trace_as_a_tree() -> None:
+    system = doubling(3, "<=", "(< x 0)")
+    prover = Prover(Budget(60), Statistics())
+    error = Fixpoint(system, Abstraction(), "proofs", prover).error()
+    assert error is not None
+    trace = trace_of(system, error)
+    tree = unfold(trace)
+    assert tree is not None
+    assert (len(trace.nodes), trace.tree_size, len(tree.nodes)) == (5, 16, 16)
+    assert tree.is_tree
+    assert not trace.is_tree
+
+
+def test_fibonacci_is_refuted_by_a_small_derivation() -> None:
+    """F(8) = 34 as a tree takes 67 applications of clauses, and one step for each number as a DAG."""
+    system = load(FIBONACCI.format("(= n 8) (= a 34)"))
+    verdict, _ = decide(system)
+    check(system, verdict)
+    assert isinstance(verdict, Unsafe)
+    assert isinstance(verdict.refutation, Derivation)
+    assert len(verdict.refutation.steps) == 10
+
+
+# -------------------------------------------------------------------------- uninterpreted functions
+
+FUNCTIONS = """(declare-fun f (Int) Int) (declare-fun P (Int Int) Bool)
+(assert (forall ((x Int)) (P x {})))
+(assert (forall ((x Int) (y Int)) (=> (and (P x y) (> (f y) 3)) (P (+ x 1) y))))
+(assert (forall ((x Int) (y Int)) (=> (and (P x y) (> y 3)) false)))"""
+
+
+@pytest.mark.parametrize("preprocess", [False, True])
+def test_a_derivation_for_one_meaning_of_a_function_decides_nothing(preprocess: bool) -> None:
+    verdict, _ = decide(load(FUNCTIONS.format("(f x)")), preprocess=preprocess)
+    assert isinstance(verdict, Unknown)
+    assert verdict.reason.code == "uninterpreted-functions"
+
+
+@pytest.mark.parametrize(("value", "holds"), [("7", False), ("2", True)])
+def test_functions_that_do_not_matter(value: str, holds: bool) -> None:
+    system = load(FUNCTIONS.format(value))
+    verdict, _ = decide(system)
+    assert isinstance(verdict, Safe if holds else Unsafe), verdict
+    check(system, verdict)
 
 
 # -------------------------------------------------------------------------------------- answers

@@ -25,8 +25,9 @@ from certus.core.task import Task
 from certus.core.terms import Function
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.clp.abstraction import Abstraction
-from certus.engines.clp.fixpoint import Fixpoint, Manner, Prover
-from certus.engines.clp.traces import Trace, check_refinement, explicate, satisfied, too_large, unfold
+from certus.engines.clp.explication import check_refinement, explicate
+from certus.engines.clp.fixpoint import Fact, Fixpoint, Manner, Prover
+from certus.engines.clp.traces import Trace, keep_all, refuted, satisfied, trace_of, unfold
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +55,13 @@ class ConstraintLogic:
         return None
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-        from certus.transform.horn.preprocess import decide
-        from certus.transform.horn.programs import by_clauses
+        from certus.transform.horn.programs import decide_task
 
         def search(system: HornSystem) -> Verdict:
             return _Search(system, options, Prover(budget, statistics)).run()
 
-        def solve(system: HornSystem) -> Verdict:
-            simplify = options.preprocess
-            return decide(system, search, simplify=simplify, budget=budget, statistics=statistics)
-
-        if isinstance(task.subject, HornSystem):
-            return solve(task.subject)
-        return by_clauses(task.subject, solve, statistics)
+        simplify = options.preprocess
+        return decide_task(task, search, simplify=simplify, budget=budget, statistics=statistics)
 
 
 class _Search:
@@ -95,23 +90,34 @@ class _Search:
             if error is None:
                 self._tell()
                 return Safe(fixpoint.model())
-            trace = unfold(self.system, error)
-            if trace is None:
-                return Unknown(too_large())
             with self.statistics.timed("clp.trace"):
-                found = satisfied(trace, self.prover)
+                found = self._concrete(error)
             if isinstance(found, Derivation):
                 self._tell()
                 return Unsafe(found)
             if found is None:
                 self.prover.budget.check()
                 return _gave_up("solver-gave-up", "the solver cannot tell whether a derivation is possible")
-            refused = self._refine(trace)
-            if refused is not None:
-                return refused
+            settled = self._refine(found)
+            if settled is not None:
+                return settled
 
-    def _refine(self, trace: Trace) -> Unknown | None:
-        """Exclude the trace from the abstraction; what stands in the way, if so."""
+    def _concrete(self, error: Fact) -> Derivation | Trace | None:
+        """The abstract derivation on the clauses: as a derivation, or as a trace that is none; None if the
+        solver does not know."""
+        trace = trace_of(self.system, error)
+        found = satisfied(trace, self.prover)
+        if found is False and not trace.is_tree:
+            tree = unfold(trace)
+            if tree is None:
+                keep_all(trace)
+                return refuted(trace, self.prover) or trace
+            trace = tree
+            found = satisfied(trace, self.prover)
+        return trace if found is False else found
+
+    def _refine(self, trace: Trace) -> Verdict | None:
+        """Exclude the trace from the abstraction; the verdict if that cannot be, or need not be any more."""
         number = self.statistics.counters["clp.refinements"]
         if number and number == self.options.refinements:
             return _gave_up("refinements-reached", f"no answer after {number} refinements")
@@ -121,6 +127,9 @@ class _Search:
         self.statistics.count("clp.refinements")
         with self.statistics.timed("clp.interpolation"):
             gained = explicate(trace, self.prover, effort=self.options.effort)
+        if isinstance(gained, Derivation):
+            self._tell()
+            return Unsafe(gained)
         if gained is None:
             self.prover.budget.check()
             return _gave_up("no-interpolants", f"no interpolants for a trace of {len(trace.nodes)} steps")

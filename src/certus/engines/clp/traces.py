@@ -1,32 +1,33 @@
 """Traces: abstract derivations on the clauses themselves (seed 003, sections 3.1 and 6).
 
-A trace is a tree; each node applies a clause, and is a variant of its head's relation. It is satisfiable if
-values can be found for all variables of all nodes: then it is a derivation. Otherwise tree interpolants are
-the proof that it is not: a formula for each node, over the relation's parameters, which follows from
-the node's constraint and the formulas of its children; false at the root. Each of these implications is a
-hygienic clause; it is explicated for the node's clause, and the atoms of the formulas become interface
-predicates. Only conjuncts in an unsatisfiable core take part.
+A trace is a DAG; each node applies a clause, and is a variant of its head's relation. It is satisfiable if
+values can be found for all variables of all nodes: then it is a derivation. A node that several others use
+has the same values for all of them. So an abstract derivation is tried as it stands first; if that fails it
+is unfolded to a tree, where every use has values of its own. Where the tree would be too large, the nodes as
+relations of their own say the same: clauses without cycles, which Spacer decides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from certus.core import build
-from certus.core.diagnostic import Diagnostic
-from certus.core.errors import Inconsistent, Unsupported
+from certus.core.errors import Unsupported
 from certus.core.horn import Clause, Derivation, HornSystem, Step
-from certus.core.sorts import BOOL, ArraySort
+from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Function, Kind
-from certus.core.walk import substitute, substitute_all, variables
-from certus.engines.clp.abstraction import Abstraction, atoms, collapse, formals, instance
+from certus.core.walk import substitute_all
 from certus.engines.clp.fixpoint import Fact, Prover
-from certus.logic.canonical import canonical
-from certus.logic.clauses import with_variables_in_body
-from certus.logic.interpolation import Interpolants, interpolants, invariants, path_system
+from certus.logic.derive import Unexplained, derive
+from certus.logic.interpolation import path_system
 from certus.logic.solver import Answer
+from certus.logic.spacer import Fact as Conclusion
+from certus.logic.spacer import horn_answer
 
-LARGEST = 3000  # nodes of a trace
+LARGEST = 3000  # nodes of a tree
+EFFORT = 10_000_000  # z3's unit of work, for a derivation whose tree would be larger
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +41,7 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class Trace:
-    """A tree of nodes, the root last."""
+    """Nodes, the root last."""
 
     system: HornSystem
     nodes: list[Node] = field(default_factory=list)
@@ -49,6 +50,18 @@ class Trace:
     def key(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """What tells traces apart."""
         return tuple((node.clause, node.children) for node in self.nodes)
+
+    @property
+    def tree_size(self) -> int:
+        """How many nodes it has as a tree; as many as it has if it is one."""
+        sizes: list[int] = []
+        for node in self.nodes:
+            sizes.append(1 + sum(sizes[child] for child in node.children))
+        return sizes[-1]
+
+    @property
+    def is_tree(self) -> bool:
+        return self.tree_size == len(self.nodes)
 
     @property
     def has_cycles(self) -> bool:
@@ -71,31 +84,50 @@ class Trace:
         return {n: head.function for n, head in heads if head is not None}
 
 
-def unfold(system: HornSystem, error: Fact) -> Trace | None:
-    """The trace of an abstract derivation; None if it is too large as a tree."""
+def trace_of(system: HornSystem, error: Fact) -> Trace:
+    """The trace that an abstract derivation is: a node for each fact."""
     trace = Trace(system)
-    made: list[int] = []
-    work: list[tuple[Fact, bool]] = [(error, False)]
-    while work:
-        fact, ready = work.pop()
-        if not ready:
-            work.append((fact, True))
-            work.extend((premise, False) for premise in reversed(fact.premises))
-            if len(work) + len(trace.nodes) > LARGEST:
-                return None
+    places: dict[Fact, int] = {}
+    stack = [error]
+    while stack:
+        fact = stack[-1]
+        missing = [premise for premise in fact.premises if premise not in places]
+        if missing:
+            stack.extend(missing)
             continue
-        split = len(made) - len(fact.premises)
+        stack.pop()
+        if fact not in places:
+            places[fact] = len(trace.nodes)
+            trace.nodes.append(Node(fact.clause, tuple(places[p] for p in fact.premises)))
+    return trace
+
+
+def unfold(trace: Trace) -> Trace | None:
+    """The trace as a tree; None if that is too large."""
+    if trace.tree_size > LARGEST:
+        return None
+    tree = Trace(trace.system)
+    made: list[int] = []
+    work = [(len(trace.nodes) - 1, False)]
+    while work:
+        number, ready = work.pop()
+        node = trace.nodes[number]
+        if not ready:
+            work.append((number, True))
+            work.extend((child, False) for child in reversed(node.children))
+            continue
+        split = len(made) - len(node.children)
         children = tuple(made[split:])
         del made[split:]
-        made.append(len(trace.nodes))
-        trace.nodes.append(Node(fact.clause, children))
-    return trace
+        made.append(len(tree.nodes))
+        tree.nodes.append(Node(node.clause, children))
+    return tree
 
 
 # ------------------------------------------------------------------------------- satisfiability
 
 
-def satisfied(trace: Trace, prover: Prover) -> Derivation | bool | None:
+def satisfied(trace: Trace, prover: Prover) -> Derivation | Literal[False] | None:
     """A derivation if the trace is satisfiable; False if not, with the core kept at its nodes; None if the
     solver does not know."""
     conjuncts: dict[Expr, tuple[int, Expr]] = {}
@@ -141,142 +173,38 @@ def _renaming(clause: Clause, number: int) -> dict[Expr, Expr]:
     return {x: build.var(f"{x.name}@{number}", x.sort) for x in clause.variables}
 
 
-# --------------------------------------------------------------------------------- explication
-
-
-def explicate(trace: Trace, prover: Prover, *, effort: int = 0) -> Abstraction | None:
-    """What excludes an unsatisfiable trace (the algorithm ETC); None if no interpolants were found.
-
-    If variants of a relation come up below one another and `effort` (z3's unit of work) is given, a formula
-    that serves all variants of a relation is tried first: it excludes more than this trace."""
-    meanings = _shared_meanings(trace, prover, effort) if effort and trace.has_cycles else None
-    if meanings is None:
-        meanings = _meanings(trace, prover)
-    else:
-        prover.statistics.count("clp.collapsed")
-        for node in trace.nodes:
-            node.kept = (trace.clause(node).constraint,)
-    if meanings is None:
-        return None
-    gained = Abstraction(collapse({n: atoms(f) for n, f in meanings.items()}, trace.variants()))
+def refuted(trace: Trace, prover: Prover) -> Derivation | None:
+    """A derivation where each use of a node may have values of its own, if Spacer finds one; for a trace
+    whose tree is too large."""
+    relations = {n: Function(f"@{n}", base.parameters, BOOL) for n, base in trace.variants().items()}
+    clauses: list[Clause] = []
     for number, node in enumerate(trace.nodes):
         clause = trace.clause(node)
-        premises = [instance(meanings[c], a.args) for a, c in zip(clause.body, node.children, strict=True)]
-        conclusion = build.FALSE if clause.head is None else instance(meanings[number], clause.head.args)
-        fact = build.implies(build.and_(*node.kept, *premises), conclusion)
-        if fact is not build.TRUE:
-            gained.explicated.setdefault(node.clause, {})[fact] = None
-    return gained
-
-
-def _meanings(trace: Trace, prover: Prover) -> dict[int, Expr] | None:
-    """Tree interpolants: for each node but the root a formula over its relation's parameters."""
-    plain = {n: f for n, node in enumerate(trace.nodes) if (f := _plain(trace, node)) is not None}
-    relations = {
-        n: Function(f"@{n}", base.parameters, BOOL) for n, base in trace.variants().items() if n not in plain
-    }
-    numbers = [n for n in range(len(trace.nodes)) if n not in plain]
-    found = interpolants(
-        path_system(tuple(_node_clause(trace, n, relations, plain) for n in numbers)),
-        budget=prover.budget,
-        statistics=prover.statistics,
-        terms=prover.terms,
+        places = zip(clause.body, node.children, strict=True)
+        body = tuple(build.apply(relations[child], atom.args) for atom, child in places)
+        head = None if clause.head is None else build.apply(relations[number], clause.head.args)
+        clauses.append(Clause(clause.variables, body, clause.constraint, head))
+    system = path_system(tuple(clauses))
+    facts = horn_answer(
+        system, budget=prover.budget, statistics=prover.statistics, purpose="clp.dag", effort=EFFORT
     )
-    if found is None:
+    numbers = [node.clause for node in trace.nodes]
+    return derived(system, numbers, facts, prover) if isinstance(facts, list) else None
+
+
+def derived(
+    part: HornSystem, numbers: Sequence[int], facts: Sequence[Conclusion], prover: Prover
+) -> Derivation | None:
+    """The derivation that facts about a part of the clauses describe, the numbers of which are given."""
+    try:
+        found = derive(part, facts, budget=prover.budget, statistics=prover.statistics)
+    except Unexplained:
         return None
-    return plain | {n: _over_formals(relation, found) for n, relation in relations.items()}
+    steps = (Step(numbers[step.clause], step.values, step.premises) for step in found.steps)
+    return Derivation(tuple(steps))
 
 
-def _shared_meanings(trace: Trace, prover: Prover, effort: int) -> dict[int, Expr] | None:
-    """One formula for all variants of a relation."""
-    numbers = sorted({node.clause for node in trace.nodes})
-    clauses = tuple(with_variables_in_body(trace.system.clauses[n]) for n in numbers)
-    found = invariants(
-        path_system(clauses),
-        effort=effort,
-        budget=prover.budget,
-        statistics=prover.statistics,
-        terms=prover.terms,
-    )
-    if found is None:
-        return None
-    return {n: _over_formals(relation, found) for n, relation in trace.variants().items()}
-
-
-def _over_formals(relation: Function, found: Interpolants) -> Expr:
-    if relation not in found:
-        return build.TRUE
-    parameters, formula = found[relation]
-    return canonical(substitute(formula, dict(zip(parameters, formals(relation.parameters), strict=True))))
-
-
-def _plain(trace: Trace, node: Node) -> Expr | None:
-    """What a leaf says of arrays, if its literals speak of the relation's parameters alone: they are
-    hygienic as they stand, and interpolants of equations between arrays would only take them apart."""
-    head = trace.clause(node).head
-    if node.children or head is None or not any(map(_equates_arrays, node.kept)):
-        return None
-    own = dict(zip(head.args, formals([a.sort for a in head.args]), strict=True))
-    if len(own) < len(head.args) or not all(x in own for x in variables(*node.kept)):
-        return None
-    return canonical(substitute(build.conjunction(node.kept), own))
-
-
-def _equates_arrays(formula: Expr) -> bool:
-    return formula.kind is Kind.EQ and isinstance(formula.args[0].sort, ArraySort)
-
-
-def _node_clause(trace: Trace, number: int, relations: dict[int, Function], plain: dict[int, Expr]) -> Clause:
-    node = trace.nodes[number]
-    clause = trace.clause(node)
-    children = [*zip(clause.body, node.children, strict=True)]
-    body = tuple(build.apply(relations[child], atom.args) for atom, child in children if child not in plain)
-    given = [instance(plain[child], atom.args) for atom, child in children if child in plain]
-    head = None if clause.head is None else build.apply(relations[number], clause.head.args)
-    made = Clause(clause.variables, body, build.and_(*node.kept, *given), head)
-    return with_variables_in_body(made)
-
-
-def check_refinement(trace: Trace, gained: Abstraction, prover: Prover) -> bool:
-    """Whether every explicated formula is known to be valid. Raises `Inconsistent` if one is not, or if the
-    abstract trace is not propositionally unsatisfiable with them (Lemma 8)."""
-    known = True
-    for number, formulas in gained.explicated.items():
-        for formula in formulas:
-            answer = prover.refute(formula)
-            if answer is Answer.SAT:
-                raise Inconsistent(f"a formula explicated for clause {number} is not valid")
-            known &= answer is Answer.UNSAT
-    solver = prover.solver()
-    solver.add(*_abstract(trace, gained, prover))
-    answer = solver.check(budget=prover.budget, purpose="clp.boolean")
-    if answer is Answer.SAT:
-        raise Inconsistent("a refinement does not exclude its trace")
-    return known and answer is Answer.UNSAT
-
-
-def _abstract(trace: Trace, gained: Abstraction, prover: Prover) -> list[Expr]:
-    """The trace under an abstraction: boolean variables of a node are its own, but for its interface."""
-    skeleton = prover.skeletons.of
-    found: list[Expr] = []
-    for number, node in enumerate(trace.nodes):
-        clause = trace.clause(node)
-        known = [skeleton(f) for f in (clause.constraint, *gained.explicated.get(node.clause, ()))]
-        places = [*zip(clause.body, node.children, strict=True)]
-        if clause.head is not None:
-            places.append((clause.head, number))
-        for atom, owner in places:
-            for position, predicate in enumerate(gained.predicates(atom.function)):
-                shared = build.var(f"interface {owner}.{position}", BOOL)
-                known.append(build.eq(shared, skeleton(instance(predicate, atom.args))))
-        found += _renamed(known, number)
-    return found
-
-
-def _renamed(formulas: list[Expr], number: int) -> list[Expr]:
-    own = {x: build.var(f"{number}{x.name}", BOOL) for x in variables(*formulas) if x.name.startswith("[")}
-    return list(substitute_all(formulas, own))
-
-
-def too_large() -> Diagnostic:
-    return Diagnostic("trace-too-large", f"an abstract derivation has more than {LARGEST} steps as a tree")
+def keep_all(trace: Trace) -> None:
+    """Let the whole constraint of each node take part in the contradiction."""
+    for node in trace.nodes:
+        node.kept = (trace.clause(node).constraint,)

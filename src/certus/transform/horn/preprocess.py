@@ -19,9 +19,13 @@ from typing import Final
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import Undefined
+from certus.core.evidence import Refutation
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.statistics import Statistics
+from certus.core.terms import Kind
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.core.walk import postorder
+from certus.logic.derive import shared
 from certus.transform.horn.arguments import without_arguments
 from certus.transform.horn.equations import with_values
 from certus.transform.horn.facts import with_facts, without_constants
@@ -40,6 +44,10 @@ class Preprocessed:
     system: HornSystem
     stages: list[Stage]
 
+    @property
+    def original(self) -> HornSystem:
+        return self.stages[0].before if self.stages else self.system
+
     def verdict(self, verdict: Verdict) -> Verdict | None:
         """The verdict on the original clauses; None if its evidence does not come back."""
         if isinstance(verdict, Safe):
@@ -54,9 +62,9 @@ class Preprocessed:
             try:
                 for done in reversed(self.stages):
                     found = done.derivation(found)
-            except Undefined:
+                return Unsafe(shared(self.original, found))
+            except (Undefined, KeyError):  # a division by zero; a function without a meaning
                 return None
-            return Unsafe(found)
         return verdict
 
 
@@ -69,17 +77,38 @@ def decide(
     statistics: Statistics,
 ) -> Verdict:
     """The verdict of a search on the simplified clauses, as one on the clauses as they are."""
-    if not simplify:
-        return search(system)
-    prepared = preprocess(system, budget=budget, statistics=statistics)
+    prepared = Preprocessed(system, [])
+    if simplify:
+        prepared = preprocess(system, budget=budget, statistics=statistics)
     verdict = search(prepared.system)
     with statistics.timed("horn.back"):
         found = prepared.verdict(verdict)
+    if isinstance(verdict, Unsafe) and (found is None or isinstance(found, Unsafe)):
+        functions = _functions(system, None if found is None else found.refutation)
+        if functions:
+            return Unknown(_for_one_meaning(functions))
     if found is not None:
         return found
     budget.check()
     message = "an answer was found, but not what it means for the clauses as they were given"
     return Unknown(Diagnostic("answer-not-read", message, Severity.NOTE, hint="try --set clp.preprocess=off"))
+
+
+def _functions(system: HornSystem, derivation: Refutation | None) -> list[str]:
+    """The uninterpreted functions of the clauses that a derivation uses, or that there are."""
+    clauses = system.clauses
+    if isinstance(derivation, Derivation):
+        clauses = tuple(system.clauses[step.clause] for step in derivation.steps)
+    terms = postorder(
+        *(t for c in clauses for t in (c.constraint, *(a for atom in c.atoms for a in atom.args)))
+    )
+    return list(dict.fromkeys(t.function.name for t in terms if t.kind is Kind.APPLY))
+
+
+def _for_one_meaning(functions: list[str]) -> Diagnostic:
+    named = ", ".join(functions)
+    message = f"false was derived for one meaning of the uninterpreted functions ({named}), not for every one"
+    return Diagnostic("uninterpreted-functions", message, Severity.NOTE)
 
 
 def preprocess(system: HornSystem, *, budget: Budget, statistics: Statistics) -> Preprocessed:

@@ -1,6 +1,6 @@
-"""A program decided by whoever decides Horn clauses.
+"""A program, or Horn clauses, decided by whoever decides Horn clauses.
 
-The program is translated; machine integers become mathematical ones, clause by clause. What comes back is a
+A program is translated; machine integers become mathematical ones, clause by clause. What comes back is a
 proof or an execution of the program, or why there is none. Both are checked by others: an execution of the
 encoded clauses may be none of the program where the encoding is not exact.
 """
@@ -9,18 +9,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.horn import Derivation, HornSystem, Model, Step
 from certus.core.program import Program
 from certus.core.sorts import MachineSort
 from certus.core.statistics import Statistics
+from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.values import ArrayValue, Datum, default_value
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.logic.integer_clauses import IntegerClauses, has_machine_integers
 from certus.logic.integers import encoded_variable
 from certus.transform.horn.evidence import inductive, trace
+from certus.transform.horn.preprocess import decide
 from certus.transform.horn.translate import translate
+
+
+def decide_task(
+    task: Task,
+    search: Callable[[HornSystem], Verdict],
+    *,
+    simplify: bool,
+    budget: Budget,
+    statistics: Statistics,
+) -> Verdict:
+    """The verdict on a task's subject, from that of a search on its clauses, simplified or as they are."""
+
+    def solve(system: HornSystem) -> Verdict:
+        return decide(system, search, simplify=simplify, budget=budget, statistics=statistics)
+
+    subject = task.subject
+    return solve(subject) if isinstance(subject, HornSystem) else by_clauses(subject, solve, statistics)
 
 
 def by_clauses(program: Program, solve: Callable[[HornSystem], Verdict], statistics: Statistics) -> Verdict:
