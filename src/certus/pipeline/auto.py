@@ -79,7 +79,8 @@ class Portfolio:
                     break
                 found = children.next_result()
             self._last_words(children)
-        return replace(advised(list(self.given_up.values()), self.settings), engine=AUTO)
+        told = advised(list(self.given_up.values()), self.settings)
+        return replace(told, engine=AUTO) if len(self.given_up) > 1 else told
 
     def _start(self, children: Children, turn: Turn) -> None:
         seconds = self.budget.remaining()

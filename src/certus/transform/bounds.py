@@ -32,8 +32,8 @@ from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind
 from certus.core.walk import rebuild, variables
 from certus.logic.intervals import Interval
-from certus.transform.constants import KnownConstants, propagate
 from certus.transform.effects import single_statements
+from certus.transform.propagation import KnownConstants, propagate
 
 FURTHEST: Final = 1 << 200  # rounds after which a condition is taken to hold forever
 

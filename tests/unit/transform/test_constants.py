@@ -16,7 +16,9 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.frontend.lp.load import load_lp
-from certus.transform.constants import Constants, propagate
+from certus.transform.constants import Constants
+from certus.transform.inline import Inline
+from certus.transform.propagation import propagate
 from certus.validate.proofs import check_proof
 
 
@@ -175,3 +177,20 @@ def test_long_programs_take_little_time() -> None:
     declared = " ".join(f"int x{n} = {n};" for n in range(50))
     subject = program(f"void main() {{ {declared} int y = 0; {lines} assert(y >= 0); }}")
     assert len(folded(subject).procedures["main"].edges) < len(subject.procedures["main"].edges)
+
+
+def test_a_loop_stays_one_if_what_it_calls_never_returns() -> None:
+    subject = program(
+        "int g = 0; int step() { int r = 0; assume(g - r != g); return r; }"
+        "void main() { int k = 0; int x = *; while (k < 2) { x = step(); k = k + 1; } assert(x > 7); }"
+    )
+    task = Task(subject)
+    backs = []
+    for each in (Constants(), Inline()):
+        task, back = each.apply(task)
+        backs.append(back)
+    assert isinstance(task.subject, Program)
+    (head,) = loop_forest(task.subject.procedures["main"]).heads
+    proof = backs[0].proof(backs[1].proof(Unrolling({head.name: 1})))
+    assert isinstance(proof, Unrolling)
+    assert accepts(subject, proof)
