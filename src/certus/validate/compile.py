@@ -108,6 +108,11 @@ class Compiled:
             found = self._codes[watched] = Code(self, watched)
         return found
 
+    def logging(self, log: list[int]) -> Code:
+        """Code that writes down all it does: the index of every edge executed, in front of it the address of
+        a load or store, and the size and the address of a new object."""
+        return Code(self, frozenset(), log)
+
     def link(self, edge: Edge) -> Link:
         """How the call `edge` passes values."""
         op = edge.op
@@ -139,8 +144,11 @@ def slots(procedure: Procedure) -> Mapping[Expr, int]:
 class Code:
     """The stretches of a program under one choice of watched locations."""
 
-    def __init__(self, compiled: Compiled, watched: frozenset[Location]) -> None:
+    def __init__(
+        self, compiled: Compiled, watched: frozenset[Location], log: list[int] | None = None
+    ) -> None:
         self.watched = watched
+        self.log = log
         self.stretches: dict[int, Stretch] = {}  # by the index of the cut they start at
         self.events: dict[int, Event] = {}  # by the negative number that stands for them
         self.passed: list[tuple[Datum, ...]] = [()]  # the arguments of the call under way
@@ -205,6 +213,8 @@ class _ProcedureWriter:
         self._sizes = self._tree_sizes()
         self._pool = pool()
         self._pool["passed"] = code.passed
+        if code.log is not None:
+            self._pool["log"] = code.log.append
         self._accesses = compiled.accesses
         self._writer = Writer(self._names, self._pool)
         self._begun: dict[Location, list[tuple[int, Edge, int]]] = {}  # see `Code.lines`
@@ -312,6 +322,7 @@ class _ProcedureWriter:
             return True
         assert isinstance(op, Call)
         out.line(f"passed[0] = ({self._values(take, op.arguments)})")
+        self._log(take.edge.index)
         self._leave(What.CALL, take.edge.source, take.edge, take.steps + 1)
         return False
 
@@ -319,18 +330,35 @@ class _ProcedureWriter:
         edge, out = take.edge.index, self._writer
         if isinstance(op, Load):
             act = self._access("load", op.target.sort)
-            address = self._values(take, (op.address,))
-            out.line(f"{self._names[op.target]} = {act}(m, {address}{self._accesses[edge]})")
+            (address,) = self._separate(take, op.address)
+            address = self._logged(address)
+            out.line(f"{self._names[op.target]} = {act}(m, {address}, {self._accesses[edge]})")
         elif isinstance(op, Store):
             act = self._access("store", op.value.sort)
             address, value = self._separate(take, op.address, op.value)
+            address = self._logged(address)
             out.line(f"{act}(m, {address}, {self._accesses[edge]}, {value})")
         elif isinstance(op, Alloc):
             self._pool[f"op{edge}"] = op
-            out.line(f"{self._names[op.target]} = m.allocate({self._values(take, (op.size,))}op{edge})")
+            (extent,) = self._separate(take, op.size)
+            extent = self._logged(extent)
+            out.line(f"{self._names[op.target]} = m.allocate({extent}, op{edge})")
+            self._log(self._names[op.target])
         else:
             self._pool[f"op{edge}"] = op
             out.line(f"m.free({self._values(take, (op.address,))}op{edge})")
+
+    def _log(self, entry: int | str) -> None:
+        if self._code.log is not None:
+            self._writer.line(f"log({entry})")
+
+    def _logged(self, text: str) -> str:
+        """The text of a number that is written down, if that is wanted."""
+        if self._code.log is None:
+            return text
+        self._writer.line(f"x = {text}")
+        self._log("x")
+        return "x"
 
     def _access(self, what: str, sort: Sort) -> str:
         """The name of the function that accesses integers of `sort`."""
@@ -364,6 +392,7 @@ class _ProcedureWriter:
         """Write how control comes to the target of an executed edge."""
         edge, out, steps = take.edge, self._writer, take.steps + 1
         out.indent = take.indent + take.nested
+        self._log(edge.index)
         self._code.longest = max(self._code.longest, steps)
         target = edge.target
         ending = self._ending(target)

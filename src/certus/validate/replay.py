@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import replace
 from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.errors import Inconsistent
+from certus.core.effects import written
+from certus.core.errors import BudgetExceeded, Inconsistent
 from certus.core.evidence import Execution, Trace
 from certus.core.outcome import Reason, Replay, Role, Step
-from certus.core.program import Alloc, Assign, Call, Edge, Havoc, Load, Program, Return
+from certus.core.program import Call, Edge, Havoc, Location, Program
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.validate.compile import Compiled, compile_program
 from certus.validate.indeterminate import Indeterminate
 from certus.validate.inputs import NoInputs, Nondeterministic, ReplayInputs
 from certus.validate.interpreter import Ending, Machine, Run, run
+from certus.validate.relevance import Relevance, relevance
 
 NOT_REPLAYED: Final = "trace-not-replayed"
 NEEDS_MODEL: Final = "trace-needs-unmodelled-value"
 NEEDS_UNDEFINED: Final = "trace-needs-undefined-behaviour"
 NOT_DETERMINED: Final = "execution-not-confirmed"
+EXAMINED: Final = 500_000  # steps; of longer runs it is not told what matters
 
 
 def replay(program: Program, trace: Trace, *, budget: Budget, keep: int = 400) -> Replay | Diagnostic:
     """Run `trace` on `program`: what happened, step by step, if it ends in the error it names, and
-    else why it is no evidence. Of a long run only the first and last `keep` steps are kept.
+    else why it is no evidence. Of a long run only the first and last `keep` steps are kept, and in
+    between the last `keep` of those that matter.
 
-    The trace is run twice: first at full speed to see where it ends, then again, one step at a time
-    where steps are to be kept."""
+    The trace is run several times: first at full speed to see where it ends, then writing down which way
+    it takes, to tell what matters, at last one step at a time where steps are to be kept."""
     compiled = compile_program(program)
     try:
         inputs = ReplayInputs(program, trace)
@@ -39,35 +42,93 @@ def replay(program: Program, trace: Trace, *, budget: Budget, keep: int = 400) -
     end = run(compiled, inputs, budget=budget)
     if end.ending is not Ending.ERROR or end.location.name != trace.error:
         return _not_replayed(program, trace, end)
-    return _recorded(compiled, inputs, end, budget, keep)
+    found = _relevance(compiled, inputs, end, budget, keep)
+    kept = _recorded(compiled, inputs, end, budget, _wanted(end.steps, keep, found))
+    if found is None:
+        return Replay(end.steps, tuple(replace(s, reason=_unexamined(s)) for s in kept), trace.error)
+    told = tuple(replace(step, reason=found.reasons.get(step.number)) for step in kept)
+    return Replay(end.steps, told, trace.error, matter=found.matter, initial=found.initial)
 
 
-def _recorded(compiled: Compiled, inputs: ReplayInputs, end: Run, budget: Budget, keep: int) -> Replay:
+def _relevance(
+    compiled: Compiled, inputs: ReplayInputs, end: Run, budget: Budget, keep: int
+) -> Relevance | None:
+    """What matters in the run; None if it is too long to tell. The evidence does not depend on it, so it
+    takes at most half of the time that is left."""
+    if end.steps > EXAMINED:
+        return None
+    part = budget.part(0.5)
+    machine, log = Machine(compiled, inputs), _Log()
+    try:
+        machine.advance(compiled.logging(log.entries), budget=part, observer=log)
+        at, depth = machine.location, machine.depth
+        return relevance(compiled.program, log.entries, machine.steps, at, depth, keep=keep, budget=part)
+    except BudgetExceeded:
+        return None
+
+
+def _unexamined(step: Step) -> Reason:
+    return Reason(Role.UNKNOWN, step.number, step.edge)
+
+
+class _Log:
+    """Adds the returns from calls to what `Compiled.logging` writes down: that over edge n is -1-n."""
+
+    watched: frozenset[Location] = frozenset()
+
+    def __init__(self) -> None:
+        self.entries: list[int] = []
+
+    def start(self, machine: Machine) -> None:
+        pass
+
+    def arrive(self, machine: Machine, edge: Edge | None) -> None:
+        pass
+
+    def enter(self, machine: Machine, edge: Edge) -> None:
+        pass
+
+    def leave(self, machine: Machine, edge: Edge) -> None:
+        self.entries.append(-1 - edge.index)
+
+
+def _wanted(steps: int, keep: int, found: Relevance | None) -> list[range]:
+    """The steps to keep, in order."""
+    first = range(min(keep, steps))
+    last = range(max(first.stop, steps - keep), steps)
+    between = [] if found is None else [n for n in found.reasons if first.stop <= n < last.start]
+    return [first, *(range(n, n + 1) for n in between[-keep:]), last]
+
+
+def _recorded(
+    compiled: Compiled, inputs: ReplayInputs, end: Run, budget: Budget, wanted: list[range]
+) -> list[Step]:
     machine = Machine(compiled, inputs)
     fast, single = compiled.code(), compiled.code(compiled.everywhere)
-    recorder = _Recorder(compiled, machine, keep)
-    last_skipped = end.steps - keep - fast.longest
-    if keep + fast.longest < last_skipped:
-        while machine.steps < keep or machine.location.index not in fast.stretches:
+    recorder = _Recorder(compiled, machine)
+    for stretch in wanted:
+        limit = stretch.start - fast.longest
+        while machine.steps < limit and machine.location.index not in fast.stretches:
             machine.advance(single, limit=machine.steps + 1, budget=budget, observer=recorder)
-        machine.advance(fast, limit=last_skipped, budget=budget)
-        recorder.start(machine)
-    if machine.steps < end.steps:
-        machine.advance(single, budget=budget, observer=recorder)
-    return Replay(end.steps, (*recorder.head, *recorder.tail), end.location.name)
+        if machine.steps < limit:
+            machine.advance(fast, limit=limit, budget=budget)
+            recorder.start(machine)
+        recorder.wanted = stretch
+        if machine.steps < stretch.stop:
+            machine.advance(single, limit=stretch.stop, budget=budget, observer=recorder)
+    return recorder.kept
 
 
 class _Recorder:
-    """Writes down the first and the last `keep` steps of a run that is watched everywhere.
+    """Writes down the `wanted` steps of a run that is watched everywhere.
 
     A variable is listed if its value is another than before, if it is an input, or at the first
     assignment seen in an activation."""
 
-    def __init__(self, compiled: Compiled, machine: Machine, keep: int) -> None:
+    def __init__(self, compiled: Compiled, machine: Machine) -> None:
         self.watched = compiled.everywhere
-        self.head: deque[Step] = deque()
-        self.tail: deque[Step] = deque(maxlen=keep)
-        self._keep = keep
+        self.kept: list[Step] = []
+        self.wanted = range(0)
         self._compiled = compiled
         self.start(machine)
 
@@ -79,13 +140,7 @@ class _Recorder:
     def arrive(self, machine: Machine, edge: Edge | None) -> None:
         if edge is None or isinstance(edge.op, Call):
             return  # seen by `enter` and `leave`
-        targets: tuple[Expr, ...] = ()
-        if isinstance(edge.op, (Assign, Havoc)):
-            targets = edge.op.targets
-        elif isinstance(edge.op, (Load, Alloc)):
-            targets = (edge.op.target,)
-        elif isinstance(edge.op, Return):
-            targets = self._compiled.program.procedures[edge.source.procedure].results
+        targets = written(edge.op, self._compiled.program.procedures[edge.source.procedure])
         self._add(machine, edge, machine.depth, targets)
 
     def enter(self, machine: Machine, edge: Edge) -> None:
@@ -97,19 +152,17 @@ class _Recorder:
     def leave(self, machine: Machine, edge: Edge) -> None:
         """What a call writes on return belongs to the step that led to the exit."""
         assert isinstance(edge.op, Call)
-        steps = self.tail or self.head
-        if steps:
-            last = steps.pop()
+        if self.kept and self.kept[-1].number == machine.steps - 1:
+            last = self.kept.pop()
             changes = last.changes + self._listed(machine, edge.op.targets, always=True)
-            steps.append(replace(last, changes=changes))
+            self.kept.append(replace(last, changes=changes))
         self._remember(machine)
 
     def _add(self, machine: Machine, edge: Edge, depth: int, targets: tuple[Expr, ...]) -> None:
-        always = isinstance(edge.op, (Havoc, Call))
-        number = machine.steps - 1
-        reason = Reason(Role.UNKNOWN, number, edge.index)
-        step = Step(number, edge.index, depth, self._listed(machine, targets, always=always), reason)
-        (self.head if len(self.head) < self._keep else self.tail).append(step)
+        if machine.steps - 1 in self.wanted:
+            always = isinstance(edge.op, (Havoc, Call))
+            changes = self._listed(machine, targets, always=always)
+            self.kept.append(Step(machine.steps - 1, edge.index, depth, changes))
         self._remember(machine)
 
     def _listed(
