@@ -4,6 +4,8 @@
     python scripts/bench_ranges.py bits DIRECTORY...      # one row for each directory of .c, .i or .yml tasks
     python scripts/bench_ranges.py observe N DIRECTORY... # until N values were seen to lie in their ranges
     python scripts/bench_ranges.py engines DIRECTORY...   # engines with and without ranges, by task
+    python scripts/bench_ranges.py calls DIRECTORY...     # parameters joined over calls, against one graph
+    python scripts/bench_ranges.py cores                  # bmc with small numbers first, relaxed by cores
 
 Numbers go to standard output as a table in Markdown. A task that Certus cannot model, or that takes longer
 than the limit, is counted as such.
@@ -15,10 +17,12 @@ import argparse
 import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
@@ -27,23 +31,29 @@ from tests.laws.flow_programs import FlowShape, flow_program  # noqa: E402
 from tests.laws.observed_ranges import observe  # noqa: E402
 from tests.reference_flow import reference_program  # noqa: E402
 
-from certus.analysis.ranges.result import analyse  # noqa: E402
+from certus.analysis.ranges.result import analyse, declared_bits, needed_bits  # noqa: E402
 from certus.core.budget import Budget  # noqa: E402
 from certus.core.errors import BudgetExceeded, InputError, Unsupported  # noqa: E402
 from certus.core.program import Program  # noqa: E402
 from certus.core.sorts import INT, machine  # noqa: E402
+from certus.core.statistics import Statistics  # noqa: E402
 from certus.core.task import Task  # noqa: E402
 from certus.core.verdict import Unknown  # noqa: E402
+from certus.engines.registry import ENGINES  # noqa: E402
 from certus.frontend import load_question, read_question  # noqa: E402
-from certus.pipeline.ranges import numeric_report  # noqa: E402
+from certus.pipeline.ranges import numeric_report, without_memory  # noqa: E402
 from certus.pipeline.verify import Settings, verify  # noqa: E402
+from certus.transform.bounds import Bounds  # noqa: E402
 from certus.transform.constants import Constants  # noqa: E402
+from certus.transform.large_blocks import LargeBlocks  # noqa: E402
 from certus.transform.memory import Memory  # noqa: E402
 from certus.transform.passes import apply_passes  # noqa: E402
+from certus.transform.slice import Slice, declared  # noqa: E402
+from certus.transform.unique import merge  # noqa: E402
 
 SIZES = (100, 300, 1_000, 3_000, 10_000)
 VARIABLES = 20
-ENGINES = {
+SETTINGS = {
     "predicate": Settings(engine="predicate"),
     "predicate, no ranges": Settings(engine="predicate", ranges=False),
     "kind": Settings(engine="kind"),
@@ -52,6 +62,23 @@ ENGINES = {
     "bmc, facts": Settings(engine="bmc", options={"bmc.facts": "true"}),
     "bmc, vectors": Settings(engine="bmc", options={"bmc.facts": "true", "bmc.vectors": "true"}),
     "bmc, bounded ranges": Settings(engine="bmc", options={"bmc.within": "true"}),
+}
+
+INPUTS = "extern unsigned long any(void); extern void reach_error(void);\nint main(void) { unsigned long "
+SMALL = {  # programs with a counterexample in small numbers, and two without any
+    "three factors": "a = any(), b = any(), c = any(); if (a * b * c == 1113121 && a + b + c == 311 && a < b "
+    "&& b < c)",
+    "Pythagoras": "a = any(), b = any(), c = any(); if (a > 20 && a < b && b < c && b - a == 1 "
+    "&& a * a + b * b == c * c)",
+    "taxicab": "a = any(), b = any(), c = any(), d = any(); if (a > 0 && a < c && c < d && d < b "
+    "&& a * a * a + b * b * b == c * c * c + d * d * d)",
+    "Pell": "x = any(), y = any(); if (y > 0 && x > y && x * x - 13 * y * y == 1)",
+    "hash": "h = 7, i; for (i = 0; i < 4; i++) { unsigned long x = any(); if (x == 0) return 0; "
+    "h = h * 31 + x; } if (h == 7 * 923521 + 3 * 29791 + 5 * 961 + 4 * 31 + 9)",
+    "division": "x = any(), y = any(); if (y > 1 && x / y == 41 && x % y == 7 && x * y == 3738 * 91)",
+    "no division": "x = any(), y = any(); if (y > 1 && x / y == 41 && x % y == 7 && x * y == 3740 * 91)",
+    "no factors": "a = any(), b = any(); if (a < 3000 && b < 3000 && a > 1000 && b > 1000 "
+    "&& a * b == 2 * 1000003)",
 }
 
 
@@ -81,17 +108,21 @@ def lowered(path: Path, seconds: float) -> Program:
 
 
 def bits(directories: list[Path], seconds: float, most: int) -> None:
-    print("| suite | tasks | not modelled | too slow | variables | bits | saved | ratio | median s |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    print(
+        "| suite | tasks | not modelled | too slow | variables | bits | saved | ratio "
+        "| of inputs | ratio of the rest | numbered | median s |"
+    )
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for directory in directories:
-        refused = slow = variables = declared = saved = 0
+        refused = slow = variables = total = saved = inputs = numbered = 0
         times = []
         chosen = list(tasks(directory))
         chosen = chosen[:: max(1, len(chosen) // most)]
         for path in chosen:
             start = time.perf_counter()
             try:
-                report = numeric_report(lowered(path, seconds), None, Budget(seconds))
+                program, offsets = without_memory(load_question(read_question(path)).program)
+                report = numeric_report(program, None, Budget(seconds), offsets)
             except (Unsupported, InputError):
                 refused += 1
                 continue
@@ -100,15 +131,20 @@ def bits(directories: list[Path], seconds: float, most: int) -> None:
                 continue
             times.append(time.perf_counter() - start)
             variables += len(report.variables)
-            declared += report.declared
+            total += report.declared
             saved += report.saved
-        ratio = f"{100 * saved / declared:.0f} %" if declared else "-"
-        middle = sorted(times)[len(times) // 2] if times else 0.0
+            inputs += report.inputs
+            numbered += report.numbered
         print(
-            f"| {directory.name} | {len(chosen)} | {refused} | {slow} | {variables} | {declared} | {saved} "
-            f"| {ratio} | {middle:.2f} |",
+            f"| {directory.name} | {len(chosen)} | {refused} | {slow} | {variables} | {total} | {saved} "
+            f"| {_share(saved, total)} | {inputs} | {_share(saved, total - inputs)} "
+            f"| {_share(numbered, total - inputs)} | {median(times or [0.0]):.2f} |",
             flush=True,
         )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "-"
 
 
 def observations(wanted: int, directories: list[Path], seconds: float) -> None:
@@ -163,7 +199,7 @@ def engines(directories: Sequence[Path], seconds: float, most: int, names: Seque
         chosen = list(tasks(directory))
         for path in chosen[:: max(1, len(chosen) // most)][:most]:
             for name in names:
-                runs[name].add(path, replace(ENGINES[name], timeout=seconds, execute=False))
+                runs[name].add(path, replace(SETTINGS[name], timeout=seconds, execute=False))
             told = ", ".join(f"{runs[n].answers[-1] or '-'} {runs[n].seconds[-1]:.2f}" for n in names)
             print(f"{directory.name}/{path.stem}: {told}", file=sys.stderr, flush=True)
     print("| engine | tasks | solved | wrong | median s | total s | median s of all solved | total s |")
@@ -178,20 +214,83 @@ def engines(directories: Sequence[Path], seconds: float, most: int, names: Seque
         )
 
 
+def calls(directories: Sequence[Path], seconds: float, most: int) -> None:
+    """Bits saved by ranges of the same variables, with calls joined and in one graph."""
+    print("| suite | tasks | bits | saved, joined | saved, one graph | better | worse |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for directory in directories:
+        chosen = list(tasks(directory))
+        done = total = 0
+        saved = Counter[str]()
+        for path in chosen[:: max(1, len(chosen) // most)][:most]:
+            try:
+                program = apply_passes(Task(lowered(path, seconds)), [Constants(), Slice()])[0].subject
+                assert isinstance(program, Program)
+                merged = merge(program)
+                if merged is None:
+                    continue
+                joined = analyse(program, budget=Budget(seconds))
+                graph = analyse(merged.program, budget=Budget(seconds))
+            except (Unsupported, InputError, BudgetExceeded):
+                continue
+            done += 1
+            for x in declared(program):
+                bits_ = declared_bits(x.sort) or 0
+                one, other = (
+                    bits_ - min(bits_, bits_ if (n := needed_bits(r)) is None else n)
+                    for r in (joined.of(x), graph.of(merged.names.get(x, x)))
+                )
+                total += bits_
+                saved.update(joined=one, graph=other, better=other > one, worse=other < one)
+        print(
+            f"| {directory.name} | {done} | {total} | {saved['joined']} | {saved['graph']} "
+            f"| {saved['better']} | {saved['worse']} |",
+            flush=True,
+        )
+
+
+def cores(seconds: float) -> None:
+    """The time of the engine alone, in CPU seconds."""
+    print("| program | answer | all numbers s | small numbers first s |\n|---|---|---:|---:|")
+    engine = ENGINES["bmc"]
+    for name, body in SMALL.items():
+        with TemporaryDirectory() as directory:
+            path = Path(directory) / "small.c"
+            path.write_text(f"{INPUTS}{body} reach_error(); return 0; }}\n")
+            program = load_question(read_question(path)).program
+        task = apply_passes(Task(program), [Constants(), Slice(), Bounds(), LargeBlocks("large")])[0]
+        row, answer = [], ""
+        for narrow in (False, True):
+            start = time.process_time()
+            try:
+                options = engine.options(shortest=False, narrow=narrow)
+                answer = type(engine.run(task, options, Budget(seconds), Statistics())).__name__
+                row.append(f"{time.process_time() - start:.2f}")
+            except BudgetExceeded:
+                row.append("-")
+        print(f"| {name} | {answer} | {' | '.join(row)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("growth", "bits", "observe", "engines"))
+    parser.add_argument("what", choices=("growth", "bits", "observe", "engines", "calls", "cores"))
     parser.add_argument("rest", nargs="*")
     parser.add_argument("--seconds", type=float, default=20.0, help="limit for each task")
     parser.add_argument("--most", type=int, default=30, help="tasks of a suite, evenly chosen")
-    parser.add_argument("--only", nargs="*", default=list(ENGINES), choices=list(ENGINES), help="of engines")
+    parser.add_argument(
+        "--only", nargs="*", default=list(SETTINGS), choices=list(SETTINGS), help="of engines"
+    )
     given = parser.parse_args()
     if given.what == "growth":
         growth()
     elif given.what == "bits":
         bits([Path(each) for each in given.rest], given.seconds, given.most)
+    elif given.what == "cores":
+        cores(given.seconds)
+    elif given.what == "calls":
+        calls([Path(each) for each in given.rest], given.seconds, given.most)
     elif given.what == "engines":
         engines([Path(each) for each in given.rest], given.seconds, given.most, given.only)
     else:

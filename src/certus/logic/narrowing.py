@@ -3,7 +3,8 @@
 To a question about an unrolled program come provisional constraints: every machine integer with a symbol of
 its own fits into few bits. Several widths are asked for at once, each by a literal. A model is a model
 without them, too. If there is none, the core tells which of them were used: these are relaxed to the next
-width that was not used, and the question is asked again. A core without any answers the question itself.
+width that was not used (just to the next, if the solver cannot tell and names them all), and the question is
+asked again. A core without any answers the question itself.
 
 What is left of the constraints belongs to one question at one bound: it says nothing of the program.
 
@@ -60,6 +61,8 @@ class Narrowing:
             used = [each for each in self.solver.core() if each in owner]
             if not used:
                 return Answer.UNSAT
+            if len(used) == len(small):
+                used = [literals[0] for literals in self._literals.values() if literals]
             for literal in used:
                 kept = self._literals[owner[literal]]
                 if literal in kept:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from tests.unit.analysis.ranges_of import c_program
 
@@ -90,6 +92,25 @@ def test_bmc_ends_soundly_where_there_is_none() -> None:
     assert isinstance(verdict.proof, Unrolling)
     check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
     assert isinstance(check, ProofCheck), check
+
+
+def test_a_solver_that_names_all_widths_relaxes_one_at_a_time() -> None:
+    class Vague(Z3Solver):
+        def core(self) -> tuple[Expr, ...]:
+            return self.given
+
+        def check(self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str) -> Answer:
+            self.given = tuple(assumptions)
+            return super().check(assumptions, budget=budget, purpose=purpose)
+
+    solver = Vague(Statistics())
+    solver.add(build.eq(build.mul(X, Y), number(40_000)), build.lt(X, number(150)))
+    narrowing = Narrowing(solver)
+    narrowing.cover([X, Y])
+    assert narrowing.check([], budget=Budget(20), purpose="test") is Answer.SAT
+    assert narrowing.rounds == 3  # 4 bits, 8 and 16
+    solver.add(build.lt(X, number(0)))
+    assert narrowing.check([], budget=Budget(20), purpose="test") is Answer.UNSAT
 
 
 @pytest.mark.parametrize(
