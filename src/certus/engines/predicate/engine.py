@@ -32,6 +32,7 @@ from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.walk import variables
 from certus.engines.predicate.abstraction import SECONDS, Abstraction, Group, Manner, Precision
 from certus.engines.predicate.copies import Copies
+from certus.engines.predicate.findings import findings
 from certus.engines.predicate.paths import PathFormula, flatten
 from certus.engines.predicate.reachability import Item, Reachability
 from certus.engines.predicate.refinement import new_predicates, step_chain
@@ -72,7 +73,12 @@ class PredicateAbstraction:
         return Diagnostic("unsupported-subject", "predicate treats programs, not Horn clauses", Severity.NOTE)
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-        return self.search(task, options, budget, statistics, {})
+        precision: dict[Location, Precision] = {}
+        try:
+            return self.search(task, options, budget, statistics, precision)
+        finally:
+            assert isinstance(task.subject, Program)
+            statistics.findings += findings(task.subject, precision)
 
     def search(
         self,

@@ -58,14 +58,16 @@
 
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const lineOf = (number) => $("L" + number);
-  const bring = (element) => {
+  const bring = (element, again = true) => {
     if (!element) return;
     const pane = element.closest(".code, #steps");
     const box = element.getBoundingClientRect(), around = pane.getBoundingClientRect();
     const margin = Math.min(48, around.height / 6);
     if (box.top >= around.top + margin && box.bottom <= around.bottom - margin) return;
     const by = box.top - around.top - (pane.clientHeight - box.height) / 2;
-    pane.scrollBy({ top: by, behavior: calm || Math.abs(by) > 2000 ? "instant" : "smooth" });
+    const far = Math.abs(by) > 2000;
+    pane.scrollBy({ top: by, behavior: calm || far ? "instant" : "smooth" });
+    if (far && again) requestAnimationFrame(() => bring(element, false)); // lines not seen before have got their size
   };
   const mark = (number, kind) => {
     for (const old of document.querySelectorAll(".line." + kind)) old.classList.remove(kind);

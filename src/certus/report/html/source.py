@@ -12,6 +12,9 @@ from certus.report.html.markup import text
 COLOURED: Final = 6000  # lines; the words of a longer source are not told apart
 WHOLE: Final = 20_000  # lines; of a longer source only the surroundings of what matters are shown
 AROUND: Final = 200
+CHUNK: Final = 500  # lines that a browser need not look at before they are scrolled to
+_CHUNK: Final = '<div class="chunk">'
+_END_CHUNK: Final = "</div>"
 
 _C: Final = (
     "auto break case char const continue default do double else enum extern float for goto if inline int "
@@ -19,6 +22,10 @@ _C: Final = (
     "volatile while _Bool"
 )
 _LP: Final = "int bool void if else while goto return assert assume true false unknown skip"
+_SMT: Final = (
+    "set-logic set-info set-option declare-fun declare-rel declare-var declare-datatypes define-fun assert "
+    "rule query check-sat get-model exit forall exists let and or not ite"
+)
 _TOKEN: Final = r"""(?P<i>//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<s>"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)|"""
 _DIRECTIVE: Final = r"(?P<p>^[ \t]*\#[^\n]*?(?=//|/\*|$))|"
 
@@ -27,7 +34,7 @@ def pattern(file: str) -> re.Pattern[str] | None:
     """What is to be told apart in a file: comments, strings, directives, keywords."""
     suffix = PurePath(file).suffix.lower()
     if suffix == ".smt2":
-        return re.compile(r"(?P<i>;[^\n]*)|(?P<b>(?<=\()[\w-]+)")
+        return re.compile(rf"(?P<i>;[^\n]*)|(?P<b>(?<=\()(?:{_SMT.replace(' ', '|')})(?![\w-]))")
     words = _LP if suffix == ".lp" else _C
     directive = "" if suffix == ".lp" else _DIRECTIVE
     keywords = "|".join(words.split())
@@ -61,30 +68,31 @@ def listing(source: str, file: str, notes: Mapping[int, Sequence[str]], marked: 
     lines = coloured_lines(source, file)
     if lines and not lines[-1]:
         lines.pop()
-    return "".join(_listed(lines, notes, marked)) or '<p class="quiet">The source is empty.</p>'
+    return "".join(_listed(lines, notes, marked)) if lines else '<p class="gap">There is no source.</p>'
 
 
 def _listed(
     lines: Sequence[str], notes: Mapping[int, Sequence[str]], marked: Mapping[int, str]
 ) -> Iterator[str]:
-    digits = len(str(len(lines)))
-    yield f'<div class="source" data-digits="{digits}">'
-    omitted = 0
     shown = _shown(len(lines), {*notes, *marked})
+    yield '<div class="source">'
+    before = 0  # the last line that was shown
     for number, line in enumerate(lines, 1):
         if shown is not None and number not in shown:
-            omitted += 1
             continue
-        if omitted:
-            yield f'<p class="gap">{omitted:,} lines are not shown</p>'
-            omitted = 0
+        if number % CHUNK == 1 and len(lines) > CHUNK:
+            yield f"{_END_CHUNK if number > CHUNK else ''}{_CHUNK}"
+        yield _gap(number - 1 - before)
+        before = number
         kind = f" {marked[number]}" if number in marked else ""
         yield f'<div class="line{kind}" id="L{number}"><a class="no" href="#L{number}">{number}</a>'
         yield f"<code>{line}</code></div>\n"
         yield from notes.get(number, ())
-    if omitted:
-        yield f'<p class="gap">{omitted:,} lines are not shown</p>'
-    yield "</div>"
+    yield f"{_gap(len(lines) - before)}{_END_CHUNK if len(lines) > CHUNK else ''}</div>"
+
+
+def _gap(count: int) -> str:
+    return f'<p class="gap">{count:,} lines are not shown</p>' if count else ""
 
 
 def _shown(count: int, interesting: set[int]) -> set[int] | None:
