@@ -3,7 +3,8 @@
 Tree interpolants are the proof that a trace is unsatisfiable: a formula for each node, over the relation's
 parameters, which follows from the node's constraint and the formulas of its children; false at the root.
 Each of these implications is a hygienic clause; it is explicated for the node's clause, and the atoms of the
-formulas become interface predicates. Only conjuncts in an unsatisfiable core take part.
+formulas become interface predicates, or the conjuncts of a formula that serves all variants of a relation.
+Only conjuncts in an unsatisfiable core take part.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from certus.engines.clp.traces import Node, Trace, derived, keep_all
 from certus.logic.canonical import canonical
 from certus.logic.clauses import with_variables_in_body
 from certus.logic.interpolation import Interpolants, interpolants, invariants_or_facts, path_system
+from certus.logic.intervals import conjuncts
 from certus.logic.solver import Answer
 
 
@@ -32,14 +34,17 @@ def explicate(trace: Trace, prover: Prover, *, effort: int = 0) -> Abstraction |
     meanings = _shared_meanings(trace, prover, effort) if effort and trace.has_cycles else None
     if isinstance(meanings, Derivation):
         return meanings
+    parts = conjuncts  # a formula for all variants is inductive as it stands: its atoms would say no more
     if meanings is None:
-        meanings = _meanings(trace, prover)
+        meanings, parts = _meanings(trace, prover), atoms
     else:
         prover.statistics.count("clp.collapsed")
         keep_all(trace)
     if meanings is None:
         return None
-    gained = Abstraction(collapse({n: atoms(f) for n, f in meanings.items()}, trace.variants()))
+    gained = Abstraction(
+        collapse({n: parts(f) for n, f in meanings.items() if f.kind is not Kind.CONST}, trace.variants())
+    )
     for number, node in enumerate(trace.nodes):
         clause = trace.clause(node)
         premises = [instance(meanings[c], a.args) for a, c in zip(clause.body, node.children, strict=True)]
@@ -69,12 +74,14 @@ def _meanings(trace: Trace, prover: Prover) -> dict[int, Expr] | None:
 
 
 def _shared_meanings(trace: Trace, prover: Prover, effort: int) -> dict[int, Expr] | Derivation | None:
-    """One formula for all variants of a relation, or a derivation by the clauses of the trace."""
-    numbers = sorted({node.clause for node in trace.nodes})
+    """One formula for all variants of a relation, or a derivation by the clauses of the trace. What took too
+    much effort may take four times as much when the same clauses come up again."""
+    numbers = tuple(sorted({node.clause for node in trace.nodes}))
+    tried = prover.tried[numbers] = prover.tried.get(numbers, -1) + 1
     own = tuple(trace.system.clauses[n] for n in numbers)
     found = invariants_or_facts(
         path_system(tuple(map(with_variables_in_body, own))),
-        effort=effort,
+        effort=effort * 4**tried,
         budget=prover.budget,
         statistics=prover.statistics,
         terms=prover.terms,

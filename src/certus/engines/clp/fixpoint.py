@@ -47,12 +47,14 @@ class Fact:
 
 @dataclass(slots=True, eq=False)
 class Prover:
-    """What lasts over all fixpoints: translated terms, skeletons, and the solvers."""
+    """What lasts over all fixpoints: translated terms, skeletons, and how often one formula for all variants
+    of relations was looked for, by the clauses of traces."""
 
     budget: Budget
     statistics: Statistics
     terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))
     skeletons: Skeletons = field(default_factory=Skeletons)
+    tried: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def solver(self) -> Z3Solver:
         return Z3Solver(self.statistics, terms=self.terms)
