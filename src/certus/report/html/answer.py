@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -23,45 +24,53 @@ from certus.report.content import (
     value_text,
 )
 from certus.report.html.markup import code, line_link, sentence, table, text
+from certus.report.html.source import Notes
 
 SHOWN: Final = 8  # invariants at one line; the others are counted
-
-Notes = dict[int, list[str]]
 
 
 def notes(outcome: Outcome) -> Notes:
     """What is known at the lines of the source, as HTML."""
-    found: defaultdict[int, list[str]] = defaultdict(list)
+    found = Notes(defaultdict(list), defaultdict(list))
     program, proof = outcome.subject, proof_of(outcome)
     told = list(outcome.diagnostics)
     if isinstance(outcome.verdict, Unknown):
         told.insert(0, outcome.verdict.reason)
     for diagnostic in told:
-        if diagnostic.span is not None and diagnostic.span.file == program.file:
-            found[diagnostic.span.line].append(_diagnostic_note(diagnostic))
+        line = _line(diagnostic, program.file)
+        if line:
+            found.below[line].append(_diagnostic_note(diagnostic))
     if proof is None or not isinstance(program, Program):
-        return dict(found)
-    by_line: defaultdict[int, list[Invariant]] = defaultdict(list)
+        return found
+    by_line: defaultdict[tuple[int, bool], list[Invariant]] = defaultdict(list)
     for invariant in invariants(proof, program):
         if invariant.span is not None and invariant.span.file == program.file:
-            by_line[invariant.span.line].append(invariant)
-    for line, group in by_line.items():
-        found[line] += _invariant_notes(group)
+            by_line[invariant.span.line, invariant.location.loop is not None].append(invariant)
+    for (line, is_loop), group in by_line.items():
+        (found.below if is_loop else found.above)[line] += _invariant_notes(group)
     for name, formula in summaries(proof, program):
         span = program.procedures[name].span
         if span is not None and span.file == program.file:
-            found[span.line].append(_note("summary", f"every call of {code(name)}", [code(formula)]))
+            found.below[span.line].append(_note("summary", f"every call of {code(name)}", [code(formula)]))
     for bound in bounds(proof, program)[0]:
         if bound.span is not None and bound.span.file == program.file:
             words = f"entered at most {_count(bound.count, 'time')}"
-            found[bound.span.line].append(_note("bound", words, []))
-    return dict(found)
+            found.below[bound.span.line].append(_note("bound", words, []))
+    return found
+
+
+def _line(diagnostic: Diagnostic, file: str) -> int:
+    """The line that a diagnostic is about: of its span, or of the first loop that it names; 0 for none."""
+    if diagnostic.span is not None:
+        return diagnostic.span.line if diagnostic.span.file == file else 0
+    named = re.search(r"\bloop at line (\d+)", diagnostic.message)
+    return int(named[1]) if named else 0
 
 
 def _invariant_notes(group: Sequence[Invariant]) -> Iterator[str]:
     for invariant in group[:SHOWN]:
         where = "".join(f", called from line {line}" for line in reversed(invariant.calls))
-        title = f"{'loop invariant' if invariant.location.loop is not None else 'holds here'}{where}"
+        title = f"{'loop invariant' if invariant.location.loop is not None else 'always holds here'}{where}"
         yield _note("invariant", title, [code(part) for part in invariant.conjuncts])
     if len(group) > SHOWN:
         yield _note("invariant", f"{len(group) - SHOWN:,} more, for other ways here", [])

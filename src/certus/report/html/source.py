@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
@@ -63,18 +64,24 @@ def coloured_lines(source: str, file: str) -> list[str]:
     return "".join(pieces).split("\n")
 
 
-def listing(source: str, file: str, notes: Mapping[int, Sequence[str]], marked: Mapping[int, str]) -> str:
-    """The source, the HTML in `notes` after its lines; `marked` lines have a class of their own."""
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What stands between the lines, as HTML: above a line, what holds before it; all else below it."""
+
+    above: Mapping[int, list[str]]
+    below: Mapping[int, list[str]]
+
+
+def listing(source: str, file: str, notes: Notes, marked: Mapping[int, str]) -> str:
+    """The source, with notes between its lines; `marked` lines have a class of their own."""
     lines = coloured_lines(source, file)
     if lines and not lines[-1]:
         lines.pop()
     return "".join(_listed(lines, notes, marked)) if lines else '<p class="gap">There is no source.</p>'
 
 
-def _listed(
-    lines: Sequence[str], notes: Mapping[int, Sequence[str]], marked: Mapping[int, str]
-) -> Iterator[str]:
-    shown = _shown(len(lines), {*notes, *marked})
+def _listed(lines: Sequence[str], notes: Notes, marked: Mapping[int, str]) -> Iterator[str]:
+    shown = _shown(len(lines), {*notes.above, *notes.below, *marked})
     yield '<div class="source">'
     before = 0  # the last line that was shown
     for number, line in enumerate(lines, 1):
@@ -84,10 +91,11 @@ def _listed(
             yield f"{_END_CHUNK if number > CHUNK else ''}{_CHUNK}"
         yield _gap(number - 1 - before)
         before = number
+        yield from notes.above.get(number, ())
         kind = f" {marked[number]}" if number in marked else ""
         yield f'<div class="line{kind}" id="L{number}"><a class="no" href="#L{number}">{number}</a>'
         yield f"<code>{line}</code></div>\n"
-        yield from notes.get(number, ())
+        yield from notes.below.get(number, ())
     yield f"{_gap(len(lines) - before)}{_END_CHUNK if len(lines) > CHUNK else ''}</div>"
 
 

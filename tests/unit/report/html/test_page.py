@@ -224,3 +224,9 @@ class TestSafety:
 
     def test_the_same_outcome_gives_the_same_bytes(self, counting: SimpleNamespace) -> None:
         assert render_html(violated(counting)) == render_html(violated(counting))
+
+
+def test_an_unknown_stands_at_the_loop_that_it_names(counting: SimpleNamespace) -> None:
+    reason = Diagnostic("time-limit", "no answer within 5 s; last: unrolling the loop at line 4 to bound 15")
+    words = render_html(Outcome(counting.program, "unreach-call", Unknown(reason), "bmc"))
+    assert "to bound 15" in words.split('id="L4"')[1].split('id="L5"')[0]

@@ -8,7 +8,9 @@ import pytest
 from tests.unit.report.html.reading import Page
 
 from certus.report.html import source
-from certus.report.html.source import coloured_lines, listing
+from certus.report.html.source import Notes, coloured_lines, listing
+
+NONE = Notes({}, {})
 
 
 @pytest.mark.parametrize(
@@ -40,12 +42,12 @@ def test_words_are_told_apart(file: str, words: str, lines: list[str]) -> None:
 def test_every_line_is_there_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "COLOURED", 1000)
     for count in (1, 499, 500, 501, 1001):
-        page = Page(listing("if (x)\n" * count, "a.c", {}, {}))
+        page = Page(listing("if (x)\n" * count, "a.c", NONE, {}))
         assert list(page.ids) == [f"L{n}" for n in range(1, count + 1)]
 
 
 def test_of_a_very_long_source_the_surroundings_are_shown() -> None:
-    words = listing("x\n" * 30_000, "a.c", {12_000: ["<p>here</p>"]}, {29_990: "met"})
+    words = listing("x\n" * 30_000, "a.c", Notes({}, {12_000: ["<p>here</p>"]}), {29_990: "met"})
     page = Page(words)
     assert {"L1", "L11800", "L12000", "L12200", "L29790", "L30000"} <= set(page.ids)
     assert "L11799" not in page.ids
@@ -54,9 +56,9 @@ def test_of_a_very_long_source_the_surroundings_are_shown() -> None:
 
 
 def test_notes_stand_after_their_lines() -> None:
-    words = listing("a\nb\n", "a.c", {1: ["<p>note</p>"]}, {})
-    assert words.index('id="L1"') < words.index("note") < words.index('id="L2"')
+    words = listing("a\nb\n", "a.c", Notes({2: ["<p>above</p>"]}, {1: ["<p>note</p>"]}), {})
+    assert words.index('id="L1"') < words.index("note") < words.index("above") < words.index('id="L2"')
 
 
 def test_an_empty_source() -> None:
-    assert "There is no source." in listing("", "a.c", {}, {})
+    assert "There is no source." in listing("", "a.c", NONE, {})
