@@ -75,13 +75,13 @@ class BlockFormula:
     symbols: tuple[Expr, ...]
     history: History
 
-    def instance(self, number: int, values: Mapping[Expr, Expr]) -> Instance:
-        """This block executed from a state with the given values, its symbols made unique."""
+    def instance(self, number: int, values: Mapping[Expr, Expr], *, apart: bool = False) -> Instance:
+        """This block executed from a state with the given values, its symbols made unique. The formulas
+        are simplified by what the others say, unless each is to be used `apart` from them, as in cores."""
         renamed = {s: build.var(_numbered(s.name, number), s.sort) for s in self.symbols}
         substitution = Substitution({**values, **renamed})
-        guard, *definitions = _without_dead(
-            substitution.apply_all((self.guard, *self.definitions)), frozenset(renamed.values())
-        )
+        formulas = substitution.apply_all((self.guard, *self.definitions))
+        guard, *definitions = formulas if apart else _without_dead(formulas, frozenset(renamed.values()))
         written = {x: substitution.apply(v) for x, v in self.values.items()}
         return Instance(self, guard, tuple(definitions), written, renamed)
 

@@ -29,7 +29,7 @@ def preconditions(
 
     They exclude the end of the path. What depends on later inputs or choices is left out, so
     whether what leads to a position implies them must be checked."""
-    chain = _chain(system)
+    chain = chain_of(system)
     if chain is None:
         return None
     following: list[dict[Part, Expr]] = []  # for each step: its constraint and those of all later ones
@@ -64,10 +64,20 @@ def preconditions(
     return Model(found)
 
 
-def _chain(system: HornSystem) -> list[Clause] | None:
-    """The clauses from the one without head to the one without premise; None if they are no chain."""
-    derived = {c.head.function: c for c in system.clauses if c.head is not None}
-    chain = [c for c in system.clauses if c.head is None]
-    while len(chain[-1].body) == 1 and len(chain) < len(system.clauses):
-        chain.append(derived[chain[-1].body[0].function])
-    return chain if not chain[-1].body and len(chain) == len(system.clauses) else None
+def chain_of(system: HornSystem) -> list[Clause] | None:
+    """The clauses from the one without head to the one without premise; None if they are no chain: if two
+    clauses have no head or derive the same, or a clause has several premises."""
+    derived: dict[Function | None, Clause] = {}
+    for clause in system.clauses:
+        conclusion = None if clause.head is None else clause.head.function
+        if conclusion in derived or len(clause.body) > 1:
+            return None
+        derived[conclusion] = clause
+    chain: list[Clause] = []
+    after: Function | None = None
+    while after in derived:
+        chain.append(derived.pop(after))
+        if not chain[-1].body:
+            return None if derived else chain
+        after = chain[-1].body[0].function
+    return None

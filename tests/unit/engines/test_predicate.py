@@ -359,5 +359,7 @@ def test_groups_are_closed_under_shared_variables_and_none_is_part_of_another() 
     same = (build.le(A, B), build.le(A, build.integer(0)))
     other = build.le(build.var("main.c", INT), build.integer(0))
     assert joint([*same, other], []) == [same, (other,)]
-    assert joint([*same, other], [(same[0], other)]) == [same, (same[0], other)]
+    assert joint([*same, other], [(same[0], other)]) == [(*same, other)]  # the other is on a variable of it
+    apart = build.le(build.var("main.d", INT), build.integer(0))
+    assert joint([same[1], other, apart], [(same[1], other)]) == [(same[1], other), (apart,)]
     assert joint([same[0], other], [(same[1], other)]) == [(same[0],), (other,)]

@@ -7,9 +7,9 @@ one incremental solver, in which a literal stands for every predicate, before an
 First each predicate is asked for alone. This is Cartesian abstraction (seed 004, 2.2.1), and all that is done
 if so chosen. Boolean abstraction (2.2.2) goes on: for groups of predicates that can be either way, the joint
 valuations are enumerated, up to a budget; beyond it what is known of each alone is used. Groups are
-predicates that share variables, and the predicates of one conjunct of an interpolant, which is
-enough for the abstraction to imply that interpolant. What grouping, the budget or Cartesian abstraction
-loses only makes regions larger; `exact` loses nothing.
+predicates that share variables, and the predicates of one conjunct of an interpolant, with all others on
+their variables, which is enough for the abstraction to imply that interpolant. What grouping, the budget or
+Cartesian abstraction loses only makes regions larger; `exact` loses nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Precision:
 
     def with_group(self, group: Group) -> Precision:
         predicates = tuple(dict.fromkeys((*self.predicates, *group)))
-        groups = self.groups if group in self.groups or len(group) == 1 else (*self.groups, group)
+        groups = self.groups if group in self.groups or len(group) < 2 else (*self.groups, group)
         return Precision(predicates, groups)
 
 
@@ -120,8 +120,24 @@ class _StepSolver:
         self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]
     ) -> tuple[Region, list[Expr]]:
         """What each predicate alone must be, and the predicates that can be either way."""
+        fixed = dict(seen[0]) if seen else {}  # the value in all valuations seen
+        while fixed:
+            self.solver.push()
+            try:
+                self.solver.add(build.not_(_agrees(after, fixed)))
+                answer = self._ask(given, after, seen)
+            finally:
+                self.solver.pop()
+            if answer is not Answer.SAT:
+                break
+            fixed = {p: holds for p, holds in fixed.items() if seen[-1][p] is holds}
+        if not seen or (fixed and answer is Answer.UNKNOWN):
+            fixed = self._one_by_one(given, after, seen)
+        return self.regions.minterm(fixed), [p for p in after if p not in fixed]
+
+    def _one_by_one(self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]) -> Valuation:
+        """The predicates that can have one value only, each asked for by itself."""
         fixed: Valuation = {}
-        open_: list[Expr] = []
         for predicate, literal in after.items():
             possible = []
             for holds in (True, False):
@@ -133,9 +149,7 @@ class _StepSolver:
                     possible.append(holds)
             if len(possible) == 1:
                 fixed[predicate] = possible[0]
-            else:
-                open_.append(predicate)
-        return self.regions.minterm(fixed), open_
+        return fixed
 
     def _enumerate(
         self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation], *, exact: bool
@@ -195,8 +209,7 @@ def _agrees(after: Mapping[Expr, Expr], valuation: Valuation) -> Expr:
 
 def joint(predicates: Sequence[Expr], groups: Sequence[Group]) -> list[Group]:
     """The groups of `predicates` to be abstracted jointly, none part of another."""
-    chosen = set(predicates)
-    known = [tuple(p for p in group if p in chosen) for group in groups]
+    known = [_about(group, predicates) for group in groups]
     candidates = dict.fromkeys((*map(tuple, sharing(predicates)), *known))
     largest = sorted(candidates, key=len, reverse=True)
     found: list[Group] = []
@@ -204,6 +217,12 @@ def joint(predicates: Sequence[Expr], groups: Sequence[Group]) -> list[Group]:
         if not any(set(group) <= set(other) for other in found):
             found.append(group)
     return found
+
+
+def _about(group: Group, predicates: Sequence[Expr]) -> Group:
+    """Those of the predicates that speak only of variables of the group."""
+    names = set(variables(*group))
+    return tuple(p for p in predicates if names.issuperset(variables(p)))
 
 
 def sharing(predicates: Sequence[Expr]) -> list[list[Expr]]:

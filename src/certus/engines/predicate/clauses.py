@@ -52,11 +52,11 @@ class PathClauses:
         self._slice()
         while self._need_more():
             pass
-        for number, node in enumerate(self._nodes[:-1]):
+        for node in self._nodes[:-1]:
             group = self._group(node)
             if group not in self._atoms:
                 needed = (*self._needed[group], *self._olds(node))
-                relation = Function(f"@{number}", tuple(x.sort for x in needed), BOOL)
+                relation = Function(f"@{len(self._atoms)}", tuple(x.sort for x in needed), BOOL)
                 self._atoms[group] = build.apply(relation, needed)
 
     @property

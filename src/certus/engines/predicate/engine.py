@@ -32,10 +32,11 @@ from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.walk import variables
 from certus.engines.predicate.abstraction import SECONDS, Abstraction, Group, Manner, Precision
 from certus.engines.predicate.copies import Copies
+from certus.engines.predicate.enumerations import Enumerations
 from certus.engines.predicate.findings import findings
 from certus.engines.predicate.paths import PathFormula, flatten
 from certus.engines.predicate.reachability import Item, Reachability
-from certus.engines.predicate.refinement import new_predicates, step_chain
+from certus.engines.predicate.refinement import Limits, Refinement, step_chain
 from certus.engines.predicate.steps import Steps, steps_of
 from certus.engines.predicate.unrolled import Unrolled
 from certus.logic.bdd import Regions
@@ -118,8 +119,11 @@ class _Search:
     steps: Steps = field(init=False)
     abstraction: Abstraction = field(init=False)
     copies: Copies = field(init=False)
+    values: Enumerations = field(init=False)
     reached: Reachability = field(init=False)
     terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))  # of all questions about paths
+    aside: list[tuple[Location, Group]] = field(default_factory=list)  # found, and said in other words
+    refinement: Refinement = field(init=False)
     unrolled: Unrolled = field(init=False)
     met: dict[tuple[tuple[str, int], ...], None] = field(default_factory=dict)  # the paths excluded
 
@@ -127,6 +131,9 @@ class _Search:
         with self.statistics.timed("predicate.blocks"):
             self.steps = steps_of(self.program, {p.location: fact for p, fact in self.facts.items()})
         self.copies = Copies(self.program)
+        self.values = Enumerations(self.program)
+        limits = Limits(budget=self.budget, statistics=self.statistics, terms=self.terms)
+        self.refinement = Refinement(self.steps, limits)
         self.unrolled = Unrolled(self.program.source_names)
         self.abstraction = Abstraction(
             Regions(), self.options.minterms, self.budget, self.statistics, self.options.abstraction
@@ -196,9 +203,7 @@ class _Search:
         self.met[key] = None
         with self.statistics.timed("predicate.refinement"):
             kept = path.core(self.budget, self.statistics, self.terms)
-            found = new_predicates(
-                error, self.steps, kept, budget=self.budget, statistics=self.statistics, terms=self.terms
-            )
+            found = self.refinement.new_predicates(error, kept)
         if found is None:
             return self._gave_up(
                 "no-interpolants", f"no interpolants for a path of {len(path.actions)} blocks"
@@ -210,6 +215,11 @@ class _Search:
 
     def _repeated(self, error: Item) -> Diagnostic | None:
         """A path that came up again was abstracted too coarsely: from now on exactly."""
+        if self.aside:  # it may need what was said by the values of variables
+            for location, group in self.aside:
+                self.precision[location] = self.precision[location].with_group(group)
+            self.aside.clear()
+            return None
         coarse = [step for step in step_chain(error) if step not in self.abstraction.exact]
         if not coarse and self.statistics.counters["predicate.undecided"]:
             return self._gave_up("solver-gave-up", "the solver cannot tell what some blocks do")
@@ -225,7 +235,11 @@ class _Search:
         for location, group in found:
             for copy in self.copies.of(location, group):
                 before = self.precision.get(copy, Precision())
-                after = self.precision[copy] = before.with_group(group)
+                spelled = self.values.spelled(group)
+                if any(p not in spelled for p in group):
+                    self.aside.append((copy, group))
+                after = before.with_group(spelled)
+                after = self.precision[copy] = after.with_group(self.values.completed(after.predicates))
                 if len(after.predicates) > len(before.predicates):
                     new.setdefault(copy, []).extend(after.predicates[len(before.predicates) :])
         total = sum(len(precision.predicates) for precision in self.precision.values())

@@ -10,7 +10,7 @@ conjuncts of which blocks matter: the path sliced to these is still infeasible.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
@@ -34,10 +34,11 @@ from certus.logic.z3terms import Z3Terms
 
 Node = tuple[Item, bool]  # an item; whether it is on a path through a callee that returns
 Kept = Mapping[Node, frozenset[int]]  # conjuncts of the steps to items, by number
-CORES = 3  # times to ask for a core of a core
+CORES = 2  # times to ask for a core of a core
 FEW = 60  # literals that are worth trying to leave out one by one
 EFFORT = 5_000_000  # z3's unit of work, for one core: a few seconds
-_CORE = "core"
+_PATH, _CORE = "path", "core"
+_OPTIONS = {"rlimit": EFFORT, "arith.solver": 2}  # z3's older simplex: better on many choices, few numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,9 @@ class PathFormula:
     parts: list[tuple[Node, tuple[Expr, ...]]] = field(default_factory=list)
     initial: dict[Expr, Expr] = field(default_factory=dict)  # symbols of globals without initial value
     instances: list[Instance] = field(default_factory=list)
+    _literals: dict[Expr, list[Expr]] = field(default_factory=dict)  # one for each conjunct: its instances
+    _origins: dict[Expr, tuple[Node, int]] = field(default_factory=dict)  # the conjunct of each literal
+    _conflict: tuple[Expr, ...] = ()  # literals that are impossible together
     _globals: dict[Expr, Expr] = field(default_factory=dict)
     _frames: list[dict[Expr, Expr]] = field(default_factory=list)
     _numbers: count[int] = field(default_factory=count)
@@ -110,6 +114,12 @@ class PathFormula:
                 self._push(callee.name, dict(zip(callee.parameters, arguments, strict=True)))
             else:
                 self._leave(action.step)
+        for node, parts in self.parts:
+            for number, part in enumerate(parts):
+                if part is not build.TRUE:
+                    literal = build.var(f"@core.{node[0].number}.{int(node[1])}.{number}", BOOL)
+                    self._origins[literal] = (node, number)
+                    self._literals.setdefault(literal, []).append(part)
 
     @property
     def constraints(self) -> list[Expr]:
@@ -127,7 +137,7 @@ class PathFormula:
     def _block(self, action: Action) -> None:
         step, before = action.step, self._values()
         assert step.formula is not None
-        instance = step.formula.instance(next(self._numbers), before)
+        instance = step.formula.instance(next(self._numbers), before, apart=True)
         self.instances.append(instance)
         guards = Substitution({**before, **instance.renamed}).apply_all(conjuncts(step.condition))
         self.parts.append((action.node, (*instance.definitions, *guards)))
@@ -142,9 +152,16 @@ class PathFormula:
 
     def trace(self, budget: Budget, statistics: Statistics, terms: Z3Terms) -> Trace | Answer:
         """An execution along the path, or UNSAT if there is none, or UNKNOWN."""
-        solver = IntegerSolver(statistics, terms=terms)
-        solver.add(*self.constraints)
-        answer = solver.check(budget=budget, purpose="path")
+        solver = IntegerSolver(statistics, options=_OPTIONS, terms=terms)
+        solver.add(*_named(self._literals))
+        answer = solver.check(tuple(self._literals), budget=budget, purpose=_PATH)
+        if answer is Answer.UNSAT:
+            self._conflict = solver.core()
+        elif answer is Answer.UNKNOWN:  # all at once z3 has more ways to an answer
+            budget.check()
+            solver = IntegerSolver(statistics, terms=terms)
+            solver.add(*self.constraints)
+            answer = solver.check(budget=budget, purpose=_PATH)
         if answer is not Answer.SAT:
             return answer
 
@@ -167,19 +184,17 @@ class PathFormula:
 
     def core(self, budget: Budget, statistics: Statistics, terms: Z3Terms) -> Kept:
         """Conjuncts of the blocks that are impossible together, as few as a moment's search gives."""
-        parts: dict[Expr, list[Expr]] = {}  # a literal for each conjunct -> its instances
-        origins: dict[Expr, tuple[Node, int]] = {}
-        for node, conjuncts_ in self.parts:
-            for number, part in enumerate(conjuncts_):
-                if part is not build.TRUE:
-                    literal = build.var(f"@core.{node[0].number}.{int(node[1])}.{number}", BOOL)
-                    origins[literal] = (node, number)
-                    parts.setdefault(literal, []).append(part)
+        parts = {literal: self._literals[literal] for literal in self._conflict or self._literals}
         kept: dict[Node, set[int]] = {}
         for literal in _minimal(parts, budget, statistics, terms):
-            node, number = origins[literal]
+            node, number = self._origins[literal]
             kept.setdefault(node, set()).add(number)
         return {node: frozenset(numbers) for node, numbers in kept.items()}
+
+
+def _named(parts: Mapping[Expr, list[Expr]]) -> Iterator[Expr]:
+    """The parts, each implied by its literal."""
+    return (build.implies(literal, part) for literal, mine in parts.items() for part in mine)
 
 
 def _minimal(
@@ -188,8 +203,8 @@ def _minimal(
     """Some of the literals whose parts are inconsistent: cores of cores, then one literal less at a time."""
     literals = tuple(parts)
     for _ in range(CORES):
-        solver = IntegerSolver(statistics, options={"rlimit": EFFORT}, terms=terms)
-        solver.add(*(build.implies(literal, part) for literal in literals for part in parts[literal]))
+        solver = IntegerSolver(statistics, options=_OPTIONS, terms=terms)
+        solver.add(*_named({literal: parts[literal] for literal in literals}))
         if solver.check(literals, budget=budget, purpose=_CORE) is not Answer.UNSAT:
             return literals
         core = solver.core()

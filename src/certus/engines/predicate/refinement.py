@@ -17,9 +17,11 @@ together.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TypedDict
 
 from certus.core.budget import Budget
+from certus.core.horn import HornSystem
 from certus.core.program import Location
 from certus.core.statistics import Statistics
 from certus.core.terms import Kind
@@ -45,29 +47,47 @@ class Limits(TypedDict):
     terms: Z3Terms
 
 
-def new_predicates(
-    error: Item, steps: Steps, kept: Kept, *, budget: Budget, statistics: Statistics, terms: Z3Terms
-) -> Found | None:
-    """Groups of predicates at locations that exclude the path to `error`; None if no interpolants were
-    found. A group has the atoms of one conjunct of an interpolant."""
-    limits = Limits(budget=budget, statistics=statistics, terms=terms)
-    for path, found in _attempts(error, steps, kept, limits):
-        budget.check()
-        if found is not None:
-            return _groups(path, found)
-    return None
+@dataclass(slots=True, eq=False)
+class Refinement:
+    """Finds predicates for one path after another. `tried`: collapsed paths without an invariant; after each
+    of these the next `waiting` refinements do without that attempt, twice as many each time."""
 
+    steps: Steps
+    limits: Limits
+    tried: dict[HornSystem, None] = field(default_factory=dict)
+    failures: int = 0
+    waiting: int = 0
 
-def _attempts(
-    error: Item, steps: Steps, kept: Kept, limits: Limits
-) -> Iterator[tuple[PathClauses, Interpolants | None]]:
-    sliced = PathClauses(error, steps, kept)
-    for part in (None, kept) if sliced.has_cycles else ():  # what no round needs, an invariant may
-        collapsed = PathClauses(error, steps, part, collapsed=True)
-        yield collapsed, invariants(collapsed.system(), effort=QUICK, **limits)
-    yield sliced, interpolants(sliced.system(), relational=sliced.has_cycles, **limits)
-    full = PathClauses(error, steps, None)
-    yield full, interpolants(full.system(), relational=False, **limits)
+    def new_predicates(self, error: Item, kept: Kept) -> Found | None:
+        """Groups of predicates at locations that exclude the path to `error`; None if no interpolants were
+        found. A group has the atoms of one conjunct of an interpolant."""
+        for path, found in self._attempts(error, kept):
+            self.limits["budget"].check()
+            if found is not None:
+                return _groups(path, found)
+        return None
+
+    def _attempts(self, error: Item, kept: Kept) -> Iterator[tuple[PathClauses, Interpolants | None]]:
+        sliced = PathClauses(error, self.steps, kept)
+        if sliced.has_cycles and not self._waits():
+            for part in (None, kept):  # what no round needs, an invariant may
+                collapsed = PathClauses(error, self.steps, part, collapsed=True)
+                yield collapsed, self._invariants(collapsed.system())
+            self.failures += 1
+            self.waiting = 2**self.failures - 1
+        yield sliced, interpolants(sliced.system(), relational=sliced.has_cycles, **self.limits)
+        full = PathClauses(error, self.steps, None)
+        yield full, interpolants(full.system(), relational=False, **self.limits)
+
+    def _waits(self) -> bool:
+        self.waiting -= 1
+        return self.waiting >= 0
+
+    def _invariants(self, system: HornSystem) -> Interpolants | None:
+        if system in self.tried:
+            return None
+        self.tried[system] = None
+        return invariants(system, effort=QUICK, **self.limits)
 
 
 def _groups(path: PathClauses, found: Interpolants) -> Found:
