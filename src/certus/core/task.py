@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,6 +15,28 @@ from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.verdict import Safe, Unsafe, Verdict
+
+
+class LateFacts(Mapping[Point, Expr]):
+    """Facts that are found when somebody first looks at them: many engines never do."""
+
+    def __init__(self, find: Callable[[], Mapping[Point, Expr]]) -> None:
+        self._find = find
+        self._found: Mapping[Point, Expr] | None = None
+
+    def _all(self) -> Mapping[Point, Expr]:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    def __getitem__(self, point: Point) -> Expr:
+        return self._all()[point]
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
 
 
 @dataclass(frozen=True, slots=True)

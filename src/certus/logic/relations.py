@@ -8,6 +8,7 @@ more than was asked for, and say so. `Relations` makes them, counts operations a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Final, TypeVar
@@ -19,10 +20,12 @@ from certus.core.budget import Budget
 from certus.core.sorts import BOOL, MachineSort
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
+from certus.logic.hulls import inequalities, octagon
 from certus.logic.presburger import TooHard, quota, solutions, value
 
 IN, OUT, DIV, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.div, isl.dim_type.set
 OPERATIONS = 1_000_000  # of isl in one operation; less than a second
+HULL_OPERATIONS = 100_000  # of many columns they are not worth it
 CLOSURE_OPERATIONS = 400_000  # they are not worth more: exact ones come quickly
 COALESCED = 100  # disjuncts of a formula, at most: coalescing is quadratic
 POWERS = 4  # closures of M, M^2 .. are tried
@@ -36,7 +39,16 @@ class Relations:
     def __init__(self, statistics: Statistics, budget: Budget) -> None:
         self.context: Final = isl.Context()
         self.statistics: Final = statistics
-        self.budget: Final = budget
+        self.budget = budget
+
+    @contextmanager
+    def within(self, budget: Budget) -> Iterator[None]:
+        """Work under another budget for a while."""
+        before, self.budget = self.budget, budget
+        try:
+            yield
+        finally:
+            self.budget = before
 
     def measured(self, what: str, operation: Callable[[], T], operations: int = OPERATIONS) -> T:
         """The result of one operation of isl, counted and timed; `TooHard` if it takes too long."""
@@ -59,7 +71,10 @@ class Relations:
         return Relation(self, isl.Map.empty(isl.Space.alloc(self.context, 0, inputs, outputs)))
 
     def identity(self, columns: int) -> Relation:
-        return Relation(self, isl.Map.identity(isl.Space.alloc(self.context, 0, columns, columns)))
+        return Relation(self, isl.Map.identity(_space(self.context, columns)))
+
+    def every(self, inputs: int, outputs: int) -> Relation:
+        return Relation(self, isl.Map.universe(isl.Space.alloc(self.context, 0, inputs, outputs)))
 
     def closures(self, steps: Mapping[tuple[str, str], Relation]) -> dict[tuple[str, str], Relation]:
         """One or more steps from one kind of vector to another; `steps` are between the kinds. `TooHard` if
@@ -138,6 +153,22 @@ class Relation:
             return found
 
         return self._made("projections", select)
+
+    def spread(self, inputs: Sequence[int], outputs: Sequence[int], wide: tuple[int, int]) -> Relation:
+        """The pairs of vectors with `wide` many columns whose columns given are a pair of this relation."""
+
+        def extend() -> isl.Map:
+            first, last = (
+                _selected(isl.Map.identity(_space(self.maker.context, count)), OUT, kept)
+                for count, kept in zip(wide, (inputs, outputs), strict=True)
+            )
+            return first.apply_range(self.map).apply_range(last.reverse())
+
+        return self._made("projections", extend)
+
+    def meet(self, other: Relation) -> Relation:
+        """The pairs that are in both."""
+        return self._made("meets", lambda: self.map.intersect(other.map), other)
 
     def beside(self, other: Relation) -> Relation:
         """(x, u) to (y, v), where this relates x to y and the other u to v."""
@@ -230,22 +261,31 @@ class Relation:
         return self.maker.closures({("", ""): self})["", ""]
 
     def hull(self) -> Relation:
-        """One disjunct around all of them."""
-        hull = self.maker.measured("hulls", lambda: isl.Map.from_basic_map(self.map.simple_hull()))
-        return Relation(self.maker, hull, exact=False)
+        """One disjunct around all of them: the convex hull, or if that takes too long a looser one."""
+        pairs = self.map.wrap().flatten()
+        try:
+            hull = self.maker.measured("hulls", pairs.convex_hull, HULL_OPERATIONS)
+        except TooHard:
+            hull = self.maker.measured("hulls", pairs.simple_hull)
+        return Relation(self.maker, _split(isl.Set.from_basic_set(hull), self.inputs), exact=False)
 
     def widened(self, later: Relation, thresholds: Sequence[Relation]) -> Relation:
-        """The constraints of this disjunct, and those of the thresholds, that `later` satisfies too."""
+        """What holds of this disjunct and of `later` too: its constraints, the bounds of its columns, their
+        sums and differences, and the thresholds."""
 
         def widen() -> isl.Map:
-            found = isl.Map.universe(self.map.get_space())
-            for constraint in _inequalities(self.map):
-                if later.map.is_subset(constraint):
+            before, after = (relation.map.wrap().flatten() for relation in (self, later))
+            found = isl.Set.universe(before.get_space())
+            for constraint in inequalities(before):
+                if after.is_subset(constraint):
                     found = found.intersect(constraint)
+            for bound in octagon(before, after):
+                found = found.intersect(bound)
+            widened = _split(found, self.inputs)
             for threshold in thresholds:
                 if self.map.is_subset(threshold.map) and later.map.is_subset(threshold.map):
-                    found = found.intersect(threshold.map)
-            return found
+                    widened = widened.intersect(threshold.map)
+            return widened.remove_redundancies()
 
         return Relation(self.maker, self.maker.measured("widenings", widen), exact=False)
 
@@ -300,6 +340,11 @@ def _shift(constraint: isl.Constraint, inputs: int) -> bool:
     return len(used) <= 2 and all(factor.abs().is_one() for factor in used)
 
 
+def _space(context: isl.Context, columns: int) -> isl.Space:
+    """Of relations between vectors of one length."""
+    return isl.Space.alloc(context, 0, columns, columns)
+
+
 def _named(pairs: isl.Map, source: str, target: str) -> isl.Map:
     return pairs.set_tuple_name(IN, f"{source}_").set_tuple_name(OUT, f"{target}_")
 
@@ -326,17 +371,6 @@ def _selected(pairs: isl.Map, kind: isl.dim_type, kept: Sequence[int]) -> isl.Ma
     for number, column in enumerate(kept):
         found = found.equate(kind, count + number, kind, column)
     return found.project_out(kind, 0, count)
-
-
-def _inequalities(pairs: isl.Map) -> Iterator[isl.Map]:
-    """The constraints of a disjunct one by one, equalities as two of them, without remainders."""
-    inputs = pairs.dim(IN)
-    for part in pairs.wrap().flatten().remove_divs().get_basic_sets():
-        for constraint in part.get_constraints():
-            aff = constraint.get_aff()
-            for half in (aff, aff.neg()) if constraint.is_equality() else (aff,):
-                bound = isl.BasicSet.from_constraint(isl.Constraint.inequality_from_aff(half))
-                yield _split(isl.Set.from_basic_set(bound), inputs)
 
 
 def _sample(pairs: isl.Map) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

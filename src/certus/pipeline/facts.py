@@ -17,7 +17,7 @@ from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Inductive, Point
 from certus.core.program import Program, called
 from certus.core.statistics import Statistics
-from certus.core.task import BackMap, Task
+from certus.core.task import BackMap, LateFacts, Task
 from certus.core.terms import Expr
 from certus.logic.intervals import bounds, conjuncts
 from certus.transform.bounds import ranged_bounds
@@ -27,13 +27,14 @@ SHARE, SECONDS = 0.25, 5.0  # of the time that is left, for the analysis and for
 
 @dataclass(frozen=True, slots=True)
 class RangeFacts:
-    """The pass. `find` is where checked facts come from."""
+    """The pass. `find` is where checked facts come from; with `late` only once the engine looks at them."""
 
     budget: Budget
     statistics: Statistics
     find: Callable[[Program, Budget, Statistics], Mapping[Point, Expr]] = field(
         default_factory=lambda: checked_facts
     )
+    late: bool = False
 
     @property
     def name(self) -> str:
@@ -43,16 +44,23 @@ class RangeFacts:
         program = task.subject
         if not isinstance(program, Program) or not _has_loops(program):
             return task, BackMap.identity()
-        left = self.budget.remaining()
-        limit = Budget(SECONDS if left is None else min(SECONDS, SHARE * left))
-        with self.statistics.timed("ranges"):
-            found = self.find(program, limit, self.statistics)
-        self.statistics.count("ranges.facts", len(found))
+        if self.late:
+            late = LateFacts(lambda: {**task.facts, **self._found(program)})
+            return replace(task, facts=late), BackMap.identity()
+        found = self._found(program)
         entries = ranged_bounds(program, {p.location: bounds(conjuncts(f)) for p, f in found.items()})
         return (
             replace(task, facts={**task.facts, **found}, bounds={**entries, **task.bounds}),
             BackMap.identity(),
         )
+
+    def _found(self, program: Program) -> Mapping[Point, Expr]:
+        left = self.budget.remaining()
+        limit = Budget(SECONDS if left is None else min(SECONDS, SHARE * left))
+        with self.statistics.timed("ranges"):
+            found = self.find(program, limit, self.statistics)
+        self.statistics.count("ranges.facts", len(found))
+        return found
 
 
 def _has_loops(program: Program) -> bool:

@@ -30,6 +30,7 @@ from certus.transform.passes import apply_passes
 from certus.transform.slice import Slice
 
 RELYING = ("kind", "predicate")  # engines that get facts unless an option `facts` of theirs says otherwise
+ASKING = ("linear",)  # engines for which facts are found only if they ask
 RESERVE_SHARE, RESERVE_SECONDS = 0.1, 2.0  # of the time limit, kept for validation
 VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say
 
@@ -119,8 +120,10 @@ def _by_engine(
         return Outcome(task.subject, task.property_name, Unknown(refusal), engine.name)
     try:
         with statistics.timed("passes"):
-            wants_facts = settings.ranges and getattr(options, "facts", engine.name in RELYING)
-            facts: list[Pass] = [RangeFacts(budget, statistics, exchange.ranges)] if wants_facts else []
+            late = engine.name in ASKING
+            wants_facts = settings.ranges and getattr(options, "facts", late or engine.name in RELYING)
+            ranges = RangeFacts(budget, statistics, exchange.ranges, late=late)
+            facts: list[Pass] = [ranges] if wants_facts else []
             prepared, back, sizes = apply_passes(task, _passes(task, settings, engine, facts))
     except Unsupported as refused:
         return Outcome(task.subject, task.property_name, Unknown(refused.diagnostic), engine.name)

@@ -49,7 +49,7 @@ from typing import Literal
 from certus.core.errors import Inconsistent
 from certus.core.loops import loop_forest
 from certus.core.program import Block, Call, Choice, Edge, Location, Procedure, Program, Seq
-from certus.core.task import BackMap, Task
+from certus.core.task import BackMap, LateFacts, Task
 
 Mode = Literal["single", "large", "advanced"]
 MODES: tuple[Mode, ...] = ("single", "large", "advanced")
@@ -93,7 +93,9 @@ class LargeBlocks:
         if not isinstance(task.subject, Program):
             return task, BackMap.identity()
         program, _ = encode_program(task.subject, self.mode, limit=self.limit)
-        facts = {p: fact for p, fact in task.facts.items() if p.location.name in program.location}
+        facts = LateFacts(
+            lambda: {p: fact for p, fact in task.facts.items() if p.location.name in program.location}
+        )
         return replace(task, subject=program, facts=facts), BackMap.identity()
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from tests.builders import ProgramBuilder
 
+from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Execution, Inductive, Trace
 from certus.core.outcome import ProofCheck, Replay
-from certus.core.program import Call, Program
+from certus.core.program import Assume, Call, Program
+from certus.core.sorts import machine
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
@@ -15,13 +18,16 @@ from certus.engines.linear import LinearReachability, Options
 from certus.engines.linear.acceleration import Acceleration
 from certus.engines.linear.edges import Store, lift, se_join, self_loop
 from certus.engines.linear.index import Meeting
+from certus.engines.linear.packs import SIZE, packs
 from certus.engines.linear.tabulation import Tabulation
-from certus.engines.linear.transitions import Transitions
+from certus.engines.linear.transitions import Transitions, after
+from certus.engines.linear.widening import Widening
 from certus.frontend.lp.library import FAMILIES
 from certus.frontend.lp.library import program as library
 from certus.frontend.lp.load import load_lp
 from certus.logic.relations import Relations
 from certus.pipeline.confirm import examine
+from certus.pipeline.facts import checked_facts
 from certus.transform.large_blocks import LargeBlocks
 
 SYMBOLIC = [name for name, family in FAMILIES.items() if family.symbolic]
@@ -31,10 +37,11 @@ def loaded(text: str) -> Program:
     return load_lp(text, "test.lp").program
 
 
-def answered(text: str, **options: int) -> tuple[Verdict, Statistics]:
-    """The verdict, after its evidence was checked."""
+def answered(text: str, *, ranges: bool = False, **options: int) -> tuple[Verdict, Statistics]:
+    """The verdict, after its evidence was checked; `ranges` are facts to rely on."""
     program, statistics = loaded(text), Statistics()
-    task, back = LargeBlocks("large").apply(Task(program))
+    facts = checked_facts(program, Budget(60), statistics) if ranges else {}
+    task, back = LargeBlocks("large").apply(Task(program, facts=facts))
     verdict = back.verdict(LinearReachability().run(task, Options(**options), Budget(60), statistics))
     if not isinstance(verdict, Unknown):
         check = examine(program, verdict, budget=Budget(60), statistics=statistics)
@@ -181,6 +188,123 @@ def test_widening_proves_what_does_not_accelerate() -> None:
     assert isinstance(unknown, Unknown)
     assert unknown.reason.code == "steps-reached"
     assert "line 4" in unknown.reason.message
+
+
+DISJUNCTIVE = """
+void main() {
+    int n = *; int y = *; int x = 1;
+    while (x <= n) { y = n - x; x = x + 1; }
+    if (n > 0) { assert(y >= 0); }
+}
+"""
+RELATED = """
+void main() {
+    int i = 0, x = 0, y = 0;
+    int n = *;
+    assume(n >= 0);
+    while (i < n) {
+        bool c = *;
+        if (c) { x = x + 1; y = y + 2; } else { x = x + 2; y = y + 1; }
+        i = i + 1;
+    }
+    assert(3 * n == x + y);
+}
+"""
+
+
+@pytest.mark.parametrize("text", [DISJUNCTIVE, RELATED], ids=["what comes in and what comes back", "sums"])
+def test_widening_alone_proves(text: str) -> None:
+    verdict, statistics = answered(text, patience=5, accelerate=0)
+    assert isinstance(verdict, Safe)
+    assert statistics.counters["linear.widenings"] > 0
+
+
+def test_widening_stops_at_the_ranges_that_are_known() -> None:
+    text = """
+    void check(int v) { assert(v <= 1004); }
+    void main() {
+        int x = 0, z = 0;
+        bool more = *;
+        while (more) {
+            int y = *;
+            assume(0 <= y && y <= 5);
+            if (x < 1000) { x = x + y; z = z + x; }
+            more = *;
+        }
+        check(x);
+    }
+    """
+    unknown, _ = answered(text, patience=10, steps=30, accelerate=0)
+    assert isinstance(unknown, Unknown)
+    verdict, _ = answered(text, ranges=True, patience=10, steps=30, accelerate=0)
+    assert isinstance(verdict, Safe)
+
+
+def counters(number: int) -> str:
+    """Counters that have nothing to do with each other, one of which is increased in each round."""
+    names = range(number)
+    branches = " else ".join(f"if (c == {i} && x{i} < {100 + i}) {{ x{i} = x{i} + 1; }}" for i in names)
+    return f"""
+    void main() {{
+        int {", ".join(f"x{i} = 0" for i in names)};
+        bool more = *;
+        while (more) {{ int c = *; {branches} more = *; }}
+        assert({" && ".join(f"0 <= x{i} && x{i} <= {100 + i}" for i in names)});
+    }}
+    """
+
+
+def widened(text: str, size: int) -> Tabulation:
+    """A search with widening in packs of so many variables, at its end."""
+    task, _ = LargeBlocks("large").apply(Task(loaded(text)))
+    assert isinstance(task.subject, Program)
+    transitions = Transitions(task.subject, Relations(Statistics(), Budget(60)))
+    search = Tabulation(transitions, Acceleration(transitions), Widening(transitions, size))
+    assert search.run(1000, Budget(60))
+    return search
+
+
+def test_counters_of_their_own_are_widened_on_their_own() -> None:
+    apart, together = (widened(counters(6), size) for size in (SIZE, 100))
+    assert not apart.worklist
+    assert not apart.errors
+    assert together.errors or together.length > apart.length
+
+
+def test_variables_are_packed_with_those_they_have_to_do_with() -> None:
+    text = "".join(f"x{i} = x{i + 1}; " for i in range(8))
+    program = loaded(
+        f"void main() {{ int {', '.join(f'x{i} = *' for i in range(9))}, y = *; {text} y = 2 * y; }}"
+    )
+    transitions = Transitions(program, Relations(Statistics(), Budget(60)))
+    found = [
+        [x.name.removeprefix("main.") for x in pack]
+        for pack in packs(transitions.frames["main"], transitions)
+    ]
+    assert found[:2] == [["x1", "x2", "x3", "x4", "x5"], ["x6", "x7", "x8"]]
+    assert ["y"] in found
+    assert ["x5", "x6"] in found
+
+
+def test_machine_integers_are_integers_where_ranges_exclude_that_they_wrap() -> None:
+    b = ProgramBuilder()
+    x = b.local("main", "x", machine(32, signed=True))
+    zero, one, ten = (build.constant(n, x.sort) for n in (0, 1, 10))
+    b.edge("main", "entry", "head", b.assign((x, zero)))
+    b.edge("main", "head", "body", Assume(build.ne(x, ten)))
+    b.edge("main", "body", "head", b.assign((x, build.add(x, one))))
+    b.edge("main", "head", "exit", Assume(build.eq(x, ten)))
+    task, _ = LargeBlocks("large").apply(Task(b.build()))
+    assert isinstance(task.subject, Program)
+    round_ = next(e for e in task.subject.procedures["main"].edges if e.source is e.target)
+    fact = build.and_(build.le(zero, x), build.le(x, ten))
+    relations = Relations(Statistics(), Budget(60))
+    plain, known = (Transitions(task.subject, relations, facts) for facts in ({}, {round_.source: fact}))
+    number, later = build.to_int(x), build.to_int(after(x))
+    grows = relations.of([build.eq(later, build.add(number, build.integer(1)))], (x,), (after(x),))
+    assert not plain.step(round_).entails(grows)
+    assert known.step(round_).entails(grows)
+    assert known.step(round_).closure().exact
 
 
 def test_products_of_variables_prove_but_do_not_refute() -> None:

@@ -2,7 +2,8 @@
 
 For the innermost loops first, callees before callers: the *round* of a loop relates a state at its head to
 the states when control comes back, by way of the closures of loops inside it and the summaries of procedures
-it calls; the closure of the round is any number of rounds at once. A procedure without recursion
+it calls; the closure of the round is any number of rounds at once. Facts known at the head restrict the round
+to the states there are, which may leave fewer ways to wrap around. A procedure without recursion
 then has a summary for all inputs. In linear recursion (no execution of a body calls into the component
 twice) the pair of entry and exit vector of the callee determines that of the caller by one relation,
 and its closure applied to the pairs of bodies that call nothing is the summary; the entry vectors are
@@ -142,7 +143,9 @@ class Acceleration:
         ):
             raise _NotFound
         state = self.transitions.relations.identity(len(self.transitions.frames[procedure.name].state))
-        return self._usable(self._region(procedure, loop.head, state, loop)[None])
+        found = self._region(procedure, loop.head, state, loop)[None]
+        allowed = self.transitions.allowed(loop.head)
+        return self._usable(found if allowed is None else found.then(allowed))
 
     def _straight(self, name: str) -> Relation:
         """The summary of a procedure without recursion."""

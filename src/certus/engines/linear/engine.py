@@ -7,7 +7,9 @@ and the summaries are an inductive proof. A reached error is a counterexample if
 to it was exact; its execution is read off by enumeration (`Reading`).
 
 While the exact search goes on without end, a second one may over-approximate: inexact closures
-and widening, for a proof only. What is not linear (products, arrays, bit operations) is arbitrary
+and widening, for a proof only. Facts, checked ranges at loop heads, restrict the states that steps start
+from, so that machine integers are integers where these exclude that they wrap around; otherwise sums
+are taken modulo. What is not linear (products, arrays, bit operations) is arbitrary
 within its type and makes the search inexact in the same way.
 Says Unknown if blocks have too many paths, if isl needs too many operations, and where only
 an inexact step leads to an error.
@@ -15,15 +17,18 @@ an inexact step leads to an error.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Trace
 from certus.core.loops import loop_forest
-from certus.core.program import Havoc, Program, leaves
+from certus.core.program import Havoc, Location, Program, leaves
+from certus.core.sorts import MachineSort
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
@@ -31,7 +36,11 @@ from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 
 if TYPE_CHECKING:
     from certus.engines.linear.tabulation import Tabulation
+    from certus.engines.linear.transitions import Transitions
 
+TOLD = 8  # disjuncts of a formula that others may use
+LOOSE = 1600  # path edges to follow where a search over-approximates
+SHARE = 0.3  # of the time left, for each way to over-approximate
 ENUMERATED = 200  # path edges: a longer search that met no input was one run
 
 
@@ -43,7 +52,7 @@ class Options:
 
     accelerate: bool = True
     widen: bool = True
-    patience: int = 400
+    patience: int = 100
     steps: int = 0
 
 
@@ -61,10 +70,9 @@ class LinearReachability:
         return Diagnostic("unsupported-subject", "linear treats programs, not Horn clauses", Severity.NOTE)
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-        assert isinstance(task.subject, Program)
         from certus.logic.presburger import TooHard
 
-        search = _Search(task.subject, options, budget, statistics)
+        search = _Search(task, options, budget, statistics)
         try:
             return search.verdict()
         except Unsupported as refused:
@@ -77,18 +85,21 @@ class LinearReachability:
 class _Search:
     """The strategies in turn: exact, over-approximating, exact without end."""
 
-    def __init__(self, program: Program, options: Options, budget: Budget, statistics: Statistics) -> None:
+    def __init__(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> None:
         from certus.engines.linear.transitions import Transitions
         from certus.logic.relations import Relations
 
-        self.program, self.options, self.budget, self.statistics = program, options, budget, statistics
-        self.transitions = Transitions(program, Relations(statistics, budget))
+        assert isinstance(task.subject, Program)
+        self.task, self.program = task, task.subject
+        self.options, self.budget, self.statistics = options, budget, statistics
+        facts = self._facts() if has_machine_integers(self.program) else {}
+        self.transitions = Transitions(self.program, Relations(statistics, budget), facts)
 
     def verdict(self) -> Verdict:
         from certus.engines.linear.findings import findings
 
-        exact = self._tabulation(exact=True)
-        if not exact.run(self.options.patience, self.budget):
+        exact = self._tabulation(self.transitions)
+        if not self._ends(exact):
             proof = self._widened() if self.options.widen else None
             if proof is not None:
                 return Safe(proof)
@@ -103,47 +114,89 @@ class _Search:
             return self._violation(exact)
         return Safe(Execution(exact.length) if self._enumerated(exact) else self._proof(exact))
 
+    def _ends(self, exact: Tabulation) -> bool:
+        """Whether the exact search comes to its end while there is patience."""
+        from certus.logic.presburger import TooHard
+
+        try:
+            return exact.run(self.options.patience, self.budget)
+        except TooHard:
+            return False
+
+    def _facts(self) -> Mapping[Location, Expr]:
+        """Checked invariants. They may have to be found first, so only who needs them asks."""
+        return {p.location: fact for p, fact in self.task.facts.items() if not p.calls}
+
     def _enumerated(self, found: Tabulation) -> bool:
         """Whether the search was one long run, which is shorter evidence than all its states."""
         return found.length > ENUMERATED and not has_inputs(self.program)
 
-    def _tabulation(self, *, exact: bool, widen: bool = False, accelerate: bool = True) -> Tabulation:
+    def _tabulation(
+        self, transitions: Transitions, *, exact: bool = True, accelerate: bool = True
+    ) -> Tabulation:
         from certus.engines.linear.acceleration import Acceleration
         from certus.engines.linear.tabulation import Tabulation
         from certus.engines.linear.widening import Widening
 
-        acceleration = Acceleration(self.transitions, exact=exact)
+        acceleration = Acceleration(transitions, exact=exact)
         if accelerate and self.options.accelerate:
             with self.statistics.timed("linear.acceleration"):
                 acceleration.learn()
-        return Tabulation(self.transitions, acceleration, Widening(self.transitions) if widen else None)
+        return Tabulation(transitions, acceleration, None if exact else Widening(transitions))
 
     def _widened(self) -> Inductive | None:
-        """A proof by over-approximation."""
-        from certus.engines.linear.findings import findings
+        """A proof by over-approximation: by widening alone, or with closures that may be inexact."""
+        from certus.core.errors import BudgetExceeded
+        from certus.engines.linear.transitions import Transitions
         from certus.logic.presburger import TooHard
 
-        try:
-            loose = self._tabulation(exact=False, widen=True)
-            finished = loose.run(4 * self.options.patience, self.budget)
-        except TooHard:
+        relations = self.transitions.relations
+        transitions = Transitions(self.program, relations, self._facts())
+        for accelerate in (False, True) if self.options.accelerate else (False,):
+            limit = self.budget.part(SHARE)
+            try:
+                with relations.within(limit):
+                    proof = self._loose(transitions, limit, accelerate=accelerate)
+            except (TooHard, BudgetExceeded):
+                self.budget.check()
+                continue
+            if proof is not None:
+                return proof
+        return None
+
+    def _loose(self, transitions: Transitions, limit: Budget, *, accelerate: bool) -> Inductive | None:
+        from certus.engines.linear.findings import findings
+
+        loose = self._tabulation(transitions, exact=False, accelerate=accelerate)
+        if not loose.run(LOOSE, limit):
             return None
-        if not finished or loose.errors:
+        if loose.errors:
+            self._tell(loose)
             return None
         self.statistics.findings += findings(loose)
         return self._proof(loose)
+
+    def _tell(self, found: Tabulation) -> None:
+        """What holds at the loops of main, though it does not rule out the errors: others may use it."""
+        from certus.engines.linear.findings import state_formula
+
+        heads = loop_forest(self.program.procedures[self.program.main]).heads
+        stores = {at: found.paths[at] for at in heads if at in found.paths}
+        few = (at for at, store in stores.items() if len(store.edges) <= TOLD)
+        self.statistics.invariants({Point(at): state_formula(found, at) for at in few})
 
     def _violation(self, found: Tabulation) -> Verdict:
         """The execution behind an error: from a search by enumeration, whose steps are single ones."""
         from certus.engines.linear.traces import Reading
 
         if not all(error.exact for error in found.errors):
+            self._tell(found)
             return Unknown(self._inexact())
         if not has_inputs(self.program):
             return Unsafe(Trace(found.errors[0].vertex.name))
         plain = found
         if self.options.accelerate:
-            plain = self._tabulation(exact=True, accelerate=False)
+            plain = self._tabulation(self.transitions, accelerate=False)
             while not plain.run(self.options.patience, self.budget):
                 self._say(plain)
         trace = Reading(self.transitions, self.budget).trace(plain.errors[0]) if plain.errors else None
@@ -166,7 +219,7 @@ class _Search:
     # ------------------------------------------------------------------------------------ proof
 
     def _proof(self, found: Tabulation) -> Inductive:
-        """The path edges at loop heads and entries of callees, and the summaries."""
+        """The path edges at loop heads and entries of callees, the facts relied on, and the summaries."""
         from certus.engines.linear.findings import path_formula, summary_formula
 
         with self.statistics.timed("linear.proof"):
@@ -178,6 +231,8 @@ class _Search:
                 procedure = self.program.procedures[name]
                 invariants[Point(procedure.entry)] = path_formula(found, procedure.entry)
                 summaries[name] = summary_formula(found, name)
+            for at, fact in found.transitions.invariants.items():
+                invariants[Point(at)] = build.and_(path_formula(found, at), fact)
         return Inductive(invariants, summaries)
 
     def _say(self, search: Tabulation) -> None:
@@ -185,6 +240,12 @@ class _Search:
 
     def known(self) -> str:
         return f"; {self.statistics.latest}" if self.statistics.latest else ""
+
+
+def has_machine_integers(program: Program) -> bool:
+    """Whether numbers may wrap around."""
+    every = (program.globals, *(p.variables for p in program.procedures.values()))
+    return any(isinstance(x.sort, MachineSort) for variables in every for x in variables)
 
 
 def has_inputs(program: Program) -> bool:

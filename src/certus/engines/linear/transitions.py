@@ -24,6 +24,7 @@ from certus.core.program import (
     Choice,
     Edge,
     Havoc,
+    Location,
     Procedure,
     Program,
     Return,
@@ -32,6 +33,7 @@ from certus.core.program import (
 from certus.core.sorts import BOOL, INT, MachineSort, Sort
 from certus.core.terms import Expr
 from certus.core.walk import Substitution, variables
+from certus.logic.intervals import conjuncts
 from certus.logic.relations import Relation, Relations
 
 PATHS = 256  # at most, in one block
@@ -86,11 +88,15 @@ def after(variable: Expr) -> Expr:
 
 
 class Transitions:
-    """The frames of a program and the transition relations of its edges, made when asked for."""
+    """The frames of a program and the transition relations of its edges, made when asked for. Steps start
+    only where the `invariants` hold, which may exclude that numbers wrap around."""
 
-    def __init__(self, program: Program, relations: Relations) -> None:
+    def __init__(
+        self, program: Program, relations: Relations, invariants: Mapping[Location, Expr] | None = None
+    ) -> None:
         self.program: Final = program
         self.relations: Final = relations
+        self.invariants: Final = invariants or {}
         self._paths: Final[dict[Edge, tuple[Path, ...]]] = {}
         self._steps: Final[dict[Edge, Relation]] = {}
         self._labelled: Final[dict[Path, Relation]] = {}
@@ -122,6 +128,25 @@ class Transitions:
                     found.update(variables(*path.conditions, *path.values.values()))
         return found
 
+    @cached_property
+    def facts(self) -> Mapping[Location, Expr]:
+        """What the invariants say about the columns of the states."""
+        return {at: self._usable(at, fact) for at, fact in self.invariants.items()}
+
+    def _usable(self, at: Location, fact: Expr) -> Expr:
+        """The conjuncts about columns."""
+        state = set(self.frames[at.procedure].state)
+        return build.conjunction(part for part in conjuncts(fact) if state.issuperset(variables(part)))
+
+    def allowed(self, at: Location) -> Relation | None:
+        """Each state that the facts allow at a location, related to itself; None if that is any."""
+        fact = self.facts.get(at, build.TRUE)
+        if fact is build.TRUE:
+            return None
+        state = self.frames[at.procedure].state
+        same = [build.eq(after(x), x) for x in state]
+        return self.relations.of([fact, *same], state, _after(state))
+
     # ----------------------------------------------------------------------------- transitions
 
     def paths(self, edge: Edge) -> tuple[Path, ...]:
@@ -136,9 +161,11 @@ class Transitions:
         found = self._steps.get(edge)
         if found is None:
             state = self.frames[edge.source.procedure].state
+            known = conjuncts(self.facts.get(edge.source, build.TRUE))
             found = self.relations.none(len(state), len(state))
             for path in self.paths(edge):
-                found = found.union(self.relations.of(_formulas(path, state), state, _after(state)))
+                formulas = [*known, *_formulas(path, state)]
+                found = found.union(self.relations.of(formulas, state, _after(state)))
             found = self._steps[edge] = found.coalesced()
         return found
 
