@@ -16,3 +16,8 @@ class Exit(IntEnum):
     def of(answer: str) -> Exit:
         """The exit code for HOLDS, VIOLATED or UNKNOWN."""
         return Exit[answer]
+
+    @staticmethod
+    def of_witness(answer: str) -> Exit:
+        """The exit code for a witness that is CONFIRMED, REFUTED or UNKNOWN."""
+        return {"CONFIRMED": Exit.HOLDS, "REFUTED": Exit.VIOLATED}.get(answer, Exit.UNKNOWN)

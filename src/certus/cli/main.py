@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from certus.cli import abstract, bench, cfa, chc, check, engines, fuzz, library, ranges, verify
+from certus.cli import abstract, bench, cfa, chc, check, engines, fuzz, library, ranges, validate, verify
 from certus.cli.exits import Exit
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import CertusError, InputError, Unsupported
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"certus {VERSION}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (verify, chc, abstract, cfa, check, bench, fuzz, engines, library, ranges):
+    for command in (verify, validate, chc, abstract, cfa, check, bench, fuzz, engines, library, ranges):
         command.add(commands)
     return top
 

@@ -17,6 +17,19 @@ from certus.core.diagnostic import Span
 FORMAT_VERSION: Final = "2.0"
 C_EXPRESSION: Final = "c_expression"
 ACSL_EXPRESSION: Final = "acsl_expression"
+_PROBE: Final = "witness-"
+
+
+def probe_kind(number: int) -> str:
+    """What an error site is called that stands for the failure of an expression of a witness, and the text
+    of the steps that evaluate it."""
+    return f"{_PROBE}{number}"
+
+
+def probe_number(name: str) -> int | None:
+    """The number in such a name; None if it is another one."""
+    number = name.removeprefix(_PROBE)
+    return int(number) if number != name and number.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,12 @@ def check_line(wanted: Property) -> str:
     return f"CHECK( init(main()), LTL({formula}) )"
 
 
+def property_of_line(text: str, span: Span) -> Property:
+    """The property of a line of a property file, or of the formula in it alone."""
+    line = text if _compact(text).startswith("CHECK(") else f"CHECK( init(main()), LTL({text}) )"
+    return _checked(line, span)
+
+
 def check_supported(wanted: Property, span: Span | None = None) -> None:
     """Raise `Unsupported` for a property that Certus knows but cannot verify."""
     if wanted.name not in SUPPORTED:

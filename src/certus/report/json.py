@@ -46,7 +46,7 @@ def render_json(outcome: Outcome) -> str:
 
 def render_input_error_json(file: str, diagnostics: Sequence[Diagnostic]) -> str:
     """What is said of malformed input: no verdict, and why."""
-    return _text(_header(file) | {"verdict": None, "diagnostics": [_diagnostic(d) for d in diagnostics]})
+    return _text(_header(file) | {"verdict": None, "diagnostics": [diagnostic_json(d) for d in diagnostics]})
 
 
 def outcome_json(outcome: Outcome) -> Json:
@@ -58,7 +58,7 @@ def outcome_json(outcome: Outcome) -> Json:
     }
     proof, trace, steps = proof_of(outcome), path(outcome), derivation(outcome)
     if isinstance(outcome.verdict, Unknown):
-        found["reason"] = _diagnostic(outcome.verdict.reason)
+        found["reason"] = diagnostic_json(outcome.verdict.reason)
     if proof is not None:
         found["proof"] = _proof(proof, outcome)
     if assumptions(outcome):
@@ -71,7 +71,7 @@ def outcome_json(outcome: Outcome) -> Json:
             for clause, values, premises in steps
         ]
     found["check"] = _check(outcome)
-    found["diagnostics"] = [_diagnostic(d) for d in outcome.diagnostics]
+    found["diagnostics"] = [diagnostic_json(d) for d in outcome.diagnostics]
     found["passes"] = [
         {"name": p.name, "before": asdict(p.before), "after": asdict(p.after)} for p in outcome.passes
     ]
@@ -181,7 +181,7 @@ def _check(outcome: Outcome) -> Json | None:
     return None
 
 
-def _diagnostic(diagnostic: Diagnostic) -> Json:
+def diagnostic_json(diagnostic: Diagnostic) -> Json:
     return {
         "severity": diagnostic.severity.value,
         "code": diagnostic.code,

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from certus.core.budget import Budget
+from certus.core.errors import InputError
+from certus.core.program import Program
+from certus.frontend.c.edits import EditedText
 from certus.frontend.c.lower import lower_unit
+from certus.frontend.c.lower.probing import Impure
 from certus.frontend.c.lower.world import ErrorRules
-from certus.frontend.c.reader import read_unit
+from certus.frontend.c.probes import Probe, all_insertions, refuse
+from certus.frontend.c.reader import read_edited, read_unit
 from certus.frontend.c.types import LP64, DataModel
 from certus.frontend.loaded import LoadedProgram
 from certus.frontend.properties import UNREACH_CALL, Property, check_supported, property_of
@@ -45,6 +50,52 @@ def load_c(
             read_unit(Path(path), model=model, arguments=arguments, budget=budget), rules, budget
         )
     return LoadedProgram(lowered.program, lowered.warnings)
+
+
+def load_probed(
+    path: Path,
+    probes: Sequence[Probe],
+    *,
+    property: Property,
+    model: DataModel,
+    arguments: Sequence[str] = (),
+    budget: Budget,
+) -> tuple[LoadedProgram, Program]:
+    """The program of a C file, and the same with probes. Raises `InputError`, at the place of the probe, for
+    one that has no place or is no expression; otherwise as `load_c`."""
+    rules = error_rules(property)
+    with _collection_paused():
+        unit = read_unit(path, model=model, arguments=arguments, budget=budget)
+        lowered = lower_unit(unit, rules, budget)
+        original = LoadedProgram(lowered.program, lowered.warnings)
+
+        def probed(some: Sequence[Probe]) -> Program:
+            edited = EditedText(path.read_bytes(), all_insertions(unit, some))
+            read = read_edited(path, edited, model=model, arguments=arguments, budget=budget)
+            return lower_unit(read, rules, budget).program
+
+        if not probes:
+            return original, lowered.program
+        try:
+            return original, probed(probes)
+        except Impure as error:
+            refuse(next(p for p in probes if p.number == error.number), str(error))
+        except InputError as error:
+            _blame(probes, probed, error)
+
+
+def _blame(
+    probes: Sequence[Probe], probed: Callable[[Sequence[Probe]], Program], error: InputError
+) -> NoReturn:
+    """Say which of the probes it is that Clang refuses."""
+    if any(d.code != "clang-error" for d in error.diagnostics):
+        raise error
+    for probe in probes:
+        try:
+            probed([probe])
+        except InputError as own:
+            refuse(probe, f"Clang refuses this expression there: {own.diagnostics[0].message}.")
+    raise error
 
 
 @contextmanager

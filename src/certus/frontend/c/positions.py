@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from certus.core.diagnostic import Span
+from certus.frontend.c.edits import EditedText
 
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
@@ -97,11 +98,14 @@ class FileText:
 
 
 class Positions:
-    """Spans of the nodes of one tree. `main` is the file as Clang knows it, `shown` as the user does."""
+    """Spans of the nodes of one tree. `main` is the file as Clang knows it, `shown` as the user does. If it
+    was `edited` for Clang, spans are those of the original."""
 
-    def __init__(self, main: str, shown: str, data: bytes) -> None:
+    def __init__(self, main: str, shown: str, data: bytes, edited: EditedText | None = None) -> None:
         self.main = main
         self.text = FileText(data, shown)
+        self._edited = edited
+        self._original = self.text if edited is None else FileText(edited.original, shown)
         self._texts: dict[str, FileText | None] = {main: self.text}
         self._spans: dict[tuple[str, int, int], Span] = {}
         self.nowhere = Span(shown, 1, 1, 1, 1, shown, 1)
@@ -147,6 +151,8 @@ class Positions:
         text = self._text(file)
         if text is None:
             return Span(file, 1, 1, 1, 1, file, 1)
+        if self._edited is not None and text is self.text:
+            text, first, last = self._original, self._edited.back(first), self._edited.back(last)
         line, column = text.position(first)
         end_line, end_column = text.end(last, line)
         claimed_file, claimed_line = text.presumed(line)

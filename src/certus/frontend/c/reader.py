@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,7 @@ from certus.frontend.c import (
     reader_statements,
 )
 from certus.frontend.c.ast import Storage, Variable
+from certus.frontend.c.edits import EditedText
 from certus.frontend.c.positions import Positions, fill_files
 from certus.frontend.c.reader_attributes import attributes, has_attribute, refused_attribute
 from certus.frontend.c.reader_core import FunctionDraft, Reading
@@ -46,6 +48,7 @@ from certus.frontend.c.reader_text import type_of_text
 from certus.frontend.c.types import DataModel
 from certus.frontend.source import read_source
 from certus.system.clang import ClangMissing, run_clang
+from certus.system.jsonlines import Tree
 from certus.system.tools import ToolFailed
 
 _MESSAGE: Final = re.compile(
@@ -62,6 +65,18 @@ def read_unit(
     """The translation unit of a file. Raises `InputError` with Clang's own messages."""
     budget = budget or Budget()
     source = read_source(path)
+    tree, files = _tree(path, model, arguments, budget)
+    main = os.path.abspath(path)
+    if any(file != main for file in files):
+        fill_files(tree, main)
+    positions = Positions(main, str(path), path.read_bytes())
+    return _Unit(positions, model, tree).read(str(path), source.text)
+
+
+def _tree(
+    path: Path, model: DataModel, arguments: Sequence[str], budget: Budget
+) -> tuple[Tree, tuple[str, ...]]:
+    """Clang's tree of a file, and the files that its positions are in."""
     try:
         result = run_clang(path, model=model.name, arguments=arguments, seconds=budget.remaining())
     except ClangMissing as error:
@@ -73,11 +88,24 @@ def read_unit(
     if result.tree is None:
         raise _refused_by_clang(clang_diagnostics(result.messages, str(path)))
     budget.check()
-    main = os.path.abspath(path)
-    if any(file != main for file in result.files):
-        fill_files(result.tree, main)
-    positions = Positions(main, str(path), path.read_bytes())
-    return _Unit(positions, model, result.tree).read(str(path), source.text)
+    return result.tree, result.files
+
+
+def read_edited(
+    path: Path, edited: EditedText, *, model: DataModel, arguments: Sequence[str], budget: Budget
+) -> ast.Unit:
+    """The unit of a file with insertions. Its places and its source text are those of the file itself."""
+    source = read_source(path)
+    with tempfile.TemporaryDirectory(prefix="certus-") as directory:
+        file = Path(directory) / path.name
+        file.write_bytes(edited.data)
+        beside = ("-iquote", os.path.abspath(path.parent))
+        tree, files = _tree(file, model, (*arguments, *beside), budget)
+        main = os.path.abspath(file)
+        if any(each != main for each in files):
+            fill_files(tree, main)
+        positions = Positions(main, str(path), edited.data, edited)
+        return _Unit(positions, model, tree).read(str(path), source.text)
 
 
 def _refused_by_clang(errors: list[Diagnostic]) -> CertusError:

@@ -413,7 +413,8 @@ def _joined(operator: str, neutral: int) -> Callable[[Expr, list[Said]], Said]:
         kept = [arg for arg in args if not arg.is_constant]
         if len(kept) <= 1:
             return kept[0] if kept else number(neutral)
-        return _truth(f" {operator} ".join(arg.text if arg.opposite else arg.operand for arg in kept))
+        texts = dict.fromkeys(arg.text if arg.opposite else arg.operand for arg in kept)
+        return _truth(f" {operator} ".join(texts))
 
     return handle
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from certus.core import build
+from certus.core.callstrings import CallStrings
 from certus.core.diagnostic import Span
 from certus.core.evidence import Inductive, KInductive, Proof, in_frame
-from certus.core.loops import recursive
-from certus.core.program import Assume, Call, Location, Program
+from certus.core.program import Assume, Location, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import rebuild, substitute, variables
@@ -24,7 +23,6 @@ from certus.core.witness import WitnessInvariant
 from certus.report.witness.cexpression import Unsayable, say
 from certus.report.witness.scope import names_at, place_at
 
-STRINGS: Final = 64  # the most call strings of a location that are looked at
 _LOOP, _LOCATION = "loop_invariant", "location_invariant"
 
 
@@ -41,7 +39,7 @@ def translate(proof: Proof | None, program: Program) -> Translation:
     if not isinstance(proof, (Inductive, KInductive)):
         return Translation((), 0)
     roots = {program.main, *(proof.summaries if isinstance(proof, Inductive) else ())}
-    strings = _Strings(program, frozenset(roots))
+    strings = CallStrings(program, frozenset(roots))
     by_location: dict[Location, dict[tuple[int, ...], Expr]] = {}
     for point, formula in proof.invariants.items():
         by_location.setdefault(point.location, {})[point.calls] = formula
@@ -55,7 +53,7 @@ def translate(proof: Proof | None, program: Program) -> Translation:
 
 
 def _at_location(
-    program: Program, location: Location, formulas: Mapping[tuple[int, ...], Expr], strings: _Strings
+    program: Program, location: Location, formulas: Mapping[tuple[int, ...], Expr], strings: CallStrings
 ) -> tuple[list[WitnessInvariant], bool]:
     """The invariant of a location, if it can be told, and whether it is all that the proof says there."""
     place = _place(program, location)
@@ -103,35 +101,6 @@ def _place(program: Program, location: Location) -> tuple[str, Span] | None:
 def _is_do(program: Program, loop: Span) -> bool:
     line = program.source.split("\n", loop.line)[loop.line - 1]
     return line[loop.column - 1 :].startswith("do")
-
-
-class _Strings:
-    """The call strings under which control comes to procedures, from procedures that are looked at by
-    themselves: `roots`."""
-
-    def __init__(self, program: Program, roots: frozenset[str]) -> None:
-        self.locals = frozenset(x for p in program.procedures.values() for x in p.variables)
-        self._roots = roots
-        self._cyclic = frozenset(name for group in recursive(program) for name in group) - roots
-        self._calls: dict[str, list[tuple[str, int]]] = {}
-        for name, procedure in program.procedures.items():
-            for edge in procedure.edges:
-                if isinstance(edge.op, Call):
-                    self._calls.setdefault(edge.op.procedure, []).append((name, edge.index))
-
-    def of(self, procedure: str) -> list[tuple[int, ...]] | None:
-        """None if there are too many."""
-        found: list[tuple[int, ...]] = []
-        stack: list[tuple[str, tuple[int, ...]]] = [(procedure, ())]
-        while stack:
-            at, string = stack.pop()
-            if at in self._roots:
-                found.append(string)
-            elif at in self._cyclic or len(found) + len(stack) > STRINGS:
-                return None
-            else:
-                stack.extend((caller, (edge, *string)) for caller, edge in self._calls.get(at, ()))
-        return sorted(found)
 
 
 # ------------------------------------------------------------------------------------------- weakening

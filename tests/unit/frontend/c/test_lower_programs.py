@@ -10,14 +10,16 @@ from tests.expectations import expected
 from certus.core.evidence import Trace
 from certus.core.program import Program
 from certus.core.verdict import Unsafe
+from certus.frontend.witness import read_witness
 from certus.pipeline.settings import Settings
 from certus.pipeline.verify import verify
+from certus.report.witness import render_witness, witness_of
 
 PROGRAMS = sorted((Path(__file__).parents[3] / "programs" / "c").glob("*.c"))
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_the_answer_is_right(path: Path) -> None:
+def test_the_answer_is_right_and_its_witness_is_one(path: Path, tmp_path: Path) -> None:
     wanted = expected(path)
     outcome = verify(path, Settings(property_name=wanted.property_name, timeout=120.0))
     assert outcome.answer == wanted.answer, outcome.verdict
@@ -27,3 +29,7 @@ def test_the_answer_is_right(path: Path) -> None:
         site = outcome.subject.error_at(outcome.subject.location[outcome.verdict.refutation.error])
         assert site.span is not None
         assert site.span.line in wanted.violated
+    witness, remark = witness_of(outcome)
+    file = tmp_path / "w.yml"
+    file.write_text(render_witness(witness, engine=outcome.engine, remark=remark, created="2024-01-01"))
+    assert read_witness(file) == witness

@@ -23,6 +23,7 @@ from certus.frontend.c.lower.arguments import (
 from certus.frontend.c.lower.body import Body, IndirectCall, Joint
 from certus.frontend.c.lower.effects import unknown_pointer
 from certus.frontend.c.lower.models import MODELS
+from certus.frontend.c.lower.probing import PROBE, probe
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import is_record, sort_of
 from certus.frontend.c.types import (
@@ -50,6 +51,9 @@ def _call(body: Body, node: ast.Call, *, wanted: bool) -> Steps[Expr | None]:
     name = called_function(node.function)
     if name is None:
         return (yield from _indirect_call(body, node))
+    if name == PROBE:
+        yield from probe(body, node)
+        return None
     errors, function = body.world.errors.functions, body.world.unit.functions.get(name)
     if name in errors:
         yield from _error(body, node, errors[name])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -40,6 +40,17 @@ def survey(root: Tree) -> Survey:
         if parts is not None:
             stack.extend(part for part in parts(node) if part is not None)
     return found
+
+
+def parts(root: Tree) -> Iterator[Tree]:
+    """An expression and all that stands in it."""
+    stack: list[Tree] = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        inner = _PARTS.get(type(node))
+        if inner is not None:
+            stack.extend(part for part in inner(node) if part is not None)
 
 
 _OBJECTS: Final = (ast.VariableReference, ast.CompoundLiteral)

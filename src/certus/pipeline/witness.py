@@ -1,0 +1,387 @@
+"""`certus validate`: is a witness right about a program?
+
+Nothing that the witness says is believed, and no answer about the program that was made of it: a violation
+counts if it is replayed on the program itself, a proof if it is checked there.
+
+A *violation witness* guides the search (`transform.guide`). First the inputs that it names are tried as they
+are; then engines look for an execution that follows it. If it is proved that none does, it is refuted.
+
+A *correctness witness* has invariants. First they are tried as a proof, as they are. Then engines prove the
+program in which every invariant is an assertion: that all of them hold, and with their help the property. An
+execution that violates one refutes the witness, and so does one that violates the property.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.callstrings import CallStrings
+from certus.core.codec import decode_outcome, encode_outcome
+from certus.core.diagnostic import Diagnostic, Severity, Span
+from certus.core.errors import BudgetExceeded, InputError, Unsupported
+from certus.core.evidence import Inductive, Point, Proof, Trace, in_frame
+from certus.core.memory import uses_memory
+from certus.core.outcome import Outcome, Replay
+from certus.core.program import Assume, Edge, Program
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.terms import Expr
+from certus.core.validation import Answer, Kind, Validation
+from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.core.walk import substitute, variables
+from certus.core.witness import CorrectnessWitness, Place, ViolationWitness, Witness, probe_number
+from certus.frontend import DEFAULT_MODEL
+from certus.frontend.properties import Property, check_supported, property_of, property_of_line
+from certus.frontend.source import read_source
+from certus.frontend.task_files import C_SUFFIXES
+from certus.frontend.witness import CODE, read_witness
+from certus.pipeline.auto import Portfolio
+from certus.pipeline.confirm import confirm
+from certus.pipeline.settings import Settings
+from certus.system.child import Reporter, run_limited
+from certus.transform.guide import Guided, guide
+from certus.transform.likeness import Likeness, likeness
+
+FIRST_SHARE: Final = 0.3  # of the time, for what the witness says as it is
+RESERVE: Final = 0.15  # of the time, for checks on the program itself
+
+
+def validate_witness(
+    witness: Path, file: Path, settings: Settings, *, on_progress: Callable[[str], None] | None = None
+) -> Validation:
+    """Raises `InputError` if the witness is malformed or not about this program."""
+    start, budget = time.monotonic(), Budget(settings.timeout)
+    found = read_witness(witness)
+    wanted = _question(found, file, settings)
+    kind: Kind = "violation" if isinstance(found, ViolationWitness) else "correctness"
+
+    def answer(said: Answer, reason: Diagnostic, outcome: Outcome | None = None) -> Validation:
+        seconds = time.monotonic() - start
+        return Validation(str(witness), str(file), wanted.name, kind, said, reason, outcome, seconds)
+
+    try:
+        check_supported(wanted)
+        case = _load(found, file, wanted, settings, budget, on_progress)
+        if isinstance(found, ViolationWitness):
+            return answer(*_violation(case, found))
+        return answer(*_correctness(case, found))
+    except Unsupported as refusal:
+        return answer("UNKNOWN", refusal.diagnostic)
+    except BudgetExceeded:
+        message = f"there is no answer within {settings.timeout:g} s"
+        return answer("UNKNOWN", Diagnostic("time-limit", message, hint="try a larger --timeout"))
+
+
+Said = tuple[Answer, Diagnostic, Outcome | None]
+
+
+def _note(code: str, message: str, span: Span | None = None) -> Diagnostic:
+    return Diagnostic(code, message, Severity.NOTE, span)
+
+
+# --------------------------------------------------------------------------------------- what is asked
+
+
+def _question(witness: Witness, file: Path, settings: Settings) -> Property:
+    """The property, once it is clear that the witness is about this file."""
+    if file.suffix.lower() not in C_SUFFIXES:
+        raise InputError([Diagnostic("usage", f"{file} is no C program.", hint="Witnesses are about those.")])
+    read_source(file)
+    task = witness.task
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    if digest not in task.hashes.values():
+        message = f"The witness is about another program: the SHA-256 sum of {file} is {digest}."
+        raise InputError([Diagnostic(CODE, message, span=task.span)])
+    for place, span in _places(witness):
+        if Path(place.file).name not in (file.name, *(Path(each).name for each in task.files)):
+            message = f"The witness speaks of {place.file}, which is not the program."
+            raise InputError([Diagnostic(CODE, message, span=span)])
+    if settings.data_model not in (None, task.data_model):
+        message = f"The witness says {task.data_model}, the command line {settings.data_model}."
+        raise InputError([Diagnostic("contradictory-witness", message, span=task.span)])
+    if settings.property_name is not None:
+        return property_of(settings.property_name)
+    assert task.span is not None
+    return property_of_line(task.specification, task.span)
+
+
+def _places(witness: Witness) -> list[tuple[Place, Span | None]]:
+    if isinstance(witness, CorrectnessWitness):
+        return [(each.place, each.span) for each in witness.invariants]
+    return [(each.place, each.span) for segment in witness.segments for each in segment]
+
+
+@dataclass(slots=True)
+class _Case:
+    """The program, the same with probes for the expressions of the witness, and how they are alike."""
+
+    program: Program
+    probed: Program
+    alike: Likeness
+    expressions: dict[int, str]
+    property_name: str
+    settings: Settings
+    budget: Budget
+    on_progress: Callable[[str], None] | None
+
+    def task(self, program: Program) -> Task:
+        return Task(program, self.property_name)
+
+
+def _load(
+    witness: Witness,
+    file: Path,
+    wanted: Property,
+    settings: Settings,
+    budget: Budget,
+    on_progress: Callable[[str], None] | None,
+) -> _Case:
+    from certus.frontend.c.load import load_probed
+    from certus.frontend.c.probes import Probe
+    from certus.frontend.c.types import DATA_MODELS
+
+    probes: list[Probe] = []
+    if isinstance(witness, CorrectnessWitness):
+        for number, each in enumerate(witness.invariants):
+            loop = each.kind == "loop_invariant"
+            probes.append(Probe(number, each.place, each.value, loop, each.span))
+    else:
+        waypoints = [each for segment in witness.segments for each in segment]
+        for number, waypoint in enumerate(waypoints):
+            if waypoint.kind == "assumption":
+                text = waypoint.constraint or ""
+                probes.append(Probe(number, waypoint.place, text, span=waypoint.span))
+    model = DATA_MODELS[settings.data_model or witness.task.data_model or DEFAULT_MODEL]
+    loaded, probed = load_probed(
+        file, probes, property=wanted, model=model, arguments=settings.clang_arguments, budget=budget
+    )
+    settings = replace(settings, data_model=model.name)
+    expressions = {probe.number: " ".join(probe.expression.split()) for probe in probes}
+    alike = likeness(probed, loaded.program)
+    return _Case(loaded.program, probed, alike, expressions, wanted.name, settings, budget, on_progress)
+
+
+# ------------------------------------------------------------------------------------------ violation
+
+
+def _violation(case: _Case, witness: ViolationWitness) -> Said:
+    guided = guide(case.probed, witness)
+    trace = _named_inputs(guided.program, witness)
+    first = _apart(case, case.program, FIRST_SHARE, lambda budget: _try_inputs(case, guided, trace, budget))
+    if first is not None and isinstance(first.verdict, Unsafe):
+        return "CONFIRMED", _note("witness-confirmed", "the inputs it names lead to the violation"), first
+    found = _search(case, guided.program)
+    if isinstance(found.verdict, Unsafe):
+        assert isinstance(found.verdict.refutation, Trace)
+        own = case.alike.trace(guided.trace(found.verdict.refutation))
+        if own is not None:
+            checked = _checked(case, Unsafe(own), found)
+            if isinstance(checked.verdict, Unsafe):
+                message = "an execution that follows it violates the property"
+                return "CONFIRMED", _note("witness-confirmed", message), checked
+            return "UNKNOWN", _reason(checked), None
+    if isinstance(found.verdict, Safe):
+        message = "no execution that follows it violates the property at its target"
+        return "REFUTED", _note("witness-refuted", message), found
+    return "UNKNOWN", _reason(found), None
+
+
+def _named_inputs(program: Program, witness: ViolationWitness) -> Trace:
+    r"""The trace that gives calls the results of `\result == constant`, in order, as far as it can be told:
+    those of one call are its first, second, ... results."""
+    from certus.transform.guide import named_result
+
+    inputs: dict[int, list[tuple[int, ...]]] = {}
+    for segment in witness.segments:
+        named = named_result(program, segment[-1])
+        if named is not None:
+            inputs.setdefault(named[0], []).append((named[1],))
+    return Trace(program.errors[0].location.name, {}, {e: tuple(values) for e, values in inputs.items()})
+
+
+def _try_inputs(case: _Case, guided: Guided, trace: Trace, budget: Budget) -> Outcome | None:
+    """The violation that these inputs lead to, if they follow the witness."""
+    from certus.validate.compile import compile_program
+    from certus.validate.inputs import ReplayInputs
+    from certus.validate.interpreter import Ending, run
+
+    end = run(compile_program(guided.program), ReplayInputs(guided.program, trace), budget=budget)
+    if end.ending is not Ending.ERROR:
+        return None
+    own = case.alike.trace(guided.trace(replace(trace, error=end.location.name)))
+    return None if own is None else _examined(case, Unsafe(own), "replay", budget)
+
+
+# ---------------------------------------------------------------------------------------- correctness
+
+
+def _correctness(case: _Case, witness: CorrectnessWitness) -> Said:
+    known = _claims(case)
+    if len(witness.invariants) > 0 and len(known) > 0:
+        first = _apart(case, case.program, FIRST_SHARE, lambda budget: _try_proof(case, known, budget))
+        if first is not None and isinstance(first.verdict, Safe) and _all_claimed(case, witness):
+            return "CONFIRMED", _note("witness-confirmed", "its invariants are a proof"), first
+    found = _search(case, case.probed)
+    if isinstance(found.verdict, Unsafe):
+        return _counterexample(case, witness, found)
+    if isinstance(found.verdict, Safe):
+        proof = case.alike.proof(found.verdict.proof, known)
+        if case.probed is case.program:
+            checked = found
+        elif proof is None:
+            return "UNKNOWN", _note("proof-not-carried-back", "the proof says nothing of the program"), None
+        else:
+            checked = _checked(case, Safe(proof), found)
+        if isinstance(checked.verdict, Safe):
+            message = "its invariants hold, and with them the property is proved"
+            return "CONFIRMED", _note("witness-confirmed", message), checked
+        return "UNKNOWN", _reason(checked), None
+    return "UNKNOWN", _reason(found), None
+
+
+def _counterexample(case: _Case, witness: CorrectnessWitness, found: Outcome) -> Said:
+    """An execution that violates an invariant, replayed on the program with probes, or the property."""
+    assert isinstance(found.verdict, Unsafe)
+    assert isinstance(found.verdict.refutation, Trace)
+    site = case.probed.error_at(case.probed.location[found.verdict.refutation.error])
+    number = probe_number(site.kind)
+    if number is not None:
+        invariant = witness.invariants[number]
+        message = f"`{case.expressions[number]}` does not always hold at line {invariant.place}"
+        shown = _shown(found, case)
+        return "REFUTED", Diagnostic("invariant-violated", message, Severity.NOTE, invariant.span), shown
+    own = case.alike.trace(found.verdict.refutation)
+    checked = found if own is None else _checked(case, Unsafe(own), found)
+    if isinstance(checked.verdict, Unsafe):
+        return "REFUTED", _note("witness-refuted", "the property is violated"), checked
+    return "UNKNOWN", _reason(checked), None
+
+
+def _claims(case: _Case) -> dict[Point, Expr]:
+    """The invariants that are terms over variables of the program, at all points of their locations. An
+    expression that takes steps (it reads memory) is none."""
+    strings = CallStrings(case.program, frozenset({case.program.main}))
+    found: dict[Point, list[Expr]] = {}
+    for edge in case.probed.edge.values():
+        if probe_number(edge.text) is None or edge.branch is not True:
+            continue
+        location, formula = case.alike.locations.get(edge.source), _condition(case, edge)
+        if location is None or formula is None:
+            continue
+        for string in strings.of(location.procedure) or ():
+            frames = {x: in_frame(x, len(string)) for x in strings.locals}
+            found.setdefault(Point(location, string), []).append(substitute(formula, frames))
+    return {point: build.conjunction(parts) for point, parts in found.items()}
+
+
+def _condition(case: _Case, edge: Edge) -> Expr | None:
+    """What a probe tests, about the program itself; None if it is about variables of the probe's own."""
+    assert isinstance(edge.op, Assume)
+    condition, images = edge.op.condition, case.alike.variables
+    if not all(x in images for x in variables(condition)):
+        return None
+    return substitute(condition, {x: images[x] for x in variables(condition)})
+
+
+def _all_claimed(case: _Case, witness: CorrectnessWitness) -> bool:
+    """Whether every invariant is part of what was claimed."""
+    numbers = {
+        probe_number(e.text)
+        for e in case.probed.edge.values()
+        if e.branch is True and probe_number(e.text) is not None and _condition(case, e) is not None
+    }
+    return len(numbers) == len(witness.invariants)
+
+
+def _try_proof(case: _Case, known: dict[Point, Expr], budget: Budget) -> Outcome | None:
+    """The invariants as a proof."""
+    from certus.transform.memory import Memory
+
+    proof: Proof = Inductive(known)
+    if uses_memory(case.program):
+        _, back = Memory().apply(case.task(case.program))
+        proof = back.proof(proof)
+    return _examined(case, Safe(proof), "witness", budget)
+
+
+# ------------------------------------------------------------------------------------------ processes
+
+
+def _search(case: _Case, program: Program) -> Outcome:
+    """What the engines say of a program made from the witness. Their evidence is checked there."""
+    case.budget.check()
+    left = case.budget.remaining()
+    seconds = None if left is None else (1 - RESERVE) * left
+    settings = replace(case.settings, execute=False, harness=None, evidence=None)
+    return Portfolio(case.task(program), settings, case.on_progress, seconds=seconds).run()
+
+
+def _checked(case: _Case, verdict: Verdict, found: Outcome) -> Outcome:
+    """Evidence about the program itself, checked in a child."""
+    checked = _apart(case, case.program, 1.0, lambda budget: _examined(case, verdict, found.engine, budget))
+    if checked is None:
+        reason = Diagnostic("evidence-not-checked", "evidence was found, but not checked within the limits")
+        return Outcome(case.program, case.property_name, Unknown(reason), found.engine)
+    return checked
+
+
+def _examined(case: _Case, verdict: Verdict, engine: str, budget: Budget) -> Outcome:
+    statistics = Statistics()
+    verdict, check = confirm(case.program, verdict, budget=budget, statistics=statistics)
+    if isinstance(verdict, Unsafe) and isinstance(check, Replay) and case.settings.execute:
+        from certus.pipeline.compiled import replay_compiled
+
+        verdict, check = replay_compiled(case.program, verdict, check, case.settings, budget=budget)
+    return Outcome(case.program, case.property_name, verdict, engine, check, statistics)
+
+
+def _apart(
+    case: _Case, program: Program, share: float, work: Callable[[Budget], Outcome | None]
+) -> Outcome | None:
+    """What a child answers about `program` within its share of the time; None if it does not."""
+    case.budget.check()
+    budget = case.budget.part(share)
+
+    def encoded(_: Reporter) -> bytes:
+        found = work(budget)
+        return json.dumps(None if found is None else encode_outcome(found)).encode()
+
+    result = run_limited(encoded, seconds=budget.remaining(), memory=case.settings.memory)
+    if result.kind == "interrupted":
+        raise KeyboardInterrupt
+    data = None if result.payload is None else json.loads(result.payload)
+    return None if data is None else decode_outcome(data, program)
+
+
+def _reason(outcome: Outcome) -> Diagnostic:
+    assert isinstance(outcome.verdict, Unknown)
+    return outcome.verdict.reason
+
+
+def _shown(found: Outcome, case: _Case) -> Outcome:
+    """The outcome about the program with probes, where people read the expressions instead of their names."""
+    program = case.probed
+
+    def text(name: str) -> str:
+        number = probe_number(name)
+        return name if number is None else f"invariant {case.expressions[number]}"
+
+    procedures = {
+        name: replace(p, edges=tuple(replace(e, text=text(e.text)) for e in p.edges))
+        for name, p in program.procedures.items()
+    }
+    errors = tuple(
+        site
+        if probe_number(site.kind) is None
+        else replace(site, kind="invariant", text=text(site.kind).removeprefix("invariant "))
+        for site in program.errors
+    )
+    return replace(found, subject=replace(program, procedures=procedures, errors=errors))

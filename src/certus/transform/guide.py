@@ -1,0 +1,330 @@
+"""A program that only does what a violation witness says, and fails only at its target.
+
+The product of the program with the witness: a global counts the segments passed. Where an edge passes a
+waypoint of the present segment, the counter goes on if that is the one to follow, and the execution ends if
+it is one to avoid; else nothing happens, so a waypoint may be passed later than at its first opportunity. At
+the target the execution fails if all segments before were passed; other errors are none.
+
+Waypoints are known by the edges that pass them:
+
+- an assumption: by the probe at its place (`frontend.c.probes`), if it holds;
+- a branching: by the edges of its side; a `switch` by the number of the case;
+- entering or returning from a function: by the step that stands for the call, with what the result is.
+
+Edges keep their indices, so a trace of the product is one of the program but for the name of the error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Final, NoReturn
+
+from certus.core import build
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.errors import InputError, Unsupported
+from certus.core.evidence import Trace
+from certus.core.program import Assign, Assume, Call, Edge, ErrorSite, Havoc, Location, Procedure, Program
+from certus.core.sorts import MachineSort, machine
+from certus.core.terms import Expr
+from certus.core.witness import Place, ViolationWitness, Waypoint, probe_kind, probe_number
+
+SEGMENT: Final = "$segment"
+_RESULT: Final = re.compile(
+    r"\(*\s*\\result\s*(==|!=|<=|>=|<|>)\s*\(?\s*(-?\s*(?:0[xX][0-9a-fA-F]+|\d+))[uUlL]*\s*\)*"
+)
+_COMPARE: Final = {
+    "==": build.eq,
+    "!=": build.ne,
+    "<=": build.le,
+    "<": build.lt,
+    ">=": build.ge,
+    ">": build.gt,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """The waypoint is passed when the edge has been taken (or, if `early`, is about to be) and `condition`
+    holds."""
+
+    edge: int
+    condition: Expr = build.TRUE
+    early: bool = False
+
+
+@dataclass(slots=True)
+class _Events:
+    """What happens at one edge: by segment, the conditions to avoid and to follow."""
+
+    avoid: dict[int, list[Expr]] = field(default_factory=dict)
+    follow: dict[int, list[Expr]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Guided:
+    """The product. `errors`: its error locations, with those of the program, by name."""
+
+    program: Program
+    errors: dict[str, str]
+
+    def trace(self, trace: Trace) -> Trace:
+        return replace(trace, error=self.errors[trace.error])
+
+
+def guide(program: Program, witness: ViolationWitness) -> Guided:
+    """Raises `InputError` for a waypoint that has no place, `Unsupported` for one that cannot be seen."""
+    before: dict[int, _Events] = {}
+    after: dict[int, _Events] = {}
+    number = 0
+    for segment, waypoints in enumerate(witness.segments):
+        for waypoint in waypoints:
+            if waypoint.kind == "target":
+                continue
+            for passing in _passings(program, waypoint, number):
+                events = (before if passing.early else after).setdefault(passing.edge, _Events())
+                into = events.follow if waypoint.action == "follow" else events.avoid
+                into.setdefault(segment, []).append(passing.condition)
+            number += 1
+    target = witness.segments[-1][-1]
+    sites = [site for site in program.errors if _is_target(site, target.place)]
+    if not sites:
+        message = f"At the target, line {target.place}, nothing violates the property."
+        raise Unsupported(Diagnostic("no-target", message, span=target.span))
+    return _Product(program, len(witness.segments) - 1, before, after, sites).build()
+
+
+# ------------------------------------------------------------------------------------------- waypoints
+
+
+def _passings(program: Program, waypoint: Waypoint, number: int) -> list[Passing]:
+    if waypoint.kind == "assumption":
+        return _assumption(program, number)
+    if waypoint.kind == "branching":
+        return _branching(program, waypoint)
+    return _calls(program, waypoint)
+
+
+def _assumption(program: Program, number: int) -> list[Passing]:
+    """Both edges of the probe leave one location; the good one passes."""
+    text = probe_kind(number)
+    return [Passing(e.index) for e in program.edge.values() if e.text == text and e.branch is True]
+
+
+def _branching(program: Program, waypoint: Waypoint) -> list[Passing]:
+    place, value = waypoint.place, waypoint.constraint
+    found = [e for e in program.edge.values() if e.branch is not None and probe_number(e.text) is None]
+    heads = _first(((e, e.span) for e in found if e.span is not None), place)
+    switches = [e for e in heads if e.text.startswith("switch")]
+    if not heads:
+        _nowhere(program, waypoint, "branching", "?")
+    if switches:
+        sides = [e for e in found if any(e.source is s.source for s in switches)]
+        if value in ("true", "false"):
+            _refuse(waypoint, "A `switch` goes to a number or to `default`, not to true or false.")
+        wanted = " default" if value == "default" else f" case {int(value or 0)}"
+        return [Passing(e.index) for e in sides if e.text.endswith(wanted)]
+    if value not in ("true", "false"):
+        _refuse(waypoint, "Only a `switch` goes to a number or to `default`.")
+    own = [e for e in heads if e.branch is (value == "true")]
+    return [Passing(e.index) for e in (*own, *_shortcuts(found, heads, own))]
+
+
+def _shortcuts(found: Sequence[Edge], heads: Sequence[Edge], own: Sequence[Edge]) -> list[Edge]:
+    """Where `&&` and `||` are control flow, parts of the condition lead to a side by themselves."""
+    others = {e.target for e in heads if e not in own}
+    targets = {e.target for e in own} - others
+    spans = [e.span for e in heads if e.span is not None]
+    return [
+        e
+        for e in found
+        if e.target in targets and e not in heads and any(_inside(e.span, span) for span in spans)
+    ]
+
+
+def _inside(inner: Span | None, outer: Span) -> bool:
+    return inner is not None and (outer.line, outer.column) < (inner.line, inner.column) <= (
+        outer.end_line,
+        outer.end_column,
+    )
+
+
+def _calls(program: Program, waypoint: Waypoint) -> list[Passing]:
+    calls = ((e, _closing(e.call)) for e in program.edge.values() if e.call is not None)
+    found = _first(calls, waypoint.place)
+    if not found:
+        _nowhere(program, waypoint, "call", ")")
+    early = waypoint.kind == "function_enter"
+    if waypoint.constraint is None:
+        return [Passing(e.index, early=early and isinstance(e.op, Call)) for e in found]
+    return [Passing(e.index, _result(waypoint, e)) for e in found]
+
+
+def _closing(call: Span) -> Span:
+    """The last character of a call."""
+    return Span(call.file, call.end_line, max(call.end_column - 1, 1), call.end_line, call.end_column)
+
+
+def _result(waypoint: Waypoint, edge: Edge) -> Expr:
+    r"""What `\result op constant`, perhaps several with `&&`, says after a call."""
+    targets = edge.op.targets if isinstance(edge.op, Call | Havoc) else ()
+    if len(targets) != 1:
+        message = "Nobody uses the result of this call, so it cannot be looked at."
+        raise Unsupported(Diagnostic("unsupported-waypoint", message, span=waypoint.span))
+    (target,) = targets
+    value = build.to_int(target) if isinstance(target.sort, MachineSort) else target
+    parts: list[Expr] = []
+    for text in (waypoint.constraint or "").split("&&"):
+        match = _RESULT.fullmatch(text.strip())
+        if match is None:
+            _refuse(waypoint, r"This is not of the form `\result == constant`.")
+        parts.append(_COMPARE[match[1]](value, build.integer(int(match[2].replace(" ", ""), 0))))
+    return build.conjunction(parts)
+
+
+def named_result(program: Program, waypoint: Waypoint) -> tuple[int, int] | None:
+    r"""If a waypoint says that `\result == constant` after a call of an undefined function: the edge of that
+    input, and its value."""
+    if waypoint.kind != "function_return" or waypoint.constraint is None:
+        return None
+    match = _RESULT.fullmatch(waypoint.constraint.strip())
+    for passing in _calls(program, waypoint):
+        edge = program.edge[passing.edge]
+        if match is not None and match[1] == "==" and isinstance(edge.op, Havoc):
+            return edge.index, int(match[2].replace(" ", ""), 0)
+    return None
+
+
+def _first(candidates: Iterable[tuple[Edge, Span]], place: Place) -> list[Edge]:
+    """The edges at a place; without a column, those that stand first in the line."""
+    found = [(span.column, edge) for edge, span in candidates if span.line == place.line]
+    if place.column is None and found:
+        column = min(column for column, _ in found)
+        return [edge for own, edge in found if own == column]
+    return [edge for column, edge in found if column == place.column]
+
+
+def _is_target(site: ErrorSite, place: Place) -> bool:
+    if probe_number(site.kind) is not None:
+        return False
+    spans = [span for span in (site.statement, site.span) if span is not None]
+    return any(span.line == place.line and place.column in (None, span.column) for span in spans)
+
+
+def _nowhere(program: Program, waypoint: Waypoint, what: str, character: str) -> NoReturn:
+    """Something that takes no step of its own cannot be followed; where nothing is, the witness is wrong."""
+    place, lines = waypoint.place, program.source.split("\n")
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    there = line if place.column is None else line[place.column - 1 : place.column]
+    if character in there:
+        message = f"The {what} in line {place} takes no step that could be followed, or is never reached."
+        raise Unsupported(Diagnostic("unsupported-waypoint", message, span=waypoint.span))
+    _refuse(waypoint, f"There is no {what} in line {place}, or `main` cannot reach it.")
+
+
+def _refuse(waypoint: Waypoint, message: str) -> NoReturn:
+    raise InputError([Diagnostic("bad-witness", message, span=waypoint.span)])
+
+
+# --------------------------------------------------------------------------------------------- product
+
+
+class _Product:
+    def __init__(
+        self,
+        program: Program,
+        last: int,
+        before: dict[int, _Events],
+        after: dict[int, _Events],
+        sites: Sequence[ErrorSite],
+    ) -> None:
+        self.program = program
+        self.last = last
+        self.before = before
+        self.after = after
+        self.sites = sites
+        width = 8 if last < 256 else 16 if last < 65536 else 32
+        self.segment = build.var(SEGMENT, machine(width, signed=False))
+        self._edges = count(max(program.edge) + 1)
+        self._locations = count(max(at.index for at in program.location.values()) + 1)
+
+    def build(self) -> Guided:
+        program = self.program
+        errors: dict[str, str] = {}
+        sites: list[ErrorSite] = []
+        procedures = {name: self._procedure(p, errors, sites) for name, p in program.procedures.items()}
+        made = replace(
+            program,
+            procedures=procedures,
+            globals=(*program.globals, self.segment),
+            initial={**program.initial, self.segment: self._number(0)},
+            errors=tuple(sites),
+        )
+        return Guided(made, errors)
+
+    def _procedure(self, procedure: Procedure, errors: dict[str, str], sites: list[ErrorSite]) -> Procedure:
+        made: list[Edge] = []
+        probes = self.program.error_locations - {site.location for site in self.sites}
+        for edge in procedure.edges:
+            source, target = edge.source, edge.target
+            if target in probes and edge.branch is False:
+                target = _passed(procedure, edge)
+            if edge.index in self.before:
+                source = self._count(made, edge, source, None, self.before[edge.index])
+            if edge.index in self.after:
+                own = self._location(edge)
+                made.append(replace(edge, source=source, target=own))
+                self._count(made, edge, own, target, self.after[edge.index])
+            else:
+                made.append(replace(edge, source=source, target=target))
+        for site in self.sites:
+            if site.location.procedure == procedure.name:
+                failed = Location(next(self._locations), procedure.name, site.span)
+                reached = Assume(build.eq(self.segment, self._number(self.last)))
+                made.append(Edge(next(self._edges), site.location, reached, failed, site.span))
+                errors[failed.name] = site.location.name
+                sites.append(replace(site, location=failed))
+        return replace(procedure, edges=tuple(made))
+
+    def _count(
+        self, made: list[Edge], edge: Edge, source: Location, target: Location | None, events: _Events
+    ) -> Location:
+        """Steps from `source` that end the execution at what is to be avoided and count what is followed, to
+        `target` or to a new location."""
+        at = source
+        avoided = [
+            build.and_(self._is(k), build.disjunction(parts)) for k, parts in sorted(events.avoid.items())
+        ]
+        end = target or self._location(edge)
+        if avoided:
+            allowed = Assume(build.not_(build.disjunction(avoided)))
+            onwards = self._location(edge) if events.follow else end
+            made.append(Edge(next(self._edges), at, allowed, onwards, edge.span))
+            at = onwards
+        if events.follow:
+            value: Expr = self.segment
+            for k, parts in sorted(events.follow.items(), reverse=True):
+                passed = build.and_(self._is(k), build.disjunction(parts))
+                value = build.ite(passed, self._number(k + 1), value)
+            op = Assign((self.segment,), (value,))
+            made.append(Edge(next(self._edges), at, op, end, edge.span))
+        return end
+
+    def _is(self, segment: int) -> Expr:
+        return build.eq(self.segment, self._number(segment))
+
+    def _number(self, value: int) -> Expr:
+        return build.constant(value, self.segment.sort)
+
+    def _location(self, edge: Edge) -> Location:
+        return Location(next(self._locations), edge.source.procedure, edge.span)
+
+
+def _passed(procedure: Procedure, failed: Edge) -> Location:
+    """Where the program goes on after a probe that failed: where it goes if it holds. Other errors stay."""
+    for edge in procedure.successors[failed.source]:
+        if edge.branch is True and edge.text == failed.text and probe_number(edge.text) is not None:
+            return edge.target
+    return failed.target

@@ -1,0 +1,218 @@
+"""Witnesses against programs: what is confirmed, what is refuted, and that nothing is believed."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from certus.core.errors import InputError
+from certus.core.validation import Validation
+from certus.core.verdict import Safe, Unsafe
+from certus.pipeline.settings import Settings
+from certus.pipeline.witness import validate_witness
+
+BRANCHES = """\
+extern int __VERIFIER_nondet_int(void);
+extern void reach_error(void);
+int twice(int a) { return 2 * a; }
+int main(void) {
+  int open = 0;
+  int x = __VERIFIER_nondet_int();
+  int y = __VERIFIER_nondet_int();
+  if (x > 3 && twice(y) == 8)
+    open = 1;
+  switch (x) {
+    case 7: y = 5; break;
+    default: y = 6;
+  }
+  if (y == 5 && open == 1)
+    reach_error();
+  if (y == 6 && x == 9) reach_error();
+  return 0;
+}
+"""
+COUNTING = """\
+extern unsigned __VERIFIER_nondet_uint(void);
+extern void reach_error(void);
+int main(void) {
+  unsigned n = __VERIFIER_nondet_uint(), x = 0, y = 0;
+  unsigned last[1] = {0};
+  while (x != n) {
+    x++;
+    y++;
+    last[0] = x;
+  }
+  if (y != n) reach_error();
+  return 0;
+}
+"""
+METADATA = """\
+  metadata:
+    format_version: '2.0'
+    uuid: 91023a0f-9f45-4385-88c4-1152ade45537
+    creation_time: 2024-01-01T00:00:00Z
+    producer: {name: other, version: '1'}
+    task:
+      input_files: [p.c]
+      input_file_hashes: {p.c: HASH}
+      specification: G ! call(reach_error())
+      data_model: LP64
+      language: C
+"""
+
+
+def waypoint(kind: str, place: str, value: str = "", action: str = "follow") -> str:
+    line, _, column = place.partition(":")
+    at = f"{{file_name: p.c, line: {line}{f', column: {column}' if column else ''}}}"
+    form = "acsl_expression" if "result" in value else "c_expression"
+    constraint = f", constraint: {{value: '{value}', format: {form}}}" if value else ""
+    return f"    - waypoint: {{type: {kind}, action: {action}, location: {at}{constraint}}}\n"
+
+
+def violation(*segments: str) -> str:
+    content = "".join(f"  - segment:\n{each}" for each in segments)
+    return f"- entry_type: violation_sequence\n{METADATA}  content:\n{content}"
+
+
+def invariants(*each: tuple[str, str, str]) -> str:
+    entry = f"- entry_type: invariant_set\n{METADATA}  content:"
+    if not each:
+        return f"{entry} []\n"
+    found = [
+        f"  - invariant: {{type: {kind}, location: {{file_name: p.c, line: {line}}}, value: '{value}',"
+        " format: c_expression}\n"
+        for kind, line, value in each
+    ]
+    return f"{entry}\n{''.join(found)}"
+
+
+def validate(directory: Path, program: str, witness: str, *, seconds: float = 60.0) -> Validation:
+    file, path = directory / "p.c", directory / "w.yml"
+    file.write_text(program)
+    path.write_text(witness.replace("HASH", hashlib.sha256(program.encode()).hexdigest()))
+    return validate_witness(path, file, Settings(timeout=seconds))
+
+
+INPUTS = (
+    waypoint("function_return", "6:33", r"\result == 7"),
+    waypoint("function_return", "7:33", r"\result == 4"),
+)
+BETWEEN = waypoint("branching", "8:3", "true", "avoid")
+FIRST, SECOND = waypoint("target", "15:5"), waypoint("target", "16")
+
+
+class TestViolation:
+    @pytest.mark.parametrize(
+        "segments",
+        [
+            (*INPUTS, FIRST),
+            (waypoint("branching", "10:3", "7"), waypoint("branching", "14", "true"), FIRST),
+            (waypoint("function_enter", "8:23"), waypoint("branching", "8:3", "true"), FIRST),
+            (waypoint("assumption", "14:3", "x == 7 && y < 6 && y > 4"), FIRST),
+            (
+                waypoint("branching", "8:3", "true", "avoid") + waypoint("branching", "10:3", "default"),
+                SECOND,
+            ),
+        ],
+        ids=["inputs", "branches", "calls", "assumption", "avoided"],
+    )
+    def test_it_leads_to_the_violation(self, segments: tuple[str, ...], tmp_path: Path) -> None:
+        found = validate(tmp_path, BRANCHES, violation(*segments))
+        assert found.answer == "CONFIRMED", found.reason
+        assert found.outcome is not None
+        assert isinstance(found.outcome.verdict, Unsafe)
+        assert found.outcome.subject.source == BRANCHES
+
+    @pytest.mark.parametrize(
+        "segments",
+        [
+            (INPUTS[0], SECOND),
+            (waypoint("branching", "10:3", "default"), FIRST),
+            (BETWEEN + waypoint("branching", "10:3", "7"), FIRST),
+            (INPUTS[1], INPUTS[0], FIRST),
+            (waypoint("assumption", "9:5", "x == 2"), FIRST),
+        ],
+        ids=["wrong target", "wrong case", "all ways avoided", "wrong order", "never so"],
+    )
+    def test_no_execution_follows_it(self, segments: tuple[str, ...], tmp_path: Path) -> None:
+        found = validate(tmp_path, BRANCHES, violation(*segments))
+        assert found.answer == "REFUTED", found.reason
+        assert found.outcome is not None
+        assert isinstance(found.outcome.verdict, Safe)
+
+    @pytest.mark.parametrize(
+        ("segments", "message"),
+        [
+            ((waypoint("branching", "9:5", "true"), FIRST), "no branching in line 9:5"),
+            ((waypoint("branching", "10:3", "true"), FIRST), "goes to a number"),
+            ((waypoint("branching", "8:3", "5"), FIRST), "Only a `switch`"),
+            ((waypoint("function_return", "6:9", r"\result == 7"), FIRST), "no call in line 6:9"),
+            ((waypoint("function_return", "6:33", r"\result \in x"), FIRST), "not of the form"),
+            ((waypoint("assumption", "9:6", "x == 2"), FIRST), "No statement starts"),
+        ],
+    )
+    def test_what_has_no_place_is_refused(
+        self, segments: tuple[str, ...], message: str, tmp_path: Path
+    ) -> None:
+        with pytest.raises(InputError, match=message) as refused:
+            validate(tmp_path, BRANCHES, violation(*segments))
+        assert refused.value.diagnostics[0].span is not None
+        assert refused.value.diagnostics[0].span.file.endswith("w.yml")
+
+    def test_a_target_where_nothing_is_violated_is_unknown(self, tmp_path: Path) -> None:
+        found = validate(tmp_path, BRANCHES, violation(waypoint("target", "9:5")))
+        assert (found.answer, found.reason.code) == ("UNKNOWN", "no-target")
+
+
+class TestCorrectness:
+    @pytest.mark.parametrize(
+        "given",
+        [
+            [("loop_invariant", "6", "x == y")],
+            [("loop_invariant", "6", "last[0] == x && x == y"), ("location_invariant", "11", "x == n")],
+        ],
+        ids=["a proof by itself", "with memory"],
+    )
+    def test_invariants_that_hold_help(self, given: list[tuple[str, str, str]], tmp_path: Path) -> None:
+        found = validate(tmp_path, COUNTING, invariants(*given))
+        assert found.answer == "CONFIRMED", found.reason
+        assert found.outcome is not None
+        assert isinstance(found.outcome.verdict, Safe)
+        assert found.outcome.subject.source == COUNTING
+        assert all(site.kind == "reach-error" for site in found.outcome.subject.errors)
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            [("loop_invariant", "6", "x == y && x < 2u")],
+            [("loop_invariant", "6", "x == y"), ("location_invariant", "8", "x == y")],
+            [("loop_invariant", "6", "last[0] == 0")],
+        ],
+        ids=["too strong", "elsewhere", "about memory"],
+    )
+    def test_a_wrong_invariant_has_a_counterexample(
+        self, given: list[tuple[str, str, str]], tmp_path: Path
+    ) -> None:
+        found = validate(tmp_path, COUNTING, invariants(*given))
+        assert (found.answer, found.reason.code) == ("REFUTED", "invariant-violated")
+        assert found.outcome is not None
+        assert isinstance(found.outcome.verdict, Unsafe)
+
+    def test_a_wrong_verdict_is_refuted(self, tmp_path: Path) -> None:
+        wrong = COUNTING.replace("y != n", "y == 2")
+        found = validate(tmp_path, wrong, invariants(("loop_invariant", "6", "x == y")))
+        assert (found.answer, found.reason.message) == ("REFUTED", "the property is violated")
+
+
+def test_another_program_is_refused(tmp_path: Path) -> None:
+    witness = invariants().replace("HASH", "0" * 64)
+    with pytest.raises(InputError, match="about another program"):
+        validate(tmp_path, COUNTING, witness)
+
+
+def test_another_property_is_not_supported(tmp_path: Path) -> None:
+    witness = invariants().replace("G ! call(reach_error())", "F end")
+    found = validate(tmp_path, COUNTING, witness)
+    assert (found.answer, found.reason.code) == ("UNKNOWN", "unsupported-property")
