@@ -92,6 +92,20 @@ def test_intervals_of_arguments(query: str, holds: bool) -> None:
     comes_back(system, done, holds=holds)
 
 
+def test_arguments_may_go_in_several_rounds() -> None:
+    """`a` is constant; only then `b` is seen to be, and only then nothing looks at `d` any more."""
+    system = load(
+        """(declare-fun P (Int Int Int Int) Bool)
+        (assert (forall ((d Int)) (P 0 1 2 d)))
+        (assert (forall ((a Int) (b Int) (c Int) (d Int))
+          (=> (and (P a b c d) (or (= a 0) (> (* b d) 3))) (P (* a c d) (ite (= a 0) b d) (+ c 1) (+ d c)))))
+        (assert (forall ((a Int) (b Int) (c Int) (d Int)) (=> (and (P a b c d) (< (+ b c) 3)) false)))"""
+    )
+    done = prepared(system)
+    assert sum(s.name in ("constants", "arguments") for s in done.stages) > 1
+    comes_back(system, done, holds=True)
+
+
 def test_intervals_widen_and_come_back() -> None:
     """Counting to a million is no million rounds, and the bound of the loop is found again."""
     system = load(

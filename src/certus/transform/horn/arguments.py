@@ -13,7 +13,7 @@ from certus.core.horn import Clause, Derivation, HornSystem, Model, Step
 from certus.core.terms import Expr, Function, Kind
 from certus.core.values import Datum, default_value
 from certus.core.walk import variables
-from certus.transform.horn.stages import Meaning, Stage
+from certus.transform.horn.stages import Stage, widened
 
 Places = dict[Function, tuple[int, ...]]  # those that matter
 
@@ -30,7 +30,7 @@ def without_arguments(system: HornSystem) -> Stage | None:
     after = HornSystem(tuple(renamed.values()), clauses, system.source, system.file)
 
     def model(found: Model) -> Model:
-        return Model({r: _widened(r, places[r], found.relations[renamed[r]]) for r in system.relations})
+        return Model({r: widened(r, places[r], found.relations[renamed[r]]) for r in system.relations})
 
     return Stage("arguments", system, after, model, lambda d: _restored(system, after, d))
 
@@ -79,13 +79,6 @@ def _sliced(clause: Clause, places: Places, renamed: dict[Function, Function]) -
     head = None if clause.head is None else cut(clause.head)
     used = set(variables(clause.constraint, *body, *(() if head is None else (head,))))
     return Clause(tuple(x for x in clause.variables if x in used), body, clause.constraint, head)
-
-
-def _widened(relation: Function, places: tuple[int, ...], narrow: Meaning) -> Meaning:
-    parameters, formula = narrow
-    given = dict(zip(places, parameters, strict=True))
-    wide = tuple(given.get(n) or build.var(f"@unused.{n}", s) for n, s in enumerate(relation.parameters))
-    return wide, formula
 
 
 def _restored(before: HornSystem, after: HornSystem, derivation: Derivation) -> Derivation:

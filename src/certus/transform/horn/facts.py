@@ -17,7 +17,7 @@ from certus.logic.intervals import Interval, conjuncts
 from certus.transform.horn.conditions import Clauses, Intervals
 from certus.transform.horn.intervals import facts
 from certus.transform.horn.spans import TRUTH, spans
-from certus.transform.horn.stages import Made, Meaning, Stage, default, expanded, plain_use, stage
+from certus.transform.horn.stages import Made, Meaning, Stage, default, expanded, plain_use, stage, widened
 
 Constants = dict[Function, dict[int, Expr]]  # by place
 
@@ -74,12 +74,8 @@ def _fixed(clause: Clause, constants: Constants, renamed: dict[Function, Functio
 
 
 def _with(relation: Function, constants: dict[int, Expr], narrow: Meaning) -> Meaning:
-    parameters, formula = narrow
-    rest = iter(parameters)
-    whole = tuple(
-        build.var(f"@constant.{place}", sort) if place in constants else next(rest)
-        for place, sort in enumerate(relation.parameters)
-    )
+    places = [place for place in range(len(relation.parameters)) if place not in constants]
+    whole, formula = widened(relation, places, narrow)
     return whole, build.and_(formula, *(build.eq(whole[place], value) for place, value in constants.items()))
 
 

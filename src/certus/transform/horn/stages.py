@@ -7,7 +7,7 @@ clauses becomes one from old ones by putting the trees in the place of its steps
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from certus.core import build
@@ -15,7 +15,7 @@ from certus.core.evaluate import evaluate
 from certus.core.horn import Clause, Derivation, HornSystem, Model, Step
 from certus.core.terms import Expr, Function
 from certus.core.values import Datum, default_value
-from certus.core.walk import variables
+from certus.core.walk import substitute, variables
 
 Meaning = tuple[tuple[Expr, ...], Expr]  # parameters, and a formula over them
 
@@ -89,6 +89,13 @@ def expanded(made: list[Made], derivation: Derivation) -> Derivation:
             steps.append(Step(use.clause, tuple(evaluate(v, env) for v in use.values), premises))
         roots.append(places[-1])
     return Derivation(tuple(steps))
+
+
+def widened(relation: Function, places: Sequence[int], narrow: Meaning) -> Meaning:
+    """What is said of a relation by what was said of those of its arguments that were left."""
+    whole = tuple(build.var(f"@{n}", sort) for n, sort in enumerate(relation.parameters))
+    parameters, formula = narrow
+    return whole, substitute(formula, {p: whole[n] for p, n in zip(parameters, places, strict=True)})
 
 
 def default(model: Model, relations: tuple[Function, ...], formula: Expr) -> Model:
