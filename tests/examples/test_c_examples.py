@@ -28,3 +28,20 @@ def test_rational(name: str, answer: str, iterations: int, flags: tuple[str, ...
     found = verify(EXAMPLES / f"{name}.c", asked)
     assert found.answer == answer
     assert found.statistics.counters["clp.iterations"] == iterations
+
+
+def test_rational_ends_with_delta() -> None:
+    """Section 4, without preprocessing. The object is split into its members and calls are inlined before
+    there are clauses: so of delta there are the loop's interface, `d == 0` (of an unsigned number), and for
+    main that d == 0 and d == y imply y == 0. The clause of the assertion says how to read d as signed."""
+    options = {"clp.preprocess": "off", "clp.explication": "proofs"}
+    found = verify(EXAMPLES / "rational.c", Settings(engine="clp", timeout=120.0, options=options))
+    assert found.answer == "HOLDS"
+    assert found.statistics.counters["clp.iterations"] == 2
+    kinds = [(f.kind, f.text) for f in found.statistics.findings]
+    assert [text for kind, text in kinds if kind == "interface"] == ["x0 <= 0"]
+    explicated = [text for kind, text in kinds if kind == "explicated"]
+    assert len(explicated) == 2
+    assert "main.y@2:i32 != 0" in explicated[0]
+    assert "@argument.0:u32 <= 0" in explicated[0]
+    assert explicated[1].startswith("mem$0$4:u32 <= 0 || ")
