@@ -167,7 +167,7 @@ class Flow:
         graph = [self._targets(at) for at in self._locations]
         graph += [[self._end], []]
         self._whole = graph
-        left = self._leading_to_end(without_errors=False)
+        left = self._leading_to_end(without_errors=True)
         for head in loop_forest(self._procedure).heads:
             if self._number[head] not in left:
                 graph[self._number[head]].append(self._end)
