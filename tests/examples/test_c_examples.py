@@ -45,3 +45,10 @@ def test_rational_ends_with_delta() -> None:
     assert "main.y@2:i32 != 0" in explicated[0]
     assert "@argument.0:u32 <= 0" in explicated[0]
     assert explicated[1].startswith("mem$0$4:u32 <= 0 || ")
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "answer"), [("queue", "predicate", "HOLDS"), ("queue_bug", "bmc", "VIOLATED")]
+)
+def test_queue(name: str, engine: str, answer: str) -> None:
+    assert verify(EXAMPLES / f"{name}.c", Settings(engine=engine, timeout=120.0)).answer == answer

@@ -222,7 +222,9 @@ def invariants(proof: Proof, program: Program) -> tuple[Invariant, ...]:
 
 
 def _call_lines(point: Point, program: Program) -> tuple[int, ...]:
-    spans = (program.edge[index].span for index in point.calls if index in program.edge)
+    """The lines of the calls that lead to a point; what calls the user's main procedure has none."""
+    edges = (program.edge[index] for index in point.calls if index in program.edge)
+    spans = (edge.span for edge in edges if not edge.source.procedure.startswith("$"))
     return tuple(span.line for span in spans if span is not None)
 
 
