@@ -55,7 +55,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--jobs", metavar="N", type=cores, help="runs at a time (as many as there are processors for)"
     )
     add_argument("--cluster", metavar="ADDRESS", help="run on a dask cluster, such as tcp://host:8786")
-    add_argument("--renew", action="store_true", help="run again what another version of Certus answered")
+    renewed = parser.add_mutually_exclusive_group()
+    renewed.add_argument("--renew", action="store_true", help="run again what another version answered")
+    renewed.add_argument(
+        "--renew-stale",
+        action="store_true",
+        help="run again what is older than the last change to what verdicts rest on",
+    )
     add_argument("--quiet", action="store_true", help="no progress")
     add_argument(
         "-o", dest="output", metavar="DIR", type=Path, help="keep rows, CSV, JSON and the page in DIR"
@@ -68,8 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     from certus.frontend.properties import property_of
     from certus.pipeline.bench.campaign import ROWS, Rows, all_jobs, run_missing
     from certus.pipeline.bench.contestants import Limits
-    from certus.pipeline.bench.jobs import our_version
     from certus.pipeline.bench.tasks import sample, select
+    from certus.pipeline.bench.versions import is_stale, our_version
     from certus.report.bench import Results, render_bench_text
 
     available = len(os.sched_getaffinity(0))
@@ -81,7 +87,9 @@ def run(arguments: argparse.Namespace) -> int:
     jobs = all_jobs(tasks, contestants, Limits(arguments.timeout, arguments.memory, each))
     rows = Rows(_file(arguments.output, ROWS))
     if arguments.renew:
-        rows.without(our_version())
+        rows.forget(lambda version: version != our_version())
+    elif arguments.renew_stale:
+        rows.forget(is_stale)
     interrupted = False
     with _telling(wanted=not arguments.quiet) as tell:
         try:
@@ -144,11 +152,17 @@ def _save(results: Results, arguments: argparse.Namespace) -> None:
 
 
 def _notes(results: Results, selection: Selection, jobs: int) -> str:
+    from certus.pipeline.bench.versions import TRUSTED, is_stale
+
     found = ""
     if len(results.rows) < jobs:
         found += (
             f"\n{jobs - len(results.rows)} of {jobs} runs are missing; the same command goes on with them"
         )
+    stale = [row for row in results.rows if row.version and is_stale(row.version)]
+    if stale:
+        found += f"\n{len(stale)} runs are of changed files, or older than the last change to"
+        found += f" {', '.join(TRUSTED)}; --renew-stale repeats them"
     if selection.skipped:
         found += f"\n{len(selection.skipped)} files skipped, such as {selection.skipped[0]}"
     return found

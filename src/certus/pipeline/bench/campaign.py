@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from certus.pipeline.bench.contestants import Contestant, Limits
-from certus.pipeline.bench.jobs import Job, our_version
+from certus.pipeline.bench.jobs import Job
 from certus.pipeline.bench.tasks import BenchTask
+from certus.pipeline.bench.versions import our_version
 from certus.report.bench import Row, row_from
 
 ROWS: Final = "rows.jsonl"
@@ -55,9 +56,9 @@ class Rows:
                     stream.write(b"\n")
                 stream.write(line)
 
-    def without(self, version: str) -> None:
-        """Forget rows of ours that another version made."""
-        self._known = {key: row for key, row in self._known.items() if row.version in ("", version)}
+    def forget(self, old: Callable[[str], bool]) -> None:
+        """Forget rows of ours whose version is `old`."""
+        self._known = {key: row for key, row in self._known.items() if not (row.version and old(row.version))}
 
 
 def _read(file: Path) -> Iterator[Row]:

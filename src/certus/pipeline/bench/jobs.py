@@ -6,41 +6,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
-from certus.core.version import VERSION
 from certus.pipeline.bench.contestants import Contestant, Limits
 from certus.pipeline.bench.tasks import BenchTask
+from certus.pipeline.bench.versions import our_version
 from certus.report.bench import Row
 from certus.system.supervise import Ended, Supervised
-from certus.system.tools import ToolFailed, find_tool, run_tool
 
 GRACE: Final = 1.0  # seconds after the limit in which a contestant may say why it has no answer
-
-
-@cache
-def our_version() -> str:
-    """The version, and the commit where Certus runs from a repository."""
-    git, here = find_tool("git"), Path(__file__).resolve().parent
-    if git is None:
-        return VERSION
-    try:
-        words = (
-            "-c",
-            f"safe.directory={here}",
-            "-C",
-            str(here),
-            "describe",
-            "--always",
-            "--dirty",
-            "--abbrev=12",
-        )
-        done = run_tool(git, words, seconds=10)
-    except ToolFailed:
-        return VERSION
-    return VERSION if done.code else f"{VERSION}+{done.output.decode().strip()}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,17 @@ LANGUAGES: Final[dict[str, tuple[Callable[[FuzzProgram], str], Wrap]]] = {
     "lp": (as_lp, unbounded),
     "c": (as_c, machine),
 }
-DEFECTS: Final = ("internal-contradiction", "engine-crashed", "derivation-refuted")
+DEFECTS: Final = (  # an engine or a pass was wrong, and only validation kept that from being published
+    "internal-contradiction",
+    "engine-crashed",
+    "proof-refuted",
+    "proof-malformed",
+    "derivation-refuted",
+    "evidence-malformed",
+    "execution-not-confirmed",
+    "trace-not-replayed",
+    "compiled-replay-disagrees",
+)
 COMPILED: Final = "compiled program"
 FLAGS: Final = (
     *("--target=x86_64-linux-gnu", "-O1", "-w", "-fwrapv"),

@@ -11,31 +11,18 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
+from certus.pipeline.fuzz import programs as p
 from certus.pipeline.fuzz.meaning import Stopped, all_inputs, final_values, unbounded
-from certus.pipeline.fuzz.programs import (
-    Assign,
-    Body,
-    Branch,
-    Check,
-    Expression,
-    FuzzProgram,
-    Input,
-    Loop,
-    Operation,
-    Restrict,
-    Statement,
-    Step,
-)
 
 DEPTH: Final = 3  # of statements and expressions
 LOWEST: Final = (-2, 0, 0, 0, 1, 5, 2**31 - 4, 1 - 2**31)  # of the values of an input; at the ends, C wraps
 
 
-def made(seed: int, number: int) -> FuzzProgram:
+def made(seed: int, number: int) -> p.FuzzProgram:
     """A program with one assertion, at the end."""
     random = Random(f"{seed}/{number}")
     inputs = tuple(
-        Input(f"i{n}", low, low + random.randint(0, 3))
+        p.Input(f"i{n}", low, low + random.randint(0, 3))
         for n in range(random.randint(1, 3))
         for low in (random.choice(LOWEST),)
     )
@@ -43,28 +30,30 @@ def made(seed: int, number: int) -> FuzzProgram:
     names = tuple(given.name for given in inputs)
     small = tuple(given.name for given in inputs if given.high < 9)
     main = _Writer(random, (*names, "x", "y", "g"), ("x", "y", "g"), small, calls=True).body(DEPTH)
-    program = FuzzProgram(inputs, step, main)
-    return replace(program, main=(*main, Check(_claim(program, random))))
+    program = p.FuzzProgram(inputs, step, main)
+    return replace(program, main=(*main, p.Check(_claim(program, random))))
 
 
-def _claim(program: FuzzProgram, random: Random) -> Expression:
+def _claim(program: p.FuzzProgram, random: Random) -> p.Expression:
     """A condition on the final values that is close to the truth."""
-    subject: Expression = random.choice(("x", "y", "g", Operation("-", "x", "y"), Operation("+", "x", "g")))
-    probe = replace(program, main=(*program.main, Assign("g", subject)))
+    subject: p.Expression = random.choice(
+        ("x", "y", "g", p.Operation("-", "x", "y"), p.Operation("+", "x", "g"))
+    )
+    probe = replace(program, main=(*program.main, p.Assign("g", subject)))
     found: list[int] = []
     for inputs in all_inputs(probe):
         with suppress(Stopped):
             found.append(final_values(probe, inputs, unbounded)["g"])
     if not found:
-        return Operation("<", "x", "x")  # nobody comes here
+        return p.Operation("<", "x", "x")  # nobody comes here
     low, high = min(found), max(found)
     kind = random.choice(("most", "least", "never"))
     if kind == "never":
-        return Operation("!=", subject, random.randint(low, high))
+        return p.Operation("!=", subject, random.randint(low, high))
     off = random.choice((0, 0, 1))
     if kind == "most":
-        return Operation("<=", subject, high - off)
-    return Operation("<=", low + off, subject)
+        return p.Operation("<=", subject, high - off)
+    return p.Operation("<=", low + off, subject)
 
 
 @dataclass(slots=True)
@@ -79,48 +68,48 @@ class _Writer:
     calls: bool = False
     loops: int = 0
 
-    def body(self, depth: int) -> Body:
+    def body(self, depth: int) -> p.Body:
         return tuple(self.statement(depth) for _ in range(self.random.randint(1, 3)))
 
-    def statement(self, depth: int) -> Statement:
+    def statement(self, depth: int) -> p.Statement:
         dice = self.random.random()
         if depth > 0 and dice < 0.25:
-            return Branch(self.condition(), self.body(depth - 1), self.body(depth - 1))
+            return p.Branch(self.condition(), self.body(depth - 1), self.body(depth - 1))
         if depth > 1 and dice < 0.5 and self.calls:
             return self.loop(depth)
         if dice < 0.6 and self.calls:
-            return Step(self.target(), self.value(1))
+            return p.Step(self.target(), self.value(1))
         if dice < 0.63:
-            return Restrict(Operation("!=", self.value(1), self.value(0)))
-        return Assign(self.target(), self.value(2))
+            return p.Restrict(p.Operation("!=", self.value(1), self.value(0)))
+        return p.Assign(self.target(), self.value(2))
 
-    def loop(self, depth: int) -> Loop:
+    def loop(self, depth: int) -> p.Loop:
         counter = f"k{self.loops}"
         self.loops += 1
         limits: tuple[int | str, ...] = (2, 3, 5, *self.limits)
         inner = replace(self, readable=(*self.readable, counter))
         body = inner.body(depth - 2)
         self.loops = inner.loops
-        return Loop(counter, self.random.choice(limits), body)
+        return p.Loop(counter, self.random.choice(limits), body)
 
     def target(self) -> str:
         return self.random.choice(self.writable)
 
-    def condition(self) -> Expression:
-        first = Operation(self.random.choice(("<", "<=", "==", "!=")), self.value(1), self.value(0))
+    def condition(self) -> p.Expression:
+        first = p.Operation(self.random.choice(("<", "<=", "==", "!=")), self.value(1), self.value(0))
         if self.random.random() < 0.2:
-            return Operation(
-                self.random.choice(("&&", "||")), first, Operation("<", self.value(0), self.value(0))
+            return p.Operation(
+                self.random.choice(("&&", "||")), first, p.Operation("<", self.value(0), self.value(0))
             )
         return first
 
-    def value(self, depth: int) -> Expression:
+    def value(self, depth: int) -> p.Expression:
         dice = self.random.random()
         if depth == 0 or dice < 0.2:
-            leaves: tuple[Expression, ...] = (*self.readable, *self.readable, self.random.randint(-3, 9))
+            leaves: tuple[p.Expression, ...] = (*self.readable, *self.readable, self.random.randint(-3, 9))
             return self.random.choice(leaves)
         if dice < 0.8:
-            return Operation(self.random.choice("+-"), self.value(depth - 1), self.value(depth - 1))
+            return p.Operation(self.random.choice("+-"), self.value(depth - 1), self.value(depth - 1))
         if dice < 0.9:
-            return Operation("*", self.value(depth - 1), self.random.choice((-1, 2, 3)))
-        return Operation(self.random.choice("/%"), self.value(depth - 1), self.random.choice((2, 3, 4)))
+            return p.Operation("*", self.value(depth - 1), self.random.choice((-1, 2, 3)))
+        return p.Operation(self.random.choice("/%"), self.value(depth - 1), self.random.choice((2, 3, 4)))

@@ -10,18 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from certus.pipeline.fuzz.programs import (
-    Assign,
-    Body,
-    Branch,
-    Check,
-    Expression,
-    FuzzProgram,
-    Loop,
-    Operation,
-    Restrict,
-    Step,
-)
+from certus.pipeline.fuzz import programs as p
 
 Wrap = Callable[[int], int]
 Values = dict[str, int]
@@ -45,13 +34,13 @@ class Stopped(Exception):
     """An assumption does not hold."""
 
 
-def all_inputs(program: FuzzProgram) -> Iterator[Values]:
+def all_inputs(program: p.FuzzProgram) -> Iterator[Values]:
     ranges = [range(given.low, given.high + 1) for given in program.inputs]
     for values in product(*ranges):
         yield {given.name: value for given, value in zip(program.inputs, values, strict=True)}
 
 
-def holds(program: FuzzProgram, wrap: Wrap) -> bool:
+def holds(program: p.FuzzProgram, wrap: Wrap) -> bool:
     """Whether no run violates an assertion."""
     for inputs in all_inputs(program):
         try:
@@ -63,7 +52,7 @@ def holds(program: FuzzProgram, wrap: Wrap) -> bool:
     return True
 
 
-def final_values(program: FuzzProgram, inputs: Values, wrap: Wrap) -> Values:
+def final_values(program: p.FuzzProgram, inputs: Values, wrap: Wrap) -> Values:
     """All variables of `main`, and `g`, at its end. Raises `Failed` or `Stopped` if it does not get there."""
     run = _Run(program, wrap)
     values = dict(inputs)
@@ -83,28 +72,28 @@ _COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
 
 @dataclass(slots=True)
 class _Run:
-    program: FuzzProgram
+    program: p.FuzzProgram
     wrap: Wrap
     shared: int = 0  # the global
 
-    def execute(self, body: Body, values: Values) -> None:
+    def execute(self, body: p.Body, values: Values) -> None:
         for statement in body:
             match statement:
-                case Assign(target, value):
+                case p.Assign(target, value):
                     self.write(target, self.value(value, values), values)
-                case Step(target, argument):
+                case p.Step(target, argument):
                     inner = {"a": self.value(argument, values)}
                     self.execute(self.program.step, inner)
                     self.write(target, inner.get("r", 0), values)
-                case Check(condition):
+                case p.Check(condition):
                     if not self.value(condition, values):
                         raise Failed
-                case Restrict(condition):
+                case p.Restrict(condition):
                     if not self.value(condition, values):
                         raise Stopped
-                case Branch(condition, then, otherwise):
+                case p.Branch(condition, then, otherwise):
                     self.execute(then if self.value(condition, values) else otherwise, values)
-                case Loop(counter, limit, inside):
+                case p.Loop(counter, limit, inside):
                     values[counter] = 0
                     while values[counter] < self.value(limit, values):
                         self.execute(inside, values)
@@ -116,9 +105,9 @@ class _Run:
         else:
             values[target] = value
 
-    def value(self, expression: Expression, values: Values) -> int:
+    def value(self, expression: p.Expression, values: Values) -> int:
         match expression:
-            case Operation(name, left, right):
+            case p.Operation(name, left, right):
                 return self.operation(name, self.value(left, values), self.value(right, values))
             case str():
                 return self.shared if expression == "g" else values.get(expression, 0)

@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from certus.pipeline.fuzz.programs import (
-    Assign,
-    Body,
-    Branch,
-    Check,
-    Expression,
-    FuzzProgram,
-    Input,
-    Loop,
-    Operation,
-    Restrict,
-    Statement,
-    Step,
-)
+from certus.pipeline.fuzz import programs as p
 
 _TASK = """extern int __VERIFIER_nondet_int(void);
 extern void __VERIFIER_assume(int);
@@ -60,15 +47,15 @@ _NATIVE = _Language(
 )
 
 
-def as_lp(program: FuzzProgram) -> str:
+def as_lp(program: p.FuzzProgram) -> str:
     return _whole(program, _LP, _main(program, _LP, "void main()"))
 
 
-def as_c(program: FuzzProgram) -> str:
+def as_c(program: p.FuzzProgram) -> str:
     return _TASK + _whole(program, _C, _main(program, _C, "int main(void)"))
 
 
-def as_native(program: FuzzProgram) -> str:
+def as_native(program: p.FuzzProgram) -> str:
     """C for x86-64 without a library; the exit code is 1 if some inputs violate an assertion, else 0."""
     parameters = ", ".join(f"int {given.name}" for given in program.inputs) or "void"
     lines = [f"int run({parameters}) {{", *_declarations(program.main)]
@@ -79,12 +66,12 @@ def as_native(program: FuzzProgram) -> str:
     return "int failed, stopped;\n" + _whole(program, _NATIVE, lines) + _START
 
 
-def _whole(program: FuzzProgram, language: _Language, main: list[str]) -> str:
+def _whole(program: p.FuzzProgram, language: _Language, main: list[str]) -> str:
     step = ["int step(int a) {", "  int r = 0;", *_indented(program.step, language, 1), "  return r;", "}"]
     return "\n".join(["int g = 0;", *step, *main]) + "\n"
 
 
-def _main(program: FuzzProgram, language: _Language, head: str) -> list[str]:
+def _main(program: p.FuzzProgram, language: _Language, head: str) -> list[str]:
     lines = [f"{head} {{"]
     for given in program.inputs:
         lines += [f"  {line}" for line in _input(given, language)]
@@ -92,50 +79,50 @@ def _main(program: FuzzProgram, language: _Language, head: str) -> list[str]:
     return [*lines, "  return 0;", "}"] if head.startswith("int") else [*lines, "}"]
 
 
-def _input(given: Input, language: _Language) -> Iterator[str]:
+def _input(given: p.Input, language: _Language) -> Iterator[str]:
     yield language.input.format(given.name)
     yield language.restrict.format(f"{given.low} <= {given.name} && {given.name} <= {given.high}")
 
 
-def _declarations(body: Body) -> list[str]:
+def _declarations(body: p.Body) -> list[str]:
     return [f"  int {name} = 0;" for name in ("x", "y", *dict.fromkeys(_counters(body)))]
 
 
-def _counters(body: Body) -> Iterator[str]:
+def _counters(body: p.Body) -> Iterator[str]:
     for statement in body:
         match statement:
-            case Loop(counter, _, inside):
+            case p.Loop(counter, _, inside):
                 yield counter
                 yield from _counters(inside)
-            case Branch(_, then, otherwise):
+            case p.Branch(_, then, otherwise):
                 yield from _counters((*then, *otherwise))
 
 
-def _indented(body: Body, language: _Language, depth: int) -> Iterator[str]:
+def _indented(body: p.Body, language: _Language, depth: int) -> Iterator[str]:
     for statement in body:
         for line in _lines(statement, language):
             yield "  " * depth + line
 
 
-def _lines(statement: Statement, language: _Language) -> Iterator[str]:
+def _lines(statement: p.Statement, language: _Language) -> Iterator[str]:
     match statement:
-        case Assign(target, value):
+        case p.Assign(target, value):
             yield f"{target} = {_text(value)};"
-        case Step(target, argument):
+        case p.Step(target, argument):
             yield f"{target} = step({_text(argument)});"
             if language.after_call:
                 yield language.after_call
-        case Check(condition):
+        case p.Check(condition):
             yield language.check.format(_text(condition))
-        case Restrict(condition):
+        case p.Restrict(condition):
             yield language.restrict.format(_text(condition))
-        case Branch(condition, then, otherwise):
+        case p.Branch(condition, then, otherwise):
             yield f"if ({_text(condition)}) {{"
             yield from _indented(then, language, 1)
             yield "} else {"
             yield from _indented(otherwise, language, 1)
             yield "}"
-        case Loop(counter, limit, inside):
+        case p.Loop(counter, limit, inside):
             yield f"{counter} = 0;"
             yield f"while ({counter} < {limit}) {{"
             yield from _indented(inside, language, 1)
@@ -143,9 +130,9 @@ def _lines(statement: Statement, language: _Language) -> Iterator[str]:
             yield "}"
 
 
-def _text(expression: Expression) -> str:
+def _text(expression: p.Expression) -> str:
     match expression:
-        case Operation(name, left, right):
+        case p.Operation(name, left, right):
             return f"({_text(left)} {name} {_text(right)})"
         case int() if expression < 0:
             return f"({expression})"

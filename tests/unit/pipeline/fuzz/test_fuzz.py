@@ -142,6 +142,8 @@ def test_every_smaller_program_is_smaller() -> None:
         ("UNKNOWN (time-limit)", "HOLDS", False),
         ("UNKNOWN (engine-crashed)", "HOLDS", True),
         ("UNKNOWN (internal-contradiction)", "HOLDS", True),
+        ("UNKNOWN (proof-refuted)", "HOLDS", True),
+        ("UNKNOWN (trace-not-replayed)", "VIOLATED", True),
         ("refused (x)", "HOLDS", True),
     ],
 )
