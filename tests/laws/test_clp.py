@@ -12,11 +12,11 @@ from certus.core.outcome import DerivationCheck, ProofCheck
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.terms import Expr, Function
+from certus.core.terms import Function
 from certus.core.verdict import Safe, Unsafe, Verdict
 from certus.core.walk import variables
 from certus.engines.clp import ConstraintLogic
-from certus.engines.clp.abstraction import Abstraction, collapse, formals, replicate
+from certus.engines.clp.abstraction import Abstraction, Knowledge, Variant, collapse, formals, replicate
 from certus.engines.clp.engine import Options
 from certus.engines.spacer import Options as SpacerOptions
 from certus.engines.spacer import Spacer
@@ -26,37 +26,45 @@ from certus.validate.horn import check_derivation, check_model
 RELATIONS = tuple(Function(f"R{n}", (INT, INT), BOOL) for n in range(3))
 
 
+CLAUSES = 4  # the n-th derives a relation, the last one false
+BASES = (*(Variant(relation, n) for n, relation in enumerate(RELATIONS)), Variant(None, CLAUSES - 1))
+ATOMS = st.builds(
+    lambda v, n: build.le(v, build.integer(n)), st.sampled_from(formals((INT, INT))), st.integers(-3, 3)
+)
+
+
 @st.composite
-def interfaces(draw: st.DrawFn) -> dict[Function, dict[Expr, None]]:
-    found: dict[Function, dict[Expr, None]] = {}
-    x, y = formals((INT, INT))
-    for relation in RELATIONS:
-        bounds = draw(st.lists(st.tuples(st.sampled_from((x, y)), st.integers(-3, 3)), max_size=4))
-        known = {build.le(v, build.integer(n)): None for v, n in bounds}
-        if known:
-            found[relation] = known
+def abstractions(draw: st.DrawFn) -> Abstraction:
+    found = Abstraction()
+    for known, keys in ((found.interface, RELATIONS), (found.explicated, range(CLAUSES))):
+        for key in keys:
+            atoms = draw(st.lists(ATOMS, max_size=3))
+            if atoms:
+                known[key] = dict.fromkeys(atoms)  # type: ignore[index]
     return found
 
 
 @settings(derandomize=True, deadline=None, max_examples=35)
-@given(interfaces(), st.lists(st.sampled_from(RELATIONS), min_size=0, max_size=6))
-def test_collapse_undoes_replicate(
-    interface: dict[Function, dict[Expr, None]], copies: list[Function]
-) -> None:
+@given(abstractions(), st.lists(st.sampled_from(BASES), min_size=0, max_size=6))
+def test_collapse_undoes_replicate(abstraction: Abstraction, copies: list[Variant]) -> None:
     """With a variant of every relation (each is a variant of itself), collapse(replicate(a)) = a."""
-    variants = dict(enumerate((*RELATIONS, *copies)))
-    assert collapse(replicate(Abstraction(interface), variants), variants) == interface
+    variants = dict(enumerate((*BASES, *copies)))
+    back = collapse(replicate(abstraction, variants), variants)
+    assert (back.interface, back.explicated) == (abstraction.interface, abstraction.explicated)
 
 
 @settings(derandomize=True, deadline=None, max_examples=35)
 @given(st.data())
 def test_replicate_of_collapse_knows_at_least_as_much(data: st.DataObject) -> None:
-    variants = dict(enumerate((*RELATIONS, *RELATIONS)))
-    x, y = formals((INT, INT))
-    atom = st.builds(lambda v, n: build.le(v, build.integer(n)), st.sampled_from((x, y)), st.integers(-3, 3))
-    own = {n: tuple(data.draw(st.lists(atom, max_size=3))) for n in variants}
-    back = replicate(Abstraction(collapse(own, variants)), variants)
-    assert all(set(own[n]) <= set(back[n]) for n in variants)
+    variants = dict(enumerate((*BASES, *BASES)))
+    own = {}
+    for number, base in variants.items():
+        interface = () if base.relation is None else tuple(data.draw(st.lists(ATOMS, max_size=3)))
+        own[number] = Knowledge(interface, tuple(data.draw(st.lists(ATOMS, max_size=3))))
+    back = replicate(collapse(own, variants), variants)
+    for number, known in own.items():
+        assert set(known.interface) <= set(back[number].interface)
+        assert set(known.explicated) <= set(back[number].explicated)
 
 
 X, Y = build.var("x", INT), build.var("y", INT)

@@ -16,7 +16,7 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Function
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
-from certus.engines.clp import ConstraintLogic, traces
+from certus.engines.clp import ConstraintLogic, engine, traces
 from certus.engines.clp.abstraction import Abstraction, Skeletons, formals
 from certus.engines.clp.engine import Options
 from certus.engines.clp.explication import check_refinement, explicate
@@ -149,6 +149,14 @@ def test_what_is_explicated_must_be_valid() -> None:
     wrong = Abstraction({}, {0: {build.le(x, build.integer(3)): None}})
     with pytest.raises(Inconsistent, match="not valid"):
         check_refinement(trace, wrong, prover)
+
+
+def test_a_trace_that_comes_up_again_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lemma 6: with a refinement that adds nothing the first trace would be the second."""
+    monkeypatch.setattr(engine, "explicate", lambda *_, **__: Abstraction())
+    monkeypatch.setattr(engine, "check_refinement", lambda *_: True)
+    with pytest.raises(Inconsistent, match="considered twice"):
+        decide(rational("rational.smt2"), "proofs")
 
 
 def test_joining_only_adds() -> None:

@@ -258,6 +258,18 @@ def test_preconditions_are_for_paths_without_calls_that_are_infeasible() -> None
     assert preconditions(two, budget=Budget(30), statistics=Statistics()) is None
 
 
+def test_clauses_with_several_ends_are_no_path() -> None:
+    """A conjunct of one end says nothing about the other."""
+    state = Function("state", (INT,), BOOL)
+    atom = build.apply(state, (X,))
+    first = clause([], build.eq(X, build.integer(0)), atom)
+    ends = [clause([atom], build.eq(X, build.integer(n)), None) for n in (1, 2)]
+    again = clause([atom], build.TRUE, build.apply(state, (build.add(X, build.integer(1)),)))
+    for system in ((first, *ends), (ends[0], first, ends[1]), (first, first, ends[0]), (again, ends[0])):
+        assert preconditions(path_system(system), budget=Budget(30), statistics=Statistics()) is None
+    assert preconditions(path_system((first, ends[0])), budget=Budget(30), statistics=Statistics())
+
+
 def test_equations_leave_only_bounds_to_be_found() -> None:
     """x = y = z = 0; x, y = x + 1, y + 1; x <= 1 and y >= 2: needs x == y, and nothing of z."""
     state, later = (Function(name, (INT, INT, INT), BOOL) for name in ("state", "later"))

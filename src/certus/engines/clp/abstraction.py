@@ -8,7 +8,7 @@ knows of the theory only what has been explicated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from certus.core import build
@@ -49,19 +49,43 @@ class Abstraction:
         return sum(map(len, known))
 
 
-def replicate(abstraction: Abstraction, variants: Mapping[int, Function]) -> dict[int, tuple[Expr, ...]]:
-    """The interface of every variant of a relation: that of the relation."""
-    return {variant: abstraction.predicates(base) for variant, base in variants.items()}
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What a node of a trace is a copy of: a clause, and the relation it derives (None for false)."""
+
+    relation: Function | None
+    clause: int
 
 
-def collapse(
-    interfaces: Mapping[int, Iterable[Expr]], variants: Mapping[int, Function]
-) -> dict[Function, dict[Expr, None]]:
-    """The interface of a relation: all that its variants have."""
-    found: dict[Function, dict[Expr, None]] = {}
-    for variant, known in interfaces.items():
-        found.setdefault(variants[variant], {}).update(dict.fromkeys(known))
-    return {relation: known for relation, known in found.items() if known}
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What an abstraction knows at a node: predicates of its interface, and formulas explicated for it."""
+
+    interface: tuple[Expr, ...] = ()
+    explicated: tuple[Expr, ...] = ()
+
+
+def replicate(abstraction: Abstraction, variants: Mapping[int, Variant]) -> dict[int, Knowledge]:
+    """What every variant knows: all that is known of its relation and its clause."""
+    return {
+        number: Knowledge(
+            () if base.relation is None else abstraction.predicates(base.relation),
+            tuple(abstraction.explicated.get(base.clause, ())),
+        )
+        for number, base in variants.items()
+    }
+
+
+def collapse(known: Mapping[int, Knowledge], variants: Mapping[int, Variant]) -> Abstraction:
+    """What is known of relations and clauses: all that their variants know."""
+    found = Abstraction()
+    for number, own in known.items():
+        base = variants[number]
+        if own.interface and base.relation is not None:
+            found.interface.setdefault(base.relation, {}).update(dict.fromkeys(own.interface))
+        if own.explicated:
+            found.explicated.setdefault(base.clause, {}).update(dict.fromkeys(own.explicated))
+    return found
 
 
 class Skeletons:

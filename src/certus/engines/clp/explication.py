@@ -15,7 +15,7 @@ from certus.core.horn import Clause, Derivation
 from certus.core.sorts import BOOL, ArraySort
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import substitute, substitute_all, variables
-from certus.engines.clp.abstraction import Abstraction, atoms, collapse, formals, instance
+from certus.engines.clp.abstraction import Abstraction, Knowledge, atoms, collapse, formals, instance
 from certus.engines.clp.fixpoint import Prover
 from certus.engines.clp.traces import Node, Trace, derived, keep_all
 from certus.logic.canonical import canonical
@@ -42,24 +42,23 @@ def explicate(trace: Trace, prover: Prover, *, effort: int = 0) -> Abstraction |
         keep_all(trace)
     if meanings is None:
         return None
-    gained = Abstraction(
-        collapse({n: parts(f) for n, f in meanings.items() if f.kind is not Kind.CONST}, trace.variants())
-    )
+    known: dict[int, Knowledge] = {}
     for number, node in enumerate(trace.nodes):
         clause = trace.clause(node)
         premises = [instance(meanings[c], a.args) for a, c in zip(clause.body, node.children, strict=True)]
         conclusion = build.FALSE if clause.head is None else instance(meanings[number], clause.head.args)
         fact = build.implies(build.and_(*node.kept, *premises), conclusion)
-        if fact is not build.TRUE:
-            gained.explicated.setdefault(node.clause, {})[fact] = None
-    return gained
+        mine = meanings.get(number, build.TRUE)
+        said = () if mine.kind is Kind.CONST else parts(mine)
+        known[number] = Knowledge(said, () if fact is build.TRUE else (fact,))
+    return collapse(known, trace.variants())
 
 
 def _meanings(trace: Trace, prover: Prover) -> dict[int, Expr] | None:
     """Tree interpolants: for each node but the root a formula over its relation's parameters."""
     plain = {n: f for n, node in enumerate(trace.nodes) if (f := _plain(trace, node)) is not None}
     relations = {
-        n: Function(f"@{n}", base.parameters, BOOL) for n, base in trace.variants().items() if n not in plain
+        n: Function(f"@{n}", base.parameters, BOOL) for n, base in trace.relations().items() if n not in plain
     }
     numbers = [n for n in range(len(trace.nodes)) if n not in plain]
     found = interpolants(
@@ -90,7 +89,7 @@ def _shared_meanings(trace: Trace, prover: Prover, effort: int) -> dict[int, Exp
         return derived(path_system(own), numbers, found, prover)
     if found is None:
         return None
-    return {n: _over_formals(relation, found) for n, relation in trace.variants().items()}
+    return {n: _over_formals(relation, found) for n, relation in trace.relations().items()}
 
 
 def _over_formals(relation: Function, found: Interpolants) -> Expr:

@@ -19,6 +19,7 @@ from certus.core.horn import Clause, Derivation, HornSystem, Step
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import substitute_all
+from certus.engines.clp.abstraction import Variant
 from certus.engines.clp.fixpoint import Fact, Prover
 from certus.logic.derive import Unexplained, derive
 from certus.logic.interpolation import path_system
@@ -66,7 +67,7 @@ class Trace:
     @property
     def has_cycles(self) -> bool:
         """Whether some clause has a variant of a relation both above and below it."""
-        bases = self.variants()
+        bases = self.relations()
         below: list[frozenset[Function]] = []  # the relations in each subtree
         for number, node in enumerate(self.nodes):
             inside = frozenset().union(*(below[c] for c in node.children))
@@ -78,10 +79,14 @@ class Trace:
     def clause(self, node: Node) -> Clause:
         return self.system.clauses[node.clause]
 
-    def variants(self) -> dict[int, Function]:
-        """The relation that each node but the root is a variant of."""
-        heads = ((n, self.clause(node).head) for n, node in enumerate(self.nodes))
-        return {n: head.function for n, head in heads if head is not None}
+    def relations(self) -> dict[int, Function]:
+        """The relation that each node but the root derives."""
+        return {n: base.relation for n, base in self.variants().items() if base.relation is not None}
+
+    def variants(self) -> dict[int, Variant]:
+        """What each node is a copy of."""
+        heads = ((n, node.clause, self.clause(node).head) for n, node in enumerate(self.nodes))
+        return {n: Variant(None if head is None else head.function, clause) for n, clause, head in heads}
 
 
 def trace_of(system: HornSystem, error: Fact) -> Trace:
@@ -176,7 +181,7 @@ def _renaming(clause: Clause, number: int) -> dict[Expr, Expr]:
 def refuted(trace: Trace, prover: Prover) -> Derivation | None:
     """A derivation where each use of a node may have values of its own, if Spacer finds one; for a trace
     whose tree is too large."""
-    relations = {n: Function(f"@{n}", base.parameters, BOOL) for n, base in trace.variants().items()}
+    relations = {n: Function(f"@{n}", base.parameters, BOOL) for n, base in trace.relations().items()}
     clauses: list[Clause] = []
     for number, node in enumerate(trace.nodes):
         clause = trace.clause(node)
