@@ -16,7 +16,11 @@ from benchexec.tools.template import BaseTool2, UnsupportedFeatureException
 
 MODELS: Final = {"ILP32": "ILP32", "LP64": "LP64"}
 _ANSWER: Final = re.compile(r"(HOLDS|VIOLATED|UNKNOWN)  .*  ([\w-]+)  \(")
-_CAUSES: Final = {"time-limit": result.RESULT_TIMEOUT, "memory-limit": "OUT OF MEMORY"}
+_CAUSES: Final = {
+    "time-limit": result.RESULT_TIMEOUT,
+    "cpu-limit": result.RESULT_TIMEOUT,
+    "memory-limit": "OUT OF MEMORY",
+}
 
 
 class Tool(BaseTool2):  # type: ignore[misc]
@@ -43,6 +47,8 @@ class Tool(BaseTool2):  # type: ignore[misc]
         seconds = rlimits.walltime or rlimits.cputime
         if seconds and "--timeout" not in options:
             words += ["--timeout", f"{seconds}s"]
+        if rlimits.cputime and "--cpu-time" not in options:
+            words += ["--cpu-time", f"{rlimits.cputime}s"]
         if rlimits.memory and "--memory" not in options:
             words += ["--memory", str(rlimits.memory)]
         if rlimits.cpu_cores and "--cores" not in options:

@@ -37,6 +37,7 @@ def test_the_command_line_has_all_that_the_task_says() -> None:
         "--property": "p.prp",
         "--data-model": "ILP32",
         "--timeout": "900s",
+        "--cpu-time": "900s",
         "--memory": "15000000000",
         "--cores": "4",
     }
@@ -61,6 +62,7 @@ def test_two_files_are_no_task_for_us() -> None:
         ("VIOLATED  a  b (c).c  no-overflow  (bmc, 1.31 s)", "false(no-overflow)"),
         ("VIOLATED  a.smt2  check-sat  (spacer, 1.31 s)", "false"),
         ("UNKNOWN  a.c  unreach-call  time-limit  (bmc, 2 s)", "TIMEOUT"),
+        ("UNKNOWN  a.c  unreach-call  cpu-limit  (auto, 2 s)", "TIMEOUT"),
         ("UNKNOWN  a.c  unreach-call  memory-limit  (bmc, 2 s)", "OUT OF MEMORY"),
         ("UNKNOWN  a.c  unreach-call  bound-reached  (bmc, 2 s)", "unknown (bound-reached)"),
         ("certus: internal error", "ERROR"),
