@@ -61,6 +61,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--show-passes", action="store_true", help="print sizes before and after each pass")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
     parser.add_argument("--html", metavar="FILE", type=Path, help="write a report to look at in a browser")
+    parser.add_argument(
+        "--full-trace", action="store_true", help="show also the steps that do not matter for a violation"
+    )
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--quiet", action="store_true", help="one line only")
     amount.add_argument("--verbose", action="store_true", help="all formulas and statistics")
@@ -169,12 +172,12 @@ def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
         "data_model": arguments.data_model,
         "clang_arguments": tuple(arguments.clang) or None,
         "timeout": arguments.timeout,
+        "cpu_time": arguments.cpu_time,
         "memory": arguments.memory,
         "evidence": arguments.evidence,
         "log_queries": arguments.log_queries,
         "execute": False if arguments.no_execute else None,
         "ranges": False if arguments.no_ranges else None,
-        "cpu_time": arguments.cpu_time,
         "harness": arguments.harness,
     }
     return {name: value for name, value in given.items() if value is not None}
@@ -191,5 +194,5 @@ def render(outcome: Outcome, arguments: argparse.Namespace) -> str:
 
     palette = Palette(arguments.output is None and coloured(sys.stdout))
     detail: Detail = "quiet" if arguments.quiet else "verbose" if arguments.verbose else "normal"
-    report = render_text(outcome, detail=detail, palette=palette)
+    report = render_text(outcome, detail=detail, palette=palette, full_trace=arguments.full_trace)
     return f"{report}\n{render_passes(outcome)}" if arguments.show_passes else report

@@ -23,7 +23,7 @@ from certus.core.evidence import (
     old,
 )
 from certus.core.horn import Derivation, HornSystem, Model
-from certus.core.outcome import Outcome, Reason, Replay, Role, Step
+from certus.core.outcome import Outcome, Replay, Role, Step
 from certus.core.program import Alloc, Call, Edge, ErrorSite, Free, Havoc, Load, Location, Program
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
@@ -84,15 +84,17 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A counterexample. `matter` of its `steps` influence the violation (None: it is not known which);
-    `initial` are the values of globals at the start, in two parts: those that matter, and the others."""
+    """A counterexample. `matter` of its `steps` influence the violation (None: it is not known which), and
+    all that do are among the moves if it is `complete`. The values of globals at the start are in two
+    parts: those that matter, and the others."""
 
     steps: int
     initial: tuple[tuple[str, Value], ...]
     unimportant: tuple[tuple[str, Value], ...]
     moves: tuple[Move, ...]
     error: ErrorSite
-    matter: int | None = None
+    matter: int | None
+    complete: bool
 
     @property
     def omitted(self) -> int:
@@ -276,6 +278,7 @@ def path(outcome: Outcome) -> Path | None:
         tuple(_moves(check.kept, program, names)),
         program.error_at(program.location[check.error]),
         check.matter,
+        check.matter == sum(step.reason is not None for step in check.kept),
     )
 
 
@@ -302,32 +305,30 @@ def _is_bookkeeping(edge: Edge) -> bool:
 
 def reason_text(step: Step, program: Program, names: Names) -> str:
     """Why a step matters, in words; empty if it does not."""
-    reason = step.reason
+    reason, op = step.reason, program.edge[step.edge].op
     if reason is None:
         return ""
     if reason.role is Role.UNKNOWN:
         return "may matter: the execution is too long to tell"
     if reason.role is Role.CLAIM:
         return "the violated claim"
-    op, span = program.edge[step.edge].op, program.edge[reason.at].span
-    place = "later" if span is None else f"at line {span.line}"
+    line = _line(program.edge[reason.at].span, program)
     if reason.role is Role.CALL:
-        return f"calls {op.procedure if isinstance(op, Call) else 'it'}, which matters {place}"
+        return f"calls {op.procedure if isinstance(op, Call) else 'it'}, which matters at {line}"
     if reason.role is Role.BRANCH:
-        return f"decides what happens {place}"
-    shown = _read(reason, names)
+        return f"decides that {line} is reached"
+    read = None if reason.variable is None else names.known(reason.variable)
     if reason.role is Role.KEEP:
-        return f"keeps {shown} as it is, read {place}"
+        return f"keeps {read} as {line} reads it" if read else f"keeps what {line} reads"
     if isinstance(op, Havoc):
-        return f"an input, read {place}"
-    return f"gives {shown} its value, read {place}"
+        return f"an input, read at {line}"
+    return f"computes what {line} reads" if read is None else f"gives {read} the value read at {line}"
 
 
-def _read(reason: Reason, names: Names) -> str:
-    """The variable that a reason is about."""
-    if reason.variable is None:
-        return "memory"
-    return names.known(reason.variable) or "an expression"
+def _line(span: Span | None, program: Program) -> str:
+    if span is None:
+        return "a later step"
+    return f"line {span.line}" if span.file == program.file else f"line {span.line} of {span.file}"
 
 
 def derivation(outcome: Outcome) -> tuple[tuple[int, tuple[tuple[str, Datum], ...], tuple[int, ...]], ...]:

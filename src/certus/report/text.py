@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from certus.core.diagnostic import Diagnostic, Span
@@ -33,10 +34,14 @@ from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render
 Detail = Literal["quiet", "normal", "verbose"]
 _ANSWER_COLOURS: Final = {"HOLDS": "green", "VIOLATED": "red", "UNKNOWN": "yellow"}
 _STATEMENT_WIDTH: Final = 60  # at most; longer statements push their effect to the right
+_EFFECT_WIDTH: Final = 24
 
 
-def render_text(outcome: Outcome, *, detail: Detail = "normal", palette: Palette = PLAIN) -> str:
-    """The report, without a final newline. A quiet one is a single line."""
+def render_text(
+    outcome: Outcome, *, detail: Detail = "normal", palette: Palette = PLAIN, full_trace: bool = False
+) -> str:
+    """The report, without a final newline. A quiet one is a single line. Of a counterexample the steps that
+    matter are shown, with `full_trace` all of them."""
     lines = [_first_line(outcome, palette)]
     if detail == "quiet":
         return lines[0]
@@ -47,7 +52,7 @@ def render_text(outcome: Outcome, *, detail: Detail = "normal", palette: Palette
     elif proof_of(outcome) is not None:
         lines += _proof(outcome, every_point=detail == "verbose")
     else:
-        lines += refutation_lines(outcome, palette)
+        lines += refutation_lines(outcome, palette, full_trace=full_trace)
     lines += check_lines(outcome)
     lines += [render_diagnostic(d, _source(outcome, d.span), palette=palette) for d in outcome.diagnostics]
     if detail == "verbose":
@@ -121,32 +126,71 @@ def _place(invariant: Invariant) -> str:
 # --------------------------------------------------------------------------------------- VIOLATED
 
 
-def refutation_lines(outcome: Outcome, palette: Palette) -> Iterator[str]:
+def refutation_lines(outcome: Outcome, palette: Palette, *, full_trace: bool = False) -> Iterator[str]:
     for number, (clause, values, premises) in enumerate(derivation(outcome)):
         used = f" from {', '.join(map(str, premises))}" if premises else ""
         yield f"  {number}: clause {clause}{used}  {_values(values)}".rstrip()
     found = path(outcome)
     if found is not None:
-        yield from _counterexample(found, palette)
+        yield from _counterexample(found, palette, full=full_trace)
         yield from _failed_claim(found, outcome, palette)
 
 
-def _counterexample(found: Path, palette: Palette) -> Iterator[str]:
-    yield f"counterexample, {_count(found.steps, 'step')}:"
-    if found.initial:
-        yield f"   initially  {_values(found.initial)}"
-    width = min(_STATEMENT_WIDTH, max((len(_statement(move)) for move in found.moves), default=0))
+def _counterexample(found: Path, palette: Palette, *, full: bool) -> Iterator[str]:
+    """The steps that matter, each with its reason; with `full`, or if it is not known which do, all steps."""
+    told, full = "", full or found.matter is None
+    if found.matter is not None:
+        told = f", {'all' if found.matter == found.steps else f'{found.matter:,}'} of which matter"
+    yield f"counterexample, {_count(found.steps, 'step')}{told}:"
+    initial = (*found.initial, *found.unimportant) if full else found.initial
+    if initial:
+        yield f"   initially  {_values(initial)}"
+    shown = [m for m in found.moves if m.is_visible and (full or m.reason)]
+    columns = _Columns(
+        min(_STATEMENT_WIDTH, max((len(_statement(m)) for m in shown), default=0)),
+        min(_EFFECT_WIDTH, max((len(_effect(m)) for m in shown), default=0)),
+        reasons=found.matter is not None,
+    )
+    folded, omitted = 0, 0
     for move in found.moves:
-        if move.omitted:
-            yield palette.paint(f"        ... {_count(move.omitted, 'step')} omitted ...", "grey")
-        if move.is_visible:
-            yield _move(move, width, palette)
+        omitted += move.omitted
+        if not move.is_visible:
+            continue
+        if not full and not move.reason:
+            folded += 1
+            continue
+        if folded or omitted:
+            yield palette.paint(f"        ... {_fold(folded, omitted, found)} ...", "grey")
+            folded, omitted = 0, 0
+        yield columns.line(move, palette)
 
 
-def _move(move: Move, width: int, palette: Palette) -> str:
-    line = "" if move.edge.span is None else str(move.edge.span.line)
-    effect = _values(move.changes) if move.edge.branch is None else value_text(move.edge.branch)
-    return f"{palette.paint(f'{line:>6}', 'grey')}  {_statement(move):<{width}}  {effect}".rstrip()
+def _fold(folded: int, omitted: int, found: Path) -> str:
+    """What stands for steps that are not shown: `omitted` of them are not known."""
+    steps = _count(folded + omitted, "step")
+    if omitted and not found.complete:
+        return f"{steps} omitted"
+    return f"{steps} that {'does' if folded + omitted == 1 else 'do'} not matter"
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """How wide statements and effects are, and whether reasons stand behind them."""
+
+    statement: int
+    effect: int
+    reasons: bool
+
+    def line(self, move: Move, palette: Palette) -> str:
+        number = "" if move.edge.span is None else str(move.edge.span.line)
+        text = f"{palette.paint(f'{number:>6}', 'grey')}  {_statement(move):<{self.statement}}  "
+        if not (self.reasons and move.reason):
+            return f"{text}{_effect(move)}".rstrip()
+        return f"{text}{_effect(move):<{self.effect}}  {palette.paint(f'({printable(move.reason)})', 'grey')}"
+
+
+def _effect(move: Move) -> str:
+    return _values(move.changes) if move.edge.branch is None else value_text(move.edge.branch)
 
 
 def _statement(move: Move) -> str:

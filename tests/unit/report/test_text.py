@@ -24,7 +24,7 @@ from certus.core.evidence import (
 )
 from certus.core.horn import Clause, Derivation, HornSystem, Model
 from certus.core.horn import Step as Inference
-from certus.core.outcome import Outcome, PassSize, ProofCheck, Replay, Size, Step
+from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step
 from certus.core.program import Program
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
@@ -74,6 +74,47 @@ def test_a_counterexample(counting: SimpleNamespace) -> None:
         "      |   ^~~~~~~~~~~~~~~~~~~\n"
         "  checked: replayed on the program, 1,206 steps"
     )
+
+
+def explained(counting: SimpleNamespace, *, matter: int = 3) -> Outcome:
+    """Of steps 0, 1, 90, 91, 92 and 93 the first and the last two matter."""
+    found = violated(counting, omitted=88)
+    assert isinstance(found.check, Replay)
+    start, skip, inside, given, loop, claim = found.check.kept
+    kept = (
+        replace(start, reason=Reason(Role.VALUE, 92, loop.edge, counting.x)),
+        skip,
+        inside,
+        given,
+        replace(loop, reason=Reason(Role.BRANCH, 93, claim.edge)),
+        replace(claim, reason=Reason(Role.CLAIM, 93, claim.edge)),
+    )
+    return replace(found, check=replace(found.check, kept=kept, matter=matter, initial=()))
+
+
+def test_steps_that_do_not_matter_are_folded(counting: SimpleNamespace) -> None:
+    assert render_text(explained(counting)).splitlines()[1:5] == [
+        "counterexample, 94 steps, 3 of which matter:",
+        "     3  int x = *;           x = 7  (an input, read at line 4)",
+        "        ... 90 steps that do not matter ...",
+        "     4  while (x < limit)    false  (decides that line 7 is reached)",
+    ]
+
+
+def test_a_full_trace_shows_what_does_not_matter_too(counting: SimpleNamespace) -> None:
+    assert render_text(explained(counting), full_trace=True).splitlines()[2:7] == [
+        "   initially  limit = 3",
+        "     3  int x = *;           x = 7         (an input, read at line 4)",
+        "        ... 88 steps that do not matter ...",
+        "    10    return x + 1;      (result) = 8",
+        "     3  *                    * = 4",
+    ]
+
+
+def test_omitted_steps_may_matter(counting: SimpleNamespace) -> None:
+    text = render_text(explained(counting, matter=50))
+    assert "94 steps, 50 of which matter" in text
+    assert "... 90 steps omitted ..." in text
 
 
 def test_a_short_counterexample_omits_nothing(counting: SimpleNamespace) -> None:
