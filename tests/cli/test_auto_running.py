@@ -89,11 +89,22 @@ def test_a_killed_engine_costs_only_itself(hard: Path) -> None:
     assert not any(map(alive, engines))
 
 
-def test_the_limit_on_cpu_time_counts_all_processes(certus: Certus, hard: Path) -> None:
-    def spent() -> float:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
+def spent() -> float:
+    """CPU seconds of all processes that we have waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
+
+def test_a_trivial_program_costs_little_more_than_by_one_engine(certus: Certus) -> None:
+    costs = []
+    for engine in ("bmc", "auto"):
+        before = spent()
+        assert certus("verify", "examples/gcd_bug.lp", "--engine", engine).returncode == 1
+        costs.append(spent() - before)
+    assert costs[1] < costs[0] + 2  # the promise is 0.3
+
+
+def test_the_limit_on_cpu_time_counts_all_processes(certus: Certus, hard: Path) -> None:
     before = spent()
     done = certus("verify", hard, "--cpu-time", "3s", "--cores", "2", "--json")
     assert 1 < spent() - before < 9  # the promise is 4

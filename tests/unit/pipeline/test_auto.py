@@ -21,8 +21,10 @@ from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
+from certus.frontend import load_question, read_question
+from certus.frontend.lp.load import load_lp
 from certus.pipeline.auto import Portfolio
-from certus.pipeline.features import Features
+from certus.pipeline.features import Features, features
 from certus.pipeline.plan import Turn, turns
 from certus.system.child import ChildResult
 
@@ -111,6 +113,51 @@ def test_a_bound_is_for_bmc() -> None:
     assert list(turns(Settings(bound=3), 2, LOOPS)) == [Turn("bmc", 1.0)]
 
 
+@pytest.mark.parametrize(
+    ("changes", "first"),
+    [
+        ({}, "linear"),
+        ({"size": 1000}, "kind"),
+        ({"loops": 0}, "predicate"),
+        ({"loops": 0, "recursion": True}, "linear"),
+        ({"arrays": True}, "linear"),
+    ],
+)
+def test_the_order_depends_on_the_program(changes: dict[str, Any], first: str) -> None:
+    order = turns(Settings(), 2, replace(LOOPS, **changes))
+    assert [turn.engine for turn in order][:2] == ["bmc", first]
+    assert order[-1] == Turn("predicate", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("void main() { int x = *; assert(x == x); }", Features(3, 0, False, False, False, False)),
+        (
+            "void main() { int x = *; int y = *; while (x * y > 3) { x = x - 1; } assert(x * y < 9); }",
+            Features(7, 1, False, True, False, False),
+        ),
+        (
+            "int f(int n) { int r; if (n > 3) { r = f(n - 1); } return 2 * r; } void main() { f(9); }",
+            Features(6, 0, True, False, False, False),
+        ),
+    ],
+)
+def test_features(text: str, found: Features) -> None:
+    known = features(load_lp(text, "x.lp").program)
+    assert replace(known, size=0) == replace(found, size=0)
+    assert known.size > 0
+
+
+def test_arrays_and_bits_are_features(tmp_path: Path) -> None:
+    path = tmp_path / "x.c"
+    path.write_text(
+        "int a[9]; int main(void) { int i = 0; while (i < 9) { a[i] = i & 3; i++; } return 0; }"
+    )
+    known = features(load_question(read_question(path)).program)
+    assert (known.arrays, known.bits, known.linear) == (True, True, False)
+
+
 def test_the_first_checked_answer_wins(engines: Callable[..., None], program: Path) -> None:
     engines(idle=hang, prover=prove)
     start = time.monotonic()
@@ -168,7 +215,7 @@ def test_usage(settings: Settings, words: str, program: Path) -> None:
         verify(program, settings)
 
 
-def test_contradicting_answers_are_a_defect(program: Path) -> None:
+def test_contradicting_answers_are_a_defect_and_both_saved(program: Path, tmp_path: Path) -> None:
     first = verify(program, Settings(engine="bmc"))
     assert isinstance(first.subject, Program)
     opposite = replace(
@@ -185,9 +232,14 @@ def test_contradicting_answers_are_a_defect(program: Path) -> None:
         def ready_result(self) -> tuple[str, ChildResult] | None:
             return self.results.pop() if self.results else None
 
-    race = Portfolio(Task(first.subject), Settings(), None)
+    question, place = read_question(program), tmp_path / "both"
+    race = Portfolio(Task(first.subject), Settings(evidence=place), None, question)
     race.budget = Budget(60)
     outcome = race._unless_contradicted(first, Finished())  # type: ignore[arg-type]
     assert isinstance(outcome.verdict, Unknown)
     assert outcome.verdict.reason.code == "internal-contradiction"
     assert "bmc says HOLDS, liar says VIOLATED" in outcome.verdict.reason.message
+    for who, answer in (("bmc", "HOLDS"), ("liar", "VIOLATED")):
+        assert json.loads((place / who / "manifest.json").read_text())["verdict"] == answer
+    assert outcome.verdict.reason.hint is not None
+    assert str(place) in outcome.verdict.reason.hint
