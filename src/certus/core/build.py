@@ -13,6 +13,7 @@ from typing import Final
 
 from certus.core.folding import fold_bits, fold_division
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array, keeps
+from certus.core.stores import read
 from certus.core.terms import Expr, Function, Kind, Value
 
 
@@ -459,15 +460,12 @@ def _array(a: Expr) -> ArraySort:
 def select(a: Expr, index: Expr) -> Expr:
     sort = _array(a)
     assert index.sort is sort.index, f"{index!r}: {index.sort} as index of {a!r}: {sort}"
-    stores, constants = Kind.STORE, Kind.CONST  # chains are long, and members of enumerations slow to find
-    fixed = index.kind is constants
-    while a.kind is stores:
-        base, written, value = a.args
-        if written is index:
+    if index.kind is Kind.CONST:
+        value, a = read(a, index)
+        if value is not None:
             return value
-        if not (fixed and written.kind is constants):
-            break
-        a = base
+    elif a.kind is Kind.STORE and a.args[1] is index:
+        return a.args[2]
     if a.kind is Kind.CONST_ARRAY:
         return a.args[0]
     return Expr(Kind.SELECT, (a, index), None, sort.element)

@@ -90,15 +90,17 @@ class Expr:
     """One interned term.
 
     `digest` is a 64-bit structural hash: the same in every process and under any hash seed. It
-    orders commutative arguments and names terms in logs.
+    orders commutative arguments and names terms in logs. `stretch` is what `core.stores` remembers of a chain
+    of writes.
     """
 
-    __slots__ = ("args", "data", "digest", "kind", "sort")
+    __slots__ = ("args", "data", "digest", "kind", "sort", "stretch")
     kind: Kind
     args: tuple[Expr, ...]
     data: Data
     sort: Sort
     digest: int
+    stretch: Stretch | None
 
     def __new__(cls, kind: Kind, args: tuple[Expr, ...], data: Data, sort: Sort) -> Expr:
         key = (kind, args, data, sort)
@@ -110,6 +112,7 @@ class Expr:
             found.data = data
             found.sort = sort
             found.digest = _digest(kind, args, data, sort)
+            found.stretch = None
             _terms[key] = found
         return found
 
@@ -145,6 +148,8 @@ class Expr:
         assert isinstance(self.data, tuple)
         return self.data
 
+
+Stretch = tuple[dict[Expr, Expr], Expr]  # what writes leave at each index, and the array below them
 
 # The one permitted global state: the intern tables.
 _terms: dict[tuple[Kind, tuple[Expr, ...], Data, Sort], Expr] = {}
