@@ -109,6 +109,14 @@ class TestInvariants:
         found = correctness(program, {Point(head(program, 6)): formula}, "add")
         assert [v[3] for v in values(found)] == ["n <= 3"]
 
+    def test_multiples_of_a_power_of_two_are_conversions(self, program: Program) -> None:
+        i, n = (build.to_int(variable(program, f"add.{name}")) for name in "in")
+        whole = build.integer(1 << 32)
+        apart = build.sub(i, n)
+        formula = build.eq(apart, build.mul(whole, build.div(apart, whole)))
+        found = correctness(program, {Point(head(program, 6)): formula}, "add")
+        assert [v[3] for v in values(found)] == ["(unsigned int)((long long)i - (long long)n) == 0"]
+
     def test_a_do_loop_speaks_before_its_body(self, program: Program) -> None:
         n, inner = variable(program, "main.n"), variable(program, "main.inner")
         formula = build.and_(build.le(number(n, 0), n), build.eq(inner, n))

@@ -16,9 +16,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from certus.core import build
 from certus.core.build import monomial
 from certus.core.errors import CertusError
-from certus.core.sorts import BOOL, INT, MachineSort
+from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder
 
@@ -104,7 +105,8 @@ def say(term: Expr, names: Mapping[Expr, str]) -> Said:
             handler = _HANDLERS.get(part.kind)
             if handler is None:
                 raise Unsayable(f"C has no {part.kind.name}")
-            found = handler(part, _sides(part, done) or [done[arg] for arg in part.args])
+            arguments = _sides(part, done) or [done[arg] for arg in part.args]
+            found = _difference(part, done) or handler(part, arguments)
         if len(found.text) > LONGEST:
             raise Unsayable("the expression is too long")
         done[part] = found
@@ -117,28 +119,48 @@ def _sides(term: Expr, done: Mapping[Expr, Said]) -> list[Said] | None:
         return None
     if not any(arg.kind is Kind.ADD for arg in term.args):
         return None
-    sides: tuple[list[Said], list[Said]] = ([], [])
-    for own, arg in enumerate(term.args):
-        for item in arg.args if arg.kind is Kind.ADD else (arg,):
-            factor, base = (int(item.value), None) if item.kind is Kind.CONST else monomial(item)
-            if base is not None and base not in done:
-                return None
-            amount = number(abs(int(factor)))
-            if base is not None and abs(factor) == 1:
-                amount = done[base]
-            elif base is not None:
-                amount = exact("*", amount, done[base], *_bounds("*", amount, done[base]))
-            if factor != 0:
-                sides[own if factor > 0 else 1 - own].append(amount)
-    return [_sum(side) for side in sides]
+    difference = build.sub(*term.args)
+    parts = _monomials(difference, done)
+    if parts is None:
+        return None
+    return [_sum([part for factor, part in parts if (factor > 0) is own]) for own in (True, False)]
+
+
+def _monomials(term: Expr, done: Mapping[Expr, Said]) -> list[tuple[int, Said]] | None:
+    """The items of a sum, as positive amounts with the sign of their factor; constants last."""
+    found: list[tuple[int, Said]] = []
+    for item in term.args if term.kind is Kind.ADD else (term,):
+        factor, base = (int(item.value), None) if item.kind is Kind.CONST else monomial(item)
+        if base is not None and base not in done:
+            return None
+        amount = number(abs(int(factor)))
+        if base is not None and abs(factor) == 1:
+            amount = done[base]
+        elif base is not None:
+            amount = exact("*", amount, done[base], *_bounds("*", amount, done[base]))
+        if factor != 0:
+            found.append((int(factor), amount))
+    return sorted(found, key=lambda each: each[1].is_constant)
 
 
 def _sum(items: list[Said]) -> Said:
-    """The sum, a constant last."""
-    ordered = sorted(items, key=lambda item: item.is_constant)
-    found = ordered[0] if ordered else number(0)
-    for more in ordered[1:]:
+    found = items[0] if items else number(0)
+    for more in items[1:]:
         found = exact("+", found, more, *_bounds("+", found, more))
+    return found
+
+
+def _difference(term: Expr, done: Mapping[Expr, Said]) -> Said | None:
+    """A sum of mathematical integers: first what is added, then what is subtracted."""
+    if term.kind is not Kind.ADD or term.sort is not INT:
+        return None
+    parts = _monomials(term, done)
+    if parts is None:
+        return None
+    found = _sum([part for factor, part in parts if factor > 0])
+    for factor, less in parts:
+        if factor < 0:
+            found = exact("-", found, less, *_bounds("-", found, less))
     return found
 
 
@@ -293,6 +315,9 @@ def _floored(term: Expr, args: list[Said]) -> Said:
     if b.low != b.high or b.low <= 0:
         raise Unsayable("a division that rounds downwards")
     size = b.low
+    width = size.bit_length() - 1
+    if term.kind is Kind.MOD and size == 1 << width and (width, False) in _NAMES:
+        return _converted(a, machine(width, signed=False))
     remainder = exact("%", a, b, -size + 1, size - 1)
     if a.low < 0:
         remainder = exact("%", exact("+", remainder, b, 1, 2 * size - 1), b, 0, size - 1)

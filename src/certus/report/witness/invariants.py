@@ -18,7 +18,7 @@ from certus.core.evidence import Inductive, KInductive, Proof, in_frame
 from certus.core.program import Assume, Location, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Kind
-from certus.core.walk import rebuild, substitute, variables
+from certus.core.walk import rebuild, substitute, transform, variables
 from certus.core.witness import WitnessInvariant
 from certus.report.witness.cexpression import Unsayable, say
 from certus.report.witness.scope import names_at, place_at
@@ -108,7 +108,7 @@ def _is_do(program: Program, loop: Span) -> bool:
 
 def weakened(formula: Expr, names: Mapping[Expr, str]) -> tuple[Expr, bool]:
     """What of a formula can be said with these names, and whether that is all."""
-    formula = _without_copies(formula, names)
+    formula = transform(_without_copies(formula, names), _quotient)
     parts: dict[Expr, Expr] = {}
     complete = True
     for literal in _literals(formula):
@@ -119,6 +119,17 @@ def weakened(formula: Expr, names: Mapping[Expr, str]) -> tuple[Expr, bool]:
             parts[literal] = build.TRUE
             complete = False
     return _replaced(formula, parts), complete
+
+
+def _quotient(term: Expr, args: tuple[Expr, ...]) -> Expr:
+    """`n * div(t, n)` is `t - mod(t, n)`, which is a conversion if n is a power of 2."""
+    term = rebuild(term, args) if args else term
+    if term.kind is Kind.MUL and len(term.args) == 2 and term.args[1].kind is Kind.DIV:
+        (factor, (dividend, divisor)) = term.args[0], term.args[1].args
+        if factor.kind is divisor.kind is Kind.CONST and divisor.value and factor.value % divisor.value == 0:
+            times = build.integer(int(factor.value) // int(divisor.value))
+            return build.mul(times, build.sub(dividend, build.mod(dividend, divisor)))
+    return term
 
 
 def _is_join(term: Expr) -> bool:
