@@ -313,6 +313,8 @@ def test_products_of_variables_prove_but_do_not_refute() -> None:
     unknown, _ = answered("void main() { int x = *; int y = x * x; assert(y != 49); }")
     assert isinstance(unknown, Unknown)
     assert unknown.reason.code == "not-linear"
+    assert unknown.reason.message.endswith("such as x * x")
+    assert unknown.reason.span is not None
 
 
 def test_a_block_with_too_many_ways_is_refused() -> None:

@@ -191,6 +191,7 @@ def test_a_divergence_names_the_loop_and_the_predicates_that_kept_coming() -> No
     verdict, _ = run(DIVERGES, options=Options(rounds=2))
     assert isinstance(verdict, Unknown)
     assert verdict.reason.code == "diverging"
+    assert verdict.reason.span is not None
     assert "the loop in line 4 is unrolled round by round" in verdict.reason.message
     assert "y" in verdict.reason.message.split("kept coming:")[1]
     assert "main." not in verdict.reason.message

@@ -213,8 +213,16 @@ class _Search:
         return Diagnostic("steps-reached", message, Severity.NOTE, hint="try another engine")
 
     def _inexact(self) -> Diagnostic:
+        from certus.core.ctext import c_text
+        from certus.engines.linear.findings import first_not_linear
+
         message = "an error is reached only if something that is not linear has any value of its type"
-        return Diagnostic("not-linear", message, Severity.NOTE, hint="try --engine predicate or bmc")
+        hint, found = "try --engine predicate or bmc", first_not_linear(self.program)
+        if found is None:
+            return Diagnostic("not-linear", message, Severity.NOTE, hint=hint)
+        statement, term = found
+        words = c_text(term, names=self.program.source_names, limit=100)
+        return Diagnostic("not-linear", f"{message}, such as {words}", Severity.NOTE, statement.span, hint)
 
     # ------------------------------------------------------------------------------------ proof
 

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from certus.core import build
 from certus.core.ctext import c_text
+from certus.core.effects import terms
 from certus.core.evidence import old
-from certus.core.program import Assume, Call, Edge, Location
+from certus.core.linearity import is_linear
+from certus.core.program import Assume, Call, Edge, Location, Program
 from certus.core.statistics import Finding
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
+from certus.core.walk import postorder
 from certus.engines.linear.edges import Store, lift
 from certus.engines.linear.tabulation import Tabulation
 from certus.engines.linear.transitions import statements
@@ -60,6 +63,19 @@ def findings(search: Tabulation) -> list[Finding]:
     if not search.worklist and not search.errors:
         found += _unreachable(search)
     return found
+
+
+def first_not_linear(program: Program) -> tuple[Edge, Expr] | None:
+    """The first statement with an expression that is not linear, and the smallest such expression in it."""
+    found = [
+        (each, term)
+        for procedure in program.procedures.values()
+        for edge in procedure.edges
+        for each in statements(edge)
+        for term in postorder(*terms(each.op))
+        if not is_linear(term) and term.kind is not Kind.VAR
+    ]
+    return min(found, key=lambda pair: pair[0].index, default=None)
 
 
 def _many(store: Store) -> str:

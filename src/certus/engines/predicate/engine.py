@@ -16,7 +16,7 @@ and where a solver finds no interpolants.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from certus.core import build
 from certus.core.budget import Budget
@@ -211,7 +211,9 @@ class _Search:
         self.unrolled.note([action.node[0].location for action in path.actions], self._add(found))
         self.statistics.progress(self._newest())
         message = self.unrolled.message(self.options.rounds)
-        return None if message is None else self._gave_up("diverging", message)
+        if message is None:
+            return None
+        return replace(self._gave_up("diverging", message), span=self.unrolled.span())
 
     def _repeated(self, error: Item) -> Diagnostic | None:
         """A path that came up again was abstracted too coarsely: from now on exactly."""

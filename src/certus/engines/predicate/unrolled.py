@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from certus.core.ctext import c_text
+from certus.core.diagnostic import Span
 from certus.core.program import Location
 from certus.core.terms import Expr
 
@@ -56,6 +57,11 @@ class Unrolled:
             return None
         coming = ", ".join(self._predicates.get(location, self._last)[-SHOWN:])
         return f"{place(location)} is unrolled round by round; predicates that kept coming: {coming}"
+
+    def span(self) -> Span | None:
+        """The loop that seems to be unrolled."""
+        location = self._fastest()
+        return None if location is None else location.loop or location.span
 
     def _fastest(self) -> Location | None:
         """The location that has grown most, one of a loop if possible."""
