@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from certus.core import build
 from certus.core.sorts import ArraySort, MachineSort
 from certus.core.terms import Expr, Kind
+
+T = TypeVar("T")
 
 
 def postorder(*roots: Expr) -> Iterator[Expr]:
@@ -23,6 +26,23 @@ def postorder(*roots: Expr) -> Iterator[Expr]:
         else:
             stack.append((term, True))
             stack.extend((a, False) for a in reversed(term.args) if a not in done)
+
+
+def completed(root: Expr, known: dict[Expr, T], make: Callable[[Expr], T]) -> T:
+    """What is known of `root`, after `make` was asked about every subterm not known yet, arguments first."""
+    stack = [root]
+    while stack:
+        term = stack[-1]
+        if term in known:
+            stack.pop()
+            continue
+        missing = [a for a in term.args if a not in known]
+        if missing:
+            stack.extend(reversed(missing))
+        else:
+            stack.pop()
+            known[term] = make(term)
+    return known[root]
 
 
 def variables(*roots: Expr) -> tuple[Expr, ...]:

@@ -24,6 +24,7 @@ from certus.core.errors import CertusError
 from certus.core.memory import Field, Partition, Pointer
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
+from certus.core.walk import completed
 
 MARGIN = 1 << 16  # bytes at the end of the address space where no object lies
 
@@ -53,21 +54,10 @@ class AddressTypes:
 
     def of(self, root: Expr) -> Pointer | None:
         """The type of a term that is an address; None for a number, a truth value or an array."""
-        known, stack = self._known, [root]
-        while stack:
-            term = stack[-1]
-            if term in known:
-                stack.pop()
-                continue
-            missing = [a for a in term.args if a not in known]
-            if missing:
-                stack.extend(reversed(missing))
-            else:
-                stack.pop()
-                known[term] = self._type(term)
+        found = completed(root, self._known, self._type)
         if root in self._scaled:
             self._leak(self._scaled[root])
-        return known[root]
+        return found
 
     def _type(self, term: Expr) -> Pointer | None:
         kind, args = term.kind, term.args

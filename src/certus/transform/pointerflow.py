@@ -15,7 +15,7 @@ from certus.core.memory import Partition
 from certus.core.program import Alloc, Assign, Assume, Call, Edge, Free, Havoc, Load, Program, Return, Store
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
-from certus.core.walk import postorder
+from certus.core.walk import completed, postorder
 from certus.logic.addresses import AddressTypes, Mistyped
 from certus.transform.pointsto import Node, Places, Spot
 
@@ -133,19 +133,7 @@ class PointerFlow:
 
     def _spot(self, root: Expr) -> Spot | None:
         """The place that a term points to, if it can be an address."""
-        known, stack = self._spots, [root]
-        while stack:
-            term = stack[-1]
-            if term in known:
-                stack.pop()
-                continue
-            missing = [a for a in term.args if a not in known]
-            if missing:
-                stack.extend(reversed(missing))
-            else:
-                stack.pop()
-                known[term] = self._new_spot(term)
-        return known[root]
+        return completed(root, self._spots, self._new_spot)
 
     def _new_spot(self, term: Expr) -> Spot | None:
         kind, args = term.kind, term.args
