@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 
 from certus.core import build
 from certus.core.evidence import old
-from certus.core.horn import Clause, HornSystem
+from certus.core.horn import Clause, HornSystem, clause_of
 from certus.core.program import Location
 from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Function, Kind
-from certus.core.walk import Substitution, substitute, variables
+from certus.core.terms import Expr, Function
+from certus.core.walk import Substitution, variables
 from certus.engines.predicate.paths import Kept, Node
 from certus.engines.predicate.reachability import Item
 from certus.engines.predicate.steps import Step, Steps
+from certus.logic.bindings import bindings
 from certus.logic.interpolation import path_system
 from certus.logic.intervals import conjuncts
 
@@ -154,7 +155,7 @@ class PathClauses:
             if nested and not premises:
                 inputs = self.steps.inputs[item.location.procedure]
                 entry = self._read(self._atoms[self._group(node)], {old(x): x for x in inputs})
-                yield _clause([], build.TRUE, entry)
+                yield clause_of([], build.TRUE, entry)
                 continue
             body = [
                 self._read(self._atoms[self._group(premise)], item.step.readings[position])
@@ -163,15 +164,10 @@ class PathClauses:
             head = None
             if item is not self.error:
                 head = self._read(self._atoms[self._group(node)], sliced.values)
-            yield _clause(body, sliced.constraint, head)
+            yield clause_of(body, sliced.constraint, head)
 
     def _read(self, atom: Expr, reading: Mapping[Expr, Expr]) -> Expr:
         return build.apply(atom.function, Substitution(reading).apply_all(atom.args))
-
-
-def _clause(body: list[Expr], constraint: Expr, head: Expr | None) -> Clause:
-    terms = (*body, constraint, *(() if head is None else (head,)))
-    return Clause(variables(*terms), tuple(body), constraint, head)
 
 
 def _sliced(step: Step, numbers: frozenset[int] | None) -> _Sliced:
@@ -183,36 +179,9 @@ def _sliced(step: Step, numbers: frozenset[int] | None) -> _Sliced:
         if numbers is None or number in numbers
     ]
     values = dict(step.values)
-    while bound := _bindings(parts, step.symbols):
+    while bound := bindings(parts, step.symbols.__contains__):
         substitution = Substitution(bound)
         whole = build.conjunction(substitution.apply_all(parts))
         parts = list(conjuncts(whole))
         values = dict(zip(values, substitution.apply_all(values.values()), strict=True))
     return _Sliced(build.conjunction(parts), values)
-
-
-def _bindings(parts: Iterable[Expr], symbols: frozenset[Expr]) -> dict[Expr, Expr]:
-    """Symbols that have a value in all models of the parts, none in the value of another."""
-    found: dict[Expr, Expr] = {}
-    for part in parts:
-        for symbol, value in _readings(part):
-            if symbol not in symbols or symbol in found:
-                continue
-            now = substitute(value, found)
-            if symbol not in variables(now):
-                found = {s: substitute(v, {symbol: now}) for s, v in found.items()}
-                found[symbol] = now
-                break
-    return found
-
-
-def _readings(part: Expr) -> Iterator[tuple[Expr, Expr]]:
-    """The ways to read a formula as a value of a variable."""
-    if part.kind is Kind.VAR:
-        yield part, build.TRUE
-    elif part.kind is Kind.NOT and part.args[0].kind is Kind.VAR:
-        yield part.args[0], build.FALSE
-    elif part.kind is Kind.EQ:
-        for one, other in (part.args, part.args[::-1]):
-            if one.kind is Kind.VAR:
-                yield one, other
