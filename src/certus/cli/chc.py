@@ -33,7 +33,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("file", metavar="FILE", type=Path, help="Horn clauses (.smt2), a task, or a program")
     parser.add_argument("--emit", action="store_true", help="write the clauses of a program as SMT-LIB")
-    parser.add_argument("--engine", metavar="NAME", help="how to look for an answer (spacer)")
+    parser.add_argument("--engine", metavar="NAME", help="how to look for an answer (spacer and clp)")
     parser.add_argument(
         "--set",
         metavar="ENGINE.FIELD=VALUE",

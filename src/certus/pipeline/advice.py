@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Final
 
 from certus.core.diagnostic import Diagnostic
+from certus.core.horn import HornSystem
 from certus.core.outcome import Outcome
 from certus.core.verdict import Unknown
 from certus.pipeline.settings import AUTO, Settings
 
-ALL: Final = ("bmc", "kind", "predicate", "linear", "clp", "spacer")  # who may still be asked
+ALL: Final = ("bmc", "kind", "predicate", "linear", "clp", "spacer")  # who may still be asked about programs
+FOR_CLAUSES: Final = ("clp", "spacer")
 MORE: Final = 5  # times the limit that was too small
 LIMITS: Final = frozenset({"time-limit", "cpu-limit", "memory-limit"})
 OWN_WORDS: Final = frozenset(  # the hint that comes with these says more than any option
@@ -39,7 +41,9 @@ def advised(outcomes: Sequence[Outcome], settings: Settings) -> Outcome:
         if o is not whole
     ]
     tried = list(dict.fromkeys(o.engine for o, _ in reasons))
-    options = list(_options(reason, [(o.engine, r) for o, r in reasons], tried, settings))[:2]
+    clauses = isinstance(whole.subject, HornSystem)
+    named = [(o.engine, r) for o, r in reasons]
+    options = list(_options(reason, named, tried, settings, clauses=clauses))[:2]
     hint = reason.hint if reason.code in OWN_WORDS or not options else f"try {', or '.join(options)}"
     message = _by(whole, reason) if len(reasons) > 1 else reason.message
     told = Unknown(replace(reason, message=message, hint=hint))
@@ -53,7 +57,12 @@ def _by(outcome: Outcome, reason: Diagnostic) -> str:
 
 
 def _options(
-    reason: Diagnostic, reasons: Sequence[tuple[str, Diagnostic]], tried: Sequence[str], settings: Settings
+    reason: Diagnostic,
+    reasons: Sequence[tuple[str, Diagnostic]],
+    tried: Sequence[str],
+    settings: Settings,
+    *,
+    clauses: bool,
 ) -> Iterator[str]:
     """What to try, the most promising first."""
     codes = {r.code for _, r in reasons}
@@ -72,7 +81,8 @@ def _options(
         yield "--engine auto"
     elif 0 < len(cut_short) < len(tried):
         yield f"--engines {','.join(cut_short)}"
-    others = [name for name in ALL if name not in tried]
+    possible = FOR_CLAUSES if clauses else ALL
+    others = [name for name in possible if name not in tried]
     if settings.engine == AUTO and others and not settings.bound:
         yield f"--engines {','.join(others)}"
 

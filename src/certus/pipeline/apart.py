@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.horn import HornSystem
 from certus.core.outcome import Outcome
 from certus.core.task import Task
 from certus.core.verdict import Unknown
@@ -38,9 +39,14 @@ def work(
     exchange: Exchange | None = None,
 ) -> bytes:
     """All that happens in the child."""
-    from certus.pipeline.solve import solve
+    if isinstance(task.subject, HornSystem):
+        from certus.pipeline.clauses import solve_clauses
 
-    outcome = solve(task, settings, reporter.progress, looks=looks, exchange=exchange)
+        outcome = solve_clauses(task, settings, reporter.progress)
+    else:
+        from certus.pipeline.solve import solve
+
+        outcome = solve(task, settings, reporter.progress, looks=looks, exchange=exchange)
     return json.dumps(encode_outcome(outcome)).encode()
 
 

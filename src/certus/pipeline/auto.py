@@ -1,4 +1,4 @@
-"""`auto`: engines side by side in processes; the first checked answer wins.
+"""`auto`: engines side by side in processes, the first checked answer wins. One engine is a race of one.
 
 Each member of the portfolio works in a child of its own, passes and validation included, so that what
 comes back is checked and a crash or a hang costs nobody else anything. Passes are cheap and repeated; ranges,
@@ -20,15 +20,13 @@ from pathlib import Path
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.outcome import Outcome
-from certus.core.program import Program
 from certus.core.task import Task
 from certus.core.verdict import Unknown
 from certus.frontend import Question
 from certus.pipeline.advice import advised
 from certus.pipeline.apart import Limit, outcome_of, saved, work
 from certus.pipeline.exchange import Exchange, sender
-from certus.pipeline.features import features
-from certus.pipeline.plan import FIRST, Turn, turns
+from certus.pipeline.plan import FIRST, Turn, plan_for, turns
 from certus.pipeline.settings import AUTO, Settings
 from certus.system.child import Children, ChildResult
 from certus.system.usage import cpu_seconds
@@ -56,9 +54,8 @@ class Portfolio:
     given: dict[str, float | None] = field(default_factory=dict)
 
     def run(self) -> Outcome:
-        assert isinstance(self.task.subject, Program)
         cores = self.settings.cores or len(os.sched_getaffinity(0))
-        waiting = turns(self.settings, cores, features(self.task.subject))
+        waiting = turns(self.settings, cores, plan_for(self.task.subject))
         self.budget = Budget(self.seconds)
         self.processes = min(cores, len(waiting))
         with Children(cpu=self.cpu, memory=self.settings.memory) as children:
@@ -88,7 +85,8 @@ class Portfolio:
             seconds = max(0.1, turn.share * self._to_share(seconds))
         self.given[turn.engine] = seconds
         settings = replace(self.settings, engine=turn.engine, timeout=seconds, evidence=None)
-        looks = turn.engine == FIRST and turn.engine not in self.given_up
+        first = turn.engine == FIRST and turn.engine not in self.given_up
+        looks = first and self.settings.engine == AUTO
         known = dict(self.known)
         children.start(
             turn.engine,

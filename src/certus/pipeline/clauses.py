@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from certus.core.budget import Budget
-from certus.core.codec import encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.horn import HornSystem
@@ -19,13 +17,12 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.verdict import Unknown, Verdict
 from certus.frontend import Question, load_clauses
-from certus.pipeline.apart import Limit, outcome_of, saved
+from certus.pipeline.apart import saved
+from certus.pipeline.auto import Portfolio
 from certus.pipeline.confirm import confirm
-from certus.pipeline.settings import AUTO, Settings, engine_options
-from certus.system.child import Reporter, run_limited
+from certus.pipeline.settings import Settings, engine_options
 from certus.system.usage import cpu_seconds
 
-DEFAULT: Final = "spacer"  # what `auto` means for clauses
 SUFFIX: Final = ".smt2"
 RESERVE_SHARE, RESERVE_SECONDS = 0.1, 1.0  # of the time limit, kept for checking
 
@@ -46,15 +43,7 @@ def verify_clauses(
         return _not_read(question, settings, reason, start)
     task = Task(system, question.property.name)
     parsed = time.monotonic()
-    remaining = replace(settings, timeout=budget.remaining())
-    result = run_limited(
-        lambda reporter: _work(task, remaining, reporter),
-        seconds=remaining.timeout,
-        cpu=cpu,
-        memory=settings.memory,
-        on_progress=on_progress,
-    )
-    outcome = outcome_of(task, _engine_name(settings), result, Limit(settings.timeout))
+    outcome = Portfolio(task, settings, on_progress, question, cpu=cpu, seconds=budget.remaining()).run()
     outcome = saved(outcome, question, settings)
     end = time.monotonic()
     seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
@@ -64,19 +53,14 @@ def verify_clauses(
 def _not_read(question: Question, settings: Settings, reason: Diagnostic, start: float) -> Outcome:
     nothing = HornSystem((), (), file=str(question.file))
     spent = {"frontend": time.monotonic() - start, "total": time.monotonic() - start}
-    name = _engine_name(settings)
     return Outcome(
-        nothing, question.property.name, Unknown(reason), name, seconds=spent, expected=question.expected
+        nothing,
+        question.property.name,
+        Unknown(reason),
+        settings.engine,
+        seconds=spent,
+        expected=question.expected,
     )
-
-
-def _engine_name(settings: Settings) -> str:
-    return DEFAULT if settings.engine == AUTO else settings.engine
-
-
-def _work(task: Task, settings: Settings, reporter: Reporter) -> bytes:
-    """All that happens in the child."""
-    return json.dumps(encode_outcome(solve_clauses(task, settings, reporter.progress))).encode()
 
 
 def solve_clauses(
@@ -92,7 +76,7 @@ def solve_clauses(
 
         statistics.queries = QueryLog(settings.log_queries)
     whole = Budget(settings.timeout)
-    engine = ENGINES[_engine_name(settings)]
+    engine = ENGINES[settings.engine]
     options = engine_options(engine, settings)
     verdict: Verdict
     refusal = engine.unsupported(task)

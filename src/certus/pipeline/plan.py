@@ -4,6 +4,8 @@
 time there is. The others take turns on the other processors, each for a share of the time left by then, in an
 order that depends on what the program is like; those that answer quickly or not at all come first, also for
 what they find out for those after them. `docs/benchmarks.md` has the figures.
+
+Horn clauses are for two engines that solve different ones.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from certus.pipeline.features import Features
-from certus.pipeline.settings import Settings
+from certus.core.horn import HornSystem
+from certus.core.program import Program
+from certus.pipeline.features import Features, features
+from certus.pipeline.settings import AUTO, Settings
 
 FIRST: Final = "bmc"
 FIRST_SHARE: Final = 0.2  # where it has to take turns: its first one; the last turn is its too
@@ -31,11 +35,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The turns after `bmc` for programs of one kind."""
+    """The turns for programs of one kind, after `first`."""
 
     kind: str
     applies: Callable[[Features], bool]
     turns: tuple[Turn, ...]
+    first: tuple[str, ...] = (FIRST,)
 
 
 PLANS: Final = (  # the first that applies
@@ -63,22 +68,29 @@ PLANS: Final = (  # the first that applies
 )
 
 
-def plan_for(features: Features) -> Plan:
-    return next(plan for plan in PLANS if plan.applies(features))
+CLAUSES: Final = Plan("Horn clauses", lambda _: False, (Turn("spacer", 0.5), Turn("clp", 1.0)), first=())
 
 
-def turns(settings: Settings, cores: int, features: Features) -> deque[Turn]:
+def plan_for(subject: Program | HornSystem) -> Plan:
+    if isinstance(subject, HornSystem):
+        return CLAUSES
+    known = features(subject)
+    return next(plan for plan in PLANS if plan.applies(known))
+
+
+def turns(settings: Settings, cores: int, plan: Plan) -> deque[Turn]:
     """Who runs, in order."""
-    if settings.bound is not None and not settings.engines:
+    if settings.engine != AUTO:
+        return deque([Turn(settings.engine, 1.0)])
+    if settings.bound is not None and not settings.engines and plan.first:
         return deque([Turn(FIRST, 1.0)])
-    shares = {turn.engine: turn.share for turn in plan_for(features).turns}
-    chosen = settings.engines or (FIRST, *shares)
+    shares = {turn.engine: turn.share for turn in plan.turns}
+    chosen = settings.engines or (*plan.first, *shares)
     if len(chosen) <= cores:
         return deque(Turn(name, 1.0) for name in chosen)
     if FIRST in chosen and cores == 1:
         others = [Turn(name, shares.get(name, 0.5)) for name in chosen if name != FIRST]
         others[-1] = replace(others[-1], share=0.6)
         return deque([Turn(FIRST, FIRST_SHARE), *others, Turn(FIRST, 1.0)])
-    equal = {} if FIRST in chosen else dict.fromkeys(chosen, cores / len(chosen))
-    *earlier, last = [Turn(name, equal.get(name, shares.get(name, 1.0))) for name in chosen]
+    *earlier, last = [Turn(name, 1.0 if name == FIRST else shares.get(name, 0.5)) for name in chosen]
     return deque([*earlier, replace(last, share=1.0)])

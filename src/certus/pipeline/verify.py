@@ -19,12 +19,10 @@ from certus.core.verdict import Unknown
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, load_question, read_question
 from certus.frontend.properties import UNREACH_CALL, Property, check_line
-from certus.pipeline.advice import advised
-from certus.pipeline.apart import Limit, outcome_of, saved, work
+from certus.pipeline.apart import saved
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.clauses import has_clauses, verify_clauses
 from certus.pipeline.settings import AUTO, Settings, check_owners, engine_options
-from certus.system.child import run_limited
 from certus.system.usage import cpu_seconds
 
 __all__ = ["Settings", "verify"]
@@ -57,11 +55,7 @@ def verify(
     task = Task(loaded.program, question.property.name)
     parsed = time.monotonic()
     settings = replace(settings, data_model=question.data_model)
-    if settings.engine == AUTO:
-        race = Portfolio(task, settings, on_progress, question, cpu=cpu, seconds=budget.remaining())
-        outcome = race.run()
-    else:
-        outcome = _by_engine(task, settings, on_progress, budget.remaining(), cpu)
+    outcome = Portfolio(task, settings, on_progress, question, cpu=cpu, seconds=budget.remaining()).run()
     outcome = saved(outcome, question, settings)
     end = time.monotonic()
     seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
@@ -111,23 +105,3 @@ def _not_loaded(question: Question, settings: Settings, reason: Diagnostic, star
 def _too_slow(settings: Settings) -> Diagnostic:
     message = f"the program was not read within {settings.timeout:g} s"
     return Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
-
-
-def _by_engine(
-    task: Task,
-    settings: Settings,
-    on_progress: Callable[[str], None] | None,
-    seconds: float | None,
-    cpu: float | None,
-) -> Outcome:
-    """The answer of one engine, in a child under the limits."""
-    remaining = replace(settings, timeout=seconds)
-    result = run_limited(
-        lambda reporter: work(task, remaining, reporter),
-        seconds=seconds,
-        cpu=cpu,
-        memory=settings.memory,
-        on_progress=on_progress,
-    )
-    outcome = outcome_of(task, settings.engine, result, Limit(settings.timeout))
-    return advised([outcome], settings) if isinstance(outcome.verdict, Unknown) else outcome

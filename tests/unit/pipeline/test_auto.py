@@ -25,10 +25,11 @@ from certus.frontend import load_question, read_question
 from certus.frontend.lp.load import load_lp
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.features import Features, features
-from certus.pipeline.plan import Turn, turns
+from certus.pipeline.plan import CLAUSES, PLANS, Turn, turns
 from certus.system.child import ChildResult
 
 LOOPS = Features(size=9, loops=1, recursion=False, products=False, bits=False, arrays=False)
+PLAN = next(plan for plan in PLANS if plan.applies(LOOPS))
 SAFE = "void main() { int x = *; assume(x > 3); assert(x > 2); }"
 
 
@@ -91,26 +92,35 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_bmc_keeps_a_core_and_the_others_take_turns() -> None:
-    order = list(turns(Settings(), 2, LOOPS))
+    order = list(turns(Settings(), 2, PLAN))
     assert order[0] == Turn("bmc", 1.0)
     assert order[-1].share == 1.0
     assert all(turn.share < 1.0 for turn in order[1:-1])
 
 
 def test_on_one_core_bmc_comes_first_and_last() -> None:
-    order = list(turns(Settings(), 1, LOOPS))
+    order = list(turns(Settings(), 1, PLAN))
     assert order[0].engine == order[-1].engine == "bmc"
     assert all(turn.share < 1.0 for turn in order[:-1])
 
 
 def test_who_need_not_wait_has_all_the_time() -> None:
-    assert list(turns(Settings(engines=("linear",)), 1, LOOPS)) == [Turn("linear", 1.0)]
-    assert [turn.share for turn in turns(Settings(engines=("linear", "kind")), 2, LOOPS)] == [1.0, 1.0]
-    assert list(turns(Settings(engines=("linear", "kind")), 1, LOOPS))[-1] == Turn("kind", 1.0)
+    assert list(turns(Settings(engines=("linear",)), 1, PLAN)) == [Turn("linear", 1.0)]
+    assert [turn.share for turn in turns(Settings(engines=("linear", "kind")), 2, PLAN)] == [1.0, 1.0]
+    assert list(turns(Settings(engines=("linear", "kind")), 1, PLAN))[-1] == Turn("kind", 1.0)
+
+
+def test_one_engine_is_a_race_of_one() -> None:
+    assert list(turns(Settings(engine="kind"), 2, PLAN)) == [Turn("kind", 1.0)]
+
+
+def test_clauses_are_for_two() -> None:
+    assert [turn.engine for turn in turns(Settings(bound=3), 2, CLAUSES)] == ["spacer", "clp"]
+    assert list(turns(Settings(), 1, CLAUSES)) == [Turn("spacer", 0.5), Turn("clp", 1.0)]
 
 
 def test_a_bound_is_for_bmc() -> None:
-    assert list(turns(Settings(bound=3), 2, LOOPS)) == [Turn("bmc", 1.0)]
+    assert list(turns(Settings(bound=3), 2, PLAN)) == [Turn("bmc", 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +134,8 @@ def test_a_bound_is_for_bmc() -> None:
     ],
 )
 def test_the_order_depends_on_the_program(changes: dict[str, Any], first: str) -> None:
-    order = turns(Settings(), 2, replace(LOOPS, **changes))
+    known = replace(LOOPS, **changes)
+    order = turns(Settings(), 2, next(plan for plan in PLANS if plan.applies(known)))
     assert [turn.engine for turn in order][:2] == ["bmc", first]
     assert order[-1] == Turn("predicate", 1.0)
 
@@ -151,9 +162,7 @@ def test_features(text: str, found: Features) -> None:
 
 def test_arrays_and_bits_are_features(tmp_path: Path) -> None:
     path = tmp_path / "x.c"
-    path.write_text(
-        "int a[9]; int main(void) { int i = 0; while (i < 9) { a[i] = i & 3; i++; } return 0; }"
-    )
+    path.write_text("int a[9]; int main(void) { int i = 0; while (i < 9) { a[i] = i & 3; i++; } return 0; }")
     known = features(load_question(read_question(path)).program)
     assert (known.arrays, known.bits, known.linear) == (True, True, False)
 
