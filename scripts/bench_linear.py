@@ -2,9 +2,10 @@
 
     python scripts/bench_linear.py [--limit 20] [--figure docs/figures/eureka.svg]
 
-Each family runs for growing N under enumeration (`linear` without acceleration), acceleration, `bmc` and
-`predicate`, one after the other, each within the limit; a series ends at its first time-out. Engine time is
-measured in this process without start-up; every definite answer is checked, in time that is given apart.
+Each family runs for growing N under enumeration (`linear` without acceleration), acceleration, `bmc`,
+`predicate`, `clp` and `spacer`, one after the other, each within the limit; a series ends at its first
+time-out. All times are CPU time of one process, without start-up, so that other work on the machine does
+not count; every definite answer is checked, in time that is given apart.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from certus.frontend.lp.load import load_lp
 from certus.pipeline.confirm import examine
 from certus.report.plot import Axis, Panel, charts
 from certus.transform.constants import Constants
+from certus.transform.inline import Inline
 from certus.transform.large_blocks import LargeBlocks
 from certus.transform.passes import apply_passes
 from certus.transform.slice import Slice
@@ -37,7 +39,29 @@ SERIES: dict[str, tuple[str, dict[str, bool]]] = {
     "acceleration": ("linear", {}),
     "bmc": ("bmc", {}),
     "predicate": ("predicate", {}),
+    "clp": ("clp", {}),
+    "spacer": ("spacer", {}),
 }
+
+
+class CpuBudget(Budget):
+    """A limit on the CPU time of this process."""
+
+    __slots__ = ("_end",)
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._end = time.process_time() + seconds
+
+    def remaining(self) -> float:
+        return max(0.0, self._end - time.process_time())
+
+    def check(self) -> None:
+        if time.process_time() > self._end:
+            raise BudgetExceeded("time")
+
+    def part(self, share: float, *, at_least: float = 0.0) -> Budget:
+        return CpuBudget(max(self.remaining() * share, at_least))
 
 
 @dataclass(frozen=True)
@@ -57,21 +81,22 @@ def measure(text: str, series: str, limit: float) -> Measured:
     engine_name, options = SERIES[series]
     engine, statistics = ENGINES[engine_name], Statistics()
     subject = load_lp(text, "library.lp").program
-    task, back, _ = apply_passes(Task(subject), [Constants(), Slice(), LargeBlocks("large")])
-    start = time.perf_counter()
+    inline = [Inline()] if engine.inlines else []
+    task, back, _ = apply_passes(Task(subject), [Constants(), Slice(), *inline, LargeBlocks("large")])
+    start = time.process_time()
     verdict: Verdict | None = None
     try:
-        verdict = engine.run(task, engine.options(**options), Budget(limit), statistics)
+        verdict = engine.run(task, engine.options(**options), CpuBudget(limit), statistics)
     except BudgetExceeded:
         answer = "time-out"
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     checked = 0.0
-    if verdict is not None:
-        answer = "UNKNOWN"
-    if verdict is not None and not isinstance(verdict, Unknown):
-        start = time.perf_counter()
-        check = examine(subject, back.verdict(verdict), budget=Budget(5 * limit), statistics=Statistics())
-        checked = time.perf_counter() - start
+    if isinstance(verdict, Unknown):
+        answer = verdict.reason.code
+    elif verdict is not None:
+        start = time.process_time()
+        check = examine(subject, back.verdict(verdict), budget=CpuBudget(5 * limit), statistics=Statistics())
+        checked = time.process_time() - start
         answer = {ProofCheck: "HOLDS", Replay: "VIOLATED"}.get(type(check), "unchecked")
     counters = statistics.counters
     return Measured(

@@ -2,7 +2,7 @@
 
 A `Relation` has input and output columns, known by position. It is a union of *disjuncts*, each the integer
 points of a polyhedron, with remainders. All operations are exact; only `closure` and `hull` may give
-more than was asked for, and say so. `Relations` makes them, counts operations and measures isl's time.
+more than was asked for, and say so. `Relations` makes them, counts operations and measures isl's CPU time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter
+from time import process_time
 from typing import Final, TypeVar
 
 import islpy as isl
@@ -54,13 +54,13 @@ class Relations:
         """The result of one operation of isl, counted and timed; `TooHard` if it takes too long."""
         self.budget.check()
         self.statistics.counters[f"linear.{what}"] += 1
-        start = perf_counter()
+        start = process_time()
         try:
             with quota(self.context, operations):
                 return operation()
         finally:
             seconds = self.statistics.seconds
-            seconds["linear.isl"] = seconds.get("linear.isl", 0.0) + perf_counter() - start
+            seconds["linear.isl"] = seconds.get("linear.isl", 0.0) + process_time() - start
 
     def of(self, formulas: Sequence[Expr], inputs: Sequence[Expr], outputs: Sequence[Expr]) -> Relation:
         """The values of the columns for which some values of all other variables satisfy the formulas."""
