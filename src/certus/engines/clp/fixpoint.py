@@ -77,16 +77,22 @@ class Fixpoint:
     regions: Regions = field(default_factory=Regions)
     reached: dict[Function, Region] = field(default_factory=dict)
     facts: dict[tuple[Function, tuple[bool, ...]], Fact] = field(default_factory=dict)
+    settled: set[int] = field(default_factory=set)  # clauses that give nothing new from the facts there are
 
     def keep(self, earlier: Fixpoint, finer: Collection[Function], changed: Collection[int]) -> None:
         """Take over the facts of an earlier fixpoint that a refinement left alone: those about relations that
-        are not `finer`, from such facts, by clauses that were not `changed`."""
-        kept: dict[Fact, Fact] = {}
-        for key, fact in earlier.facts.items():
-            if key[0] in finer or fact.clause in changed or any(p not in kept for p in fact.premises):
+        are not `finer`, from such facts, by clauses that were not `changed`. A clause stays settled if no
+        fact that it may have given is lost."""
+        kept: set[Fact] = set()
+        lost = set(finer)
+        for (relation, _), fact in earlier.facts.items():
+            if relation in finer or fact.clause in changed or any(p not in kept for p in fact.premises):
+                lost.add(relation)
                 continue
-            kept[fact] = fact
-            self._note(key[0], fact)
+            kept.add(fact)
+            self._note(relation, fact)
+        heads = {n: self.system.clauses[n].head for n in sorted(earlier.settled)}
+        self.settled = {n for n, head in heads.items() if head is None or head.function not in lost}
         self.prover.statistics.count("clp.kept", len(kept))
 
     def error(self) -> Fact | None:
@@ -95,7 +101,7 @@ class Fixpoint:
         for number, clause in enumerate(self.system.clauses):
             for relation in dict.fromkeys(a.function for a in clause.body):
                 users.setdefault(relation, []).append(number)
-        clauses = enumerate(self.system.clauses)
+        clauses = [(n, c) for n, c in enumerate(self.system.clauses) if n not in self.settled]
         waiting = deque(n for n, c in clauses if all(a.function in self.reached for a in c.body))
         queued = set(waiting)
         while waiting:
@@ -106,9 +112,11 @@ class Fixpoint:
                 if fact.relation is None:
                     return fact
                 grown = True
+            self.settled.add(number)
             head = self.system.clauses[number].head
             if grown and head is not None:
                 for user in self._first_errors(users.get(head.function, ())):
+                    self.settled.discard(user)
                     if user not in queued:
                         queued.add(user)
                         waiting.append(user)
