@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from certus.cli.arguments import add_limits, add_question, settings_of
 from certus.cli.exits import Exit
-from certus.cli.units import duration, size
-from certus.cli.verify import add_question, asked
 
 _EPILOG = """predicates:
   'global: x <= 5, y >= 13; swap: t == old(x)'
@@ -34,8 +33,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--predicates", metavar="TEXT", help="the predicates (those that the engine `predicate` finds)"
     )
     add_question(parser)
-    parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
-    parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+    add_limits(parser)
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write to FILE")
     parser.set_defaults(run=run)
 
@@ -44,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from certus.cli.terminal import ProgressLine, emit
     from certus.pipeline.abstract import abstract
 
-    settings = asked(arguments)
+    settings = settings_of(arguments)
     with ProgressLine(sys.stderr) as progress:
         text = abstract(arguments.file, arguments.predicates, settings, on_progress=progress.show)
     emit(text.rstrip("\n"), arguments.output)

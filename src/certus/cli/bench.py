@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from certus.cli.arguments import cores
 from certus.cli.exits import Exit
 from certus.cli.units import duration, size
-from certus.cli.verify import cores
 
 if TYPE_CHECKING:
     from certus.pipeline.bench.contestants import Contestant

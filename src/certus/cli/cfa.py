@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from certus.cli.arguments import BLOCKS, add_question
 from certus.cli.exits import Exit
-from certus.cli.verify import BLOCKS, add_question
 
 if TYPE_CHECKING:
     from certus.core.program import Program

@@ -7,9 +7,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from certus.cli.arguments import (
+    add_limits,
+    add_options,
+    add_question,
+    add_records,
+    add_report,
+    settings_of,
+)
 from certus.cli.exits import Exit
-from certus.cli.units import duration, size
-from certus.cli.verify import add_question, assignment
+from certus.cli.verify import write_sarif
 
 if TYPE_CHECKING:
     from certus.core.outcome import Outcome
@@ -34,44 +41,19 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("file", metavar="FILE", type=Path, help="Horn clauses (.smt2), a task, or a program")
     parser.add_argument("--emit", action="store_true", help="write the clauses of a program as SMT-LIB")
     parser.add_argument("--engine", metavar="NAME", help="how to look for an answer (spacer and clp)")
-    parser.add_argument(
-        "--set",
-        metavar="ENGINE.FIELD=VALUE",
-        type=assignment,
-        action="append",
-        default=[],
-        help="set an option of an engine; may be repeated",
-    )
+    add_options(parser)
     add_question(parser)
-    parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
-    parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
-    parser.add_argument("--evidence", metavar="DIR", type=Path, help="save the evidence for `certus check`")
-    parser.add_argument("--log-queries", metavar="DIR", type=Path, help="save each solver query as SMT-LIB")
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
-    amount = parser.add_mutually_exclusive_group()
-    amount.add_argument("--quiet", action="store_true", help="one line only")
-    amount.add_argument("--verbose", action="store_true", help="all that was found out, and statistics")
-    parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write to FILE")
+    add_limits(parser)
+    add_records(parser)
+    add_report(parser, verbose="all that was found out, and statistics")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from certus.cli.terminal import ProgressLine, emit
-    from certus.pipeline.settings import Settings
     from certus.pipeline.verify import verify
 
-    given = {
-        "engine": arguments.engine,
-        "options": dict(arguments.set) or None,
-        "property_name": arguments.property,
-        "data_model": arguments.data_model,
-        "clang_arguments": tuple(arguments.clang) or None,
-        "timeout": arguments.timeout,
-        "memory": arguments.memory,
-        "evidence": arguments.evidence,
-        "log_queries": arguments.log_queries,
-    }
-    settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    settings = settings_of(arguments)
     if arguments.emit:
         from certus.pipeline.emit import emit_clauses
 
@@ -80,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
         outcome = verify(arguments.file, settings, on_progress=progress.show)
     emit(render(outcome, arguments), arguments.output)
+    write_sarif(outcome, arguments.sarif)
     return Exit.of(outcome.answer)
 
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from certus.cli.arguments import cores, names
 from certus.cli.exits import Exit
 from certus.cli.units import duration
-from certus.cli.verify import cores, names
 
 if TYPE_CHECKING:
     from certus.pipeline.fuzz.campaign import Disagreement, Fuzzing

@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from certus.cli.arguments import add_limits, add_question, bound, settings_of
 from certus.cli.exits import Exit
-from certus.cli.units import duration, size
-from certus.cli.verify import add_question, asked, bound
 
 _EPILOG = """With --function one procedure is analysed by itself, entered with any values that satisfy
 --assume, and bounds may speak of its parameters:
@@ -32,11 +31,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--function", metavar="NAME", help="analyse one function by itself")
     parser.add_argument("--assume", metavar="CONDITION", help="what holds when the function is entered")
     parser.add_argument(
-        "--bound", metavar="K", type=bound, help="only executions with at most K loop entries"
+        "--bound", dest="entries", metavar="K", type=bound, help="only executions with at most K loop entries"
     )
     add_question(parser)
-    parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
-    parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+    add_limits(parser)
     parser.add_argument("--json", action="store_true", help="print the ranges as JSON (docs/json.md)")
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write to FILE")
     parser.set_defaults(run=run)
@@ -47,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     from certus.pipeline.ranges import Wanted, ranges
     from certus.report.ranges import render_ranges, render_ranges_json
 
-    settings = asked(arguments)
-    wanted = Wanted(arguments.function, arguments.assume, arguments.bound)
+    settings = settings_of(arguments)
+    wanted = Wanted(arguments.function, arguments.assume, arguments.entries)
     with ProgressLine(sys.stderr) as progress:
         report = ranges(arguments.file, wanted, settings, on_progress=progress.show)
     emit(render_ranges_json(report) if arguments.json else render_ranges(report), arguments.output)

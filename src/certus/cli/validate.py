@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from certus.cli.arguments import add_limits, add_question, settings_of
 from certus.cli.exits import Exit
-from certus.cli.units import duration, size
-from certus.cli.verify import add_question, asked
 
 _EPILOG = """exit codes:
   0  the witness is confirmed
@@ -30,8 +29,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("witness", metavar="WITNESS", type=Path, help="the witness (.yml)")
     parser.add_argument("file", metavar="PROGRAM", type=Path, help="the program that it is about")
     add_question(parser)
-    parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
-    parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+    add_limits(parser)
     parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
     parser.add_argument("--quiet", action="store_true", help="one line only")
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")
@@ -47,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
         found = validate_witness(
-            arguments.witness, arguments.file, asked(arguments), on_progress=progress.show
+            arguments.witness, arguments.file, settings_of(arguments), on_progress=progress.show
         )
     if arguments.json:
         text = render_validation_json(found)

@@ -1,0 +1,285 @@
+"""An outcome in SARIF 2.1.0, for code hosts and editors (docs/sarif.md).
+
+One run: a violation is its one result, with the counterexample as a code flow; other answers have none, and
+say so in a notification. Times are not in it: the same outcome gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import Any, Final
+from urllib.parse import quote
+
+from certus.core.diagnostic import Diagnostic, Severity, Span
+from certus.core.outcome import Outcome
+from certus.core.program import Call, Havoc, Program, Return
+from certus.core.values import Datum
+from certus.core.verdict import Unknown, Unsafe
+from certus.core.version import VERSION
+from certus.report.content import Move, Path, assumptions, derivation, file_of, path, value_text
+from certus.report.rules import CLAUSES, Rule, rules
+
+SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+MOST_STEPS: Final = 1000  # of a code flow: code hosts show no more
+_ROOT: Final = "%SRCROOT%"
+_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+Json = dict[str, Any]
+
+
+def render_sarif(outcome: Outcome, *, exit_code: int) -> str:
+    """The outcome as SARIF text, without a final newline."""
+    return json.dumps(sarif_log(outcome, exit_code=exit_code), indent=2, ensure_ascii=False)
+
+
+def sarif_log(outcome: Outcome, *, exit_code: int) -> Json:
+    about, notes = rules(outcome), list(_notifications(outcome))
+    driver = {
+        "name": "Certus",
+        "version": VERSION,
+        "semanticVersion": VERSION,
+        "rules": [_rule(rule) for rule in about],
+        "notifications": [{"id": code} for code in sorted({note["descriptor"]["id"] for note in notes})],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": _text("where certus was started")}},
+        "artifacts": [{"location": _artifact(file_of(outcome)), "roles": ["analysisTarget"]}],
+        "invocations": [
+            {
+                "executionSuccessful": not isinstance(outcome.verdict, Unknown),
+                "exitCode": exit_code,
+                "exitCodeDescription": outcome.answer,
+                "toolExecutionNotifications": notes,
+            }
+        ],
+        "results": list(_results(outcome, about)),
+        "properties": {
+            "verdict": outcome.answer,
+            "property": outcome.property_name,
+            "engine": outcome.engine,
+        },
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(rule: Rule) -> Json:
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": _text(rule.claim),
+        "fullDescription": _text(f"{rule.claim} {rule.advice}"),
+        "help": _text(rule.help),
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["correctness"], "precision": "very-high", "problem.severity": "error"},
+    }
+
+
+# --------------------------------------------------------------------------------- notifications
+
+
+def _notifications(outcome: Outcome) -> Iterator[Json]:
+    """What there is to say beside results: why there are none, and what was assumed."""
+    name = outcome.property_name
+    if isinstance(outcome.verdict, Unknown):
+        yield _diagnostic(outcome.verdict.reason)
+    elif not isinstance(outcome.verdict, Unsafe):
+        yield _note("holds", f"HOLDS: no execution violates {name}. The proof was checked.")
+    for assumption in assumptions(outcome):
+        yield _note("assuming", f"The proof assumes that {assumption}.")
+    for diagnostic in outcome.diagnostics:
+        yield _diagnostic(diagnostic)
+
+
+def _note(code: str, text: str) -> Json:
+    return {"descriptor": {"id": code}, "level": "note", "message": _text(text)}
+
+
+def _diagnostic(diagnostic: Diagnostic) -> Json:
+    hint = f" Hint: {diagnostic.hint}" if diagnostic.hint else ""
+    found = _note(diagnostic.code, diagnostic.message + hint) | {"level": _LEVELS[diagnostic.severity]}
+    if diagnostic.span is not None:
+        found["locations"] = [{"physicalLocation": _physical(diagnostic.span)}]
+    return found
+
+
+# --------------------------------------------------------------------------------------- results
+
+
+def _results(outcome: Outcome, about: Sequence[Rule]) -> Iterator[Json]:
+    found, steps = path(outcome), derivation(outcome)
+    if found is not None:
+        site, program = found.error, outcome.subject
+        assert isinstance(program, Program)
+        index, rule = _rule_of(site.kind, about)
+        calls = _open_calls(found)
+        place = {} if site.span is None else {"physicalLocation": _physical(site.span)}
+        named = {"logicalLocations": [{"name": site.location.procedure, "kind": "function"}]}
+        yield {
+            **_failed(index, rule),
+            "message": _text(_message(found, rule)),
+            "locations": [place | named],
+            "codeFlows": [{"threadFlows": [_flow(found)]}],
+            "stacks": [_stack(found, calls)],
+            "partialFingerprints": {"primaryLocationLineHash": _fingerprint(found, calls, program)},
+        }
+    elif steps:
+        lines = (_inference(n, clause, values, used) for n, (clause, values, used) in enumerate(steps))
+        yield {
+            **_failed(*_rule_of(CLAUSES, about)),
+            "message": _text(f"The clauses have no model: false is derived in {len(steps)} steps."),
+            "locations": [{"physicalLocation": {"artifactLocation": _artifact(file_of(outcome))}}],
+            "codeFlows": [{"threadFlows": [{"locations": list(lines)[-MOST_STEPS:]}]}],
+            "partialFingerprints": {"primaryLocationLineHash": _hash(CLAUSES)},
+        }
+
+
+def _rule_of(kind: str, about: Sequence[Rule]) -> tuple[int, Rule]:
+    return next((n, rule) for n, rule in enumerate(about) if rule.id == kind)
+
+
+def _failed(index: int, rule: Rule) -> Json:
+    return {"ruleId": rule.id, "ruleIndex": index, "kind": "fail", "level": "error"}
+
+
+def _message(found: Path, rule: Rule) -> str:
+    given = [*found.initial]
+    for move in found.moves:
+        if isinstance(move.edge.op, Havoc) and move.reason:
+            given += move.changes
+    shown = ", ".join(f"{name} = {value_text(value)}" for name, value in given[:5])
+    inputs = f" with {shown}{', ...' * (len(given) > 5)}" if given else ""
+    steps = f"after {found.steps:,} step{'s' * (found.steps != 1)}"
+    return f"{rule.failure.format(found.error.text or rule.id)}{inputs}, {steps}."
+
+
+def _fingerprint(found: Path, calls: Sequence[Move], program: Program) -> str:
+    """The same as long as the lines of the claim and of the calls that lead there are, and the procedure:
+    other lines do not count, except for equal ones before the claim, which are counted."""
+    site = found.error
+    lines = [" ".join(line.split()) for line in program.source.split("\n")]
+
+    def text_at(span: Span | None, otherwise: str) -> str:
+        known = span is not None and span.file == program.file and span.line <= len(lines)
+        return lines[span.line - 1] if known and span is not None else otherwise
+
+    claim = text_at(site.span, site.text)
+    before = 0 if site.span is None else lines[: site.span.line - 1].count(claim)
+    callers = dict.fromkeys(text_at(call.edge.span, call.statement) for call in calls)
+    return f"{_hash(site.kind, site.location.procedure, claim, site.text, *callers)}:{before + 1}"
+
+
+def _hash(*parts: str) -> str:
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+# ------------------------------------------------------------------------------------ code flows
+
+
+def _flow(found: Path) -> Json:
+    moves = [move for move in found.moves if move.is_visible]
+    if len(moves) > MOST_STEPS:
+        moves = [move for move in moves if move.reason][-MOST_STEPS:]
+    flow: Json = {"locations": [_step(move, known=found.matter is not None) for move in moves]}
+    initial = (*found.initial, *found.unimportant)
+    if initial:
+        flow["initialState"] = _state(initial)
+    return flow
+
+
+def _step(move: Move, *, known: bool) -> Json:
+    effect = ", ".join(f"{name} = {value_text(value)}" for name, value in move.changes)
+    if move.edge.branch is not None:
+        effect = value_text(move.edge.branch)
+    reason = f" ({move.reason})" if known and move.reason else ""
+    said = f"{move.statement or 'start'}{': ' * bool(effect)}{effect}{reason}"
+    place: Json = {"message": _text(said)}
+    if move.edge.span is not None:
+        place["physicalLocation"] = _physical(move.edge.span)
+    found: Json = {
+        "location": place,
+        "nestingLevel": move.depth,
+        "executionOrder": move.number + 1,
+        "importance": ("essential" if known else "important") if move.reason else "unimportant",
+    }
+    kinds = _kinds(move)
+    if kinds:
+        found["kinds"] = kinds
+    if move.changes:
+        found["state"] = _state(move.changes)
+    return found
+
+
+def _kinds(move: Move) -> list[str]:
+    if move.edge.branch is not None:
+        return ["branch", "true" if move.edge.branch else "false"]
+    if isinstance(move.edge.op, Call):
+        return ["call", "function"]
+    return ["return", "function"] if isinstance(move.edge.op, Return) else []
+
+
+def _state(values: Sequence[tuple[str, Datum]]) -> Json:
+    return {name: _text(value_text(value)) for name, value in values}
+
+
+def _inference(number: int, clause: int, values: Sequence[tuple[str, Datum]], used: tuple[int, ...]) -> Json:
+    premises = f" from {', '.join(f'step {n}' for n in used)}" if used else ""
+    return {
+        "location": {"message": _text(f"step {number}: clause {clause}{premises}")},
+        "importance": "essential",
+        "state": _state(values),
+    }
+
+
+def _open_calls(found: Path) -> tuple[Move, ...]:
+    """The calls that had not returned when the claim was violated, innermost first."""
+    calls: list[Move] = []
+    for move in found.moves:
+        while calls and calls[-1].depth >= move.depth:
+            calls.pop()
+        if isinstance(move.edge.op, Call):
+            calls.append(move)
+    return tuple(reversed(calls))
+
+
+def _stack(found: Path, calls: Sequence[Move]) -> Json:
+    frames = [_frame(found.error.span, found.error.location.procedure)]
+    frames += [_frame(call.edge.span, call.edge.source.procedure) for call in calls]
+    return {"message": _text("the calls that lead to the violation"), "frames": frames}
+
+
+def _frame(span: Span | None, procedure: str) -> Json:
+    place: Json = {"logicalLocations": [{"name": procedure, "kind": "function"}]}
+    if span is not None:
+        place["physicalLocation"] = _physical(span)
+    return {"location": place}
+
+
+# ----------------------------------------------------------------------------------------- places
+
+
+def _physical(span: Span) -> Json:
+    return {
+        "artifactLocation": _artifact(span.file),
+        "region": {
+            "startLine": span.line,
+            "startColumn": span.column,
+            "endLine": span.end_line,
+            "endColumn": span.end_column,
+        },
+    }
+
+
+def _artifact(file: str) -> Json:
+    """A relative path is one from where Certus was started."""
+    found = PurePosixPath(file)
+    if found.is_absolute():
+        return {"uri": found.as_uri()}
+    return {"uri": quote(str(found)), "uriBaseId": _ROOT}
+
+
+def _text(text: str) -> Json:
+    return {"text": text}
