@@ -7,13 +7,14 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import COMMAND, ENVIRONMENT, Certus
+from tests.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Certus
 
 HARD = """
 void main() {
@@ -111,3 +112,16 @@ def test_the_limit_on_cpu_time_counts_all_processes(certus: Certus, hard: Path) 
     found = json.loads(done.stdout)
     assert found["reason"]["code"] == "cpu-limit"
     assert "--cpu-time 15s" in found["reason"]["hint"]
+
+
+def test_the_parent_loads_no_solver() -> None:
+    script = (
+        "import sys, certus; certus.verify('examples/gcd_bug.lp'); certus.verify('tests/cli/triangle.lp');"
+        "maps = open('/proc/self/maps').read();"
+        "names = ('libz3', 'cvc5', 'islpy', 'highspy');"
+        "print([name for name in names if name in maps or name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
