@@ -203,3 +203,12 @@ class TestAppearance:
     def test_on_paper(self, browser: Browser, violated: Path) -> None:
         browser.open(violated)
         assert browser.printed().startswith(b"%PDF")
+
+    def test_the_signs_on_buttons_have_the_colour_of_text(self, browser: Browser, violated: Path) -> None:
+        colours = (
+            "[getComputedStyle(document.querySelector('.icon')).fill, getComputedStyle(document.body).color]"
+        )
+        for dark in (False, True):
+            browser.open(violated, dark=dark)
+            fill, text = browser.run(colours)
+            assert fill == text

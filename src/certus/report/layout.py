@@ -104,6 +104,7 @@ def layered(nodes: Sequence[Box], links: Sequence[Link], *, root: int = 0, space
     layers = _ordered(items, chains, turned)
     _position(layers)
     _straighten(layers)
+    _gather(layers)
     tops, bottoms = _heights(layers, space)
     leftmost = min((i.x - i.box.left for layer in layers for i in layer), default=0.0)
     for layer in layers:
@@ -381,6 +382,14 @@ def _straighten(layers: list[list[_Item]]) -> None:
                 for item in run[start:end]:
                     item.x = min(max(middle, low), high)
                 start = end
+
+
+def _gather(layers: list[list[_Item]]) -> None:
+    """Put what no arrow leads to or from next to its neighbour."""
+    for layer in layers:
+        for item in layer:
+            if not item.above and not item.below and item.order:
+                item.x = _room(item, layers)[0]
 
 
 def _runs(layers: list[list[_Item]]) -> list[list[_Item]]:

@@ -26,6 +26,7 @@ from certus.report.content import RESULT, Names, value_text
 GLOBALS, MEMORY, PASSING = -1, -2, -3  # scopes beside the frames: PASSING values belong to no table
 
 _PLACE: Final = re.compile(r"[\w\s.\[\]*&+\-()]*>?[\w\s.\[\]*&+\-()>]*")  # no comparison, no assignment
+_ELEMENT: Final = re.compile(r"(\w+)\s*\[[^\[\]]*\]")  # of an array with one dimension
 _INDEX: Final = re.compile(r"\[([A-Za-z_]\w*)\]")
 _WIDEST: Final = 60  # letters of a cell's name
 
@@ -216,10 +217,17 @@ class Playback:
             self.cells[address] = _Cell(seen.name, size, value)
             return
         self._drop(address, size)
-        self.cells[address] = _Cell(self._cell_name(address, text, top), size, value)
+        self.cells[address] = _Cell(self._cell_name(address, size, text, top), size, value)
 
-    def _cell_name(self, address: int, text: str, top: _Frame) -> str:
-        """`a[2]` if the source says `a[i]` and i is 2; else the object and how far it is from its start."""
+    def _cell_name(self, address: int, size: int, text: str, top: _Frame) -> str:
+        """`a[2]` if the source says `a[i]` and i is 2, or if it says `a[..]` of an object named `a`; else the
+        object, and how far it is from its start."""
+        found = self._object(address)
+        element = _ELEMENT.fullmatch(text.strip())
+        if found is not None and element is not None and element[1] == found[1]:
+            index, rest = divmod(address - found[0], size)
+            if not rest:
+                return f"{found[1]}[{index}]"
         if text and len(text) <= _WIDEST and _PLACE.fullmatch(text) and not _is_call(text):
             known = {
                 self.names.of(v): value_text(x)
@@ -227,7 +235,6 @@ class Playback:
                 if not isinstance(x, bool)
             }
             return _INDEX.sub(lambda m: f"[{known.get(m[1], m[1])}]", text.strip())
-        found = self._object(address)
         if found is None:
             return f"*({value_text(address)})"
         base, name = found
