@@ -6,6 +6,7 @@
     python scripts/bench_ranges.py engines DIRECTORY...   # engines with and without ranges, by task
     python scripts/bench_ranges.py calls DIRECTORY...     # parameters joined over calls, against one graph
     python scripts/bench_ranges.py cores                  # bmc with small numbers first, relaxed by cores
+    python scripts/bench_ranges.py vectors                # bmc on loops over products, with ranges or without
 
 Numbers go to standard output as a table in Markdown. A task that Certus cannot model, or that takes longer
 than the limit, is counted as such.
@@ -18,7 +19,7 @@ import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -37,10 +38,11 @@ from certus.core.errors import BudgetExceeded, InputError, Unsupported  # noqa: 
 from certus.core.program import Program  # noqa: E402
 from certus.core.sorts import INT, machine  # noqa: E402
 from certus.core.statistics import Statistics  # noqa: E402
-from certus.core.task import Task  # noqa: E402
+from certus.core.task import Pass, Task  # noqa: E402
 from certus.core.verdict import Unknown  # noqa: E402
 from certus.engines.registry import ENGINES  # noqa: E402
 from certus.frontend import load_question, read_question  # noqa: E402
+from certus.pipeline.facts import RangeFacts  # noqa: E402
 from certus.pipeline.ranges import numeric_report, without_memory  # noqa: E402
 from certus.pipeline.verify import Settings, verify  # noqa: E402
 from certus.transform.bounds import Bounds  # noqa: E402
@@ -64,21 +66,43 @@ SETTINGS = {
     "bmc, bounded ranges": Settings(engine="bmc", options={"bmc.within": "true"}),
 }
 
-INPUTS = "extern unsigned long any(void); extern void reach_error(void);\nint main(void) { unsigned long "
+EXTERNAL = """typedef unsigned long ulong; typedef unsigned uint;
+extern ulong any(void); extern void reach_error(void);
+"""
 SMALL = {  # programs with a counterexample in small numbers, and two without any
-    "three factors": "a = any(), b = any(), c = any(); if (a * b * c == 1113121 && a + b + c == 311 && a < b "
-    "&& b < c)",
-    "Pythagoras": "a = any(), b = any(), c = any(); if (a > 20 && a < b && b < c && b - a == 1 "
-    "&& a * a + b * b == c * c)",
-    "taxicab": "a = any(), b = any(), c = any(), d = any(); if (a > 0 && a < c && c < d && d < b "
-    "&& a * a * a + b * b * b == c * c * c + d * d * d)",
-    "Pell": "x = any(), y = any(); if (y > 0 && x > y && x * x - 13 * y * y == 1)",
-    "hash": "h = 7, i; for (i = 0; i < 4; i++) { unsigned long x = any(); if (x == 0) return 0; "
-    "h = h * 31 + x; } if (h == 7 * 923521 + 3 * 29791 + 5 * 961 + 4 * 31 + 9)",
-    "division": "x = any(), y = any(); if (y > 1 && x / y == 41 && x % y == 7 && x * y == 3738 * 91)",
-    "no division": "x = any(), y = any(); if (y > 1 && x / y == 41 && x % y == 7 && x * y == 3740 * 91)",
-    "no factors": "a = any(), b = any(); if (a < 3000 && b < 3000 && a > 1000 && b > 1000 "
-    "&& a * b == 2 * 1000003)",
+    "three factors": "ulong a = any(), b = any(), c = any(); if (a * b * c == 1113121 "
+    "&& a + b + c == 311 && a < b && b < c) reach_error();",
+    "Pythagoras": "ulong a = any(), b = any(), c = any(); if (a > 20 && a < b && b < c && b - a == 1 "
+    "&& a * a + b * b == c * c) reach_error();",
+    "taxicab": "ulong a = any(), b = any(), c = any(), d = any(); if (a > 0 && a < c && c < d && d < b "
+    "&& a * a * a + b * b * b == c * c * c + d * d * d) reach_error();",
+    "Pell": "ulong x = any(), y = any(); if (y > 0 && x > y && x * x - 13 * y * y == 1) reach_error();",
+    "hash": "ulong h = 7, i; for (i = 0; i < 4; i++) { ulong x = any(); if (x == 0) return 0; "
+    "h = h * 31 + x; } if (h == 7 * 923521 + 3 * 29791 + 5 * 961 + 4 * 31 + 9) reach_error();",
+    "division": "ulong x = any(), y = any(); if (y > 1 && x / y == 41 && x % y == 7 "
+    "&& x * y == 3738 * 91) reach_error();",
+    "no division": "ulong x = any(), y = any(); if (y > 1 && x / y == 41 && x % y == 7 "
+    "&& x * y == 3740 * 91) reach_error();",
+    "no factors": "ulong a = any(), b = any(); if (a < 3000 && b < 3000 && a > 1000 && b > 1000 "
+    "&& a * b == 2 * 1000003) reach_error();",
+}
+LOOPS = {  # products of numbers that have ranges at the heads of loops
+    "no product": "uint a = any(), b = any(), n = 0; if (a > 1000 || b > 1000) return 0; while (n < 3) { "
+    "if (a * b == 589189 && a > 1 && b > 1) reach_error(); a = (a * 3 + b) % 1001; b = (b * 5 + a) % 1001; "
+    "n++; }",
+    "product": "uint a = any(), b = any(); if (a > 1000 || b > 1000) return 0; while (any()) { "
+    "if (a * b == 990021 && a > 1) reach_error(); b = (b + a) % 1001; }",
+    "squares": "uint x = any() % 251, n = 0; while (n < 6) { x = x * x % 251; n++; "
+    "if (x == 17 && n > 4) reach_error(); }",
+    "generator": "uint s = any() & 1023, t = any() & 1023, n = 0; while (n < 4) { "
+    "s = (s * 77 + 13) & 1023; t = (t * 45 + s) & 1023; n++; } if (s * t == 1022 * 1019) reach_error();",
+}
+NARROW = {"all numbers": {}, "small numbers first": {"narrow": True}}
+RANGED = {
+    "no ranges": {},
+    "facts": {"facts": True},
+    "vectors": {"facts": True, "vectors": True},
+    "bounded ranges": {"within": True},
 }
 
 
@@ -249,22 +273,25 @@ def calls(directories: Sequence[Path], seconds: float, most: int) -> None:
         )
 
 
-def cores(seconds: float) -> None:
-    """The time of the engine alone, in CPU seconds."""
-    print("| program | answer | all numbers s | small numbers first s |\n|---|---|---:|---:|")
+def of_ours(programs: Mapping[str, str], variants: Mapping[str, Mapping[str, bool]], seconds: float) -> None:
+    """The time of ranges and engine, in CPU seconds."""
+    heads = ("program", "answer", *(f"{name} s" for name in variants))
+    print(f"| {' | '.join(heads)} |\n|---|---|{'---:|' * len(variants)}")
     engine = ENGINES["bmc"]
-    for name, body in SMALL.items():
+    for name, body in programs.items():
         with TemporaryDirectory() as directory:
             path = Path(directory) / "small.c"
-            path.write_text(f"{INPUTS}{body} reach_error(); return 0; }}\n")
+            path.write_text(f"{EXTERNAL}int main(void) {{ {body} return 0; }}\n")
             program = load_question(read_question(path)).program
-        task = apply_passes(Task(program), [Constants(), Slice(), Bounds(), LargeBlocks("large")])[0]
         row, answer = [], ""
-        for narrow in (False, True):
+        for variant in variants.values():
+            options, budget = engine.options(shortest=False, **variant), Budget(seconds)
+            facts: list[Pass] = [RangeFacts(budget, Statistics())] if options.facts else []
             start = time.process_time()
+            passes = [Constants(), Slice(), Bounds(), *facts, LargeBlocks("large")]
+            task = apply_passes(Task(program), passes)[0]
             try:
-                options = engine.options(shortest=False, narrow=narrow)
-                answer = type(engine.run(task, options, Budget(seconds), Statistics())).__name__
+                answer = type(engine.run(task, options, budget, Statistics())).__name__
                 row.append(f"{time.process_time() - start:.2f}")
             except BudgetExceeded:
                 row.append("-")
@@ -275,7 +302,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("growth", "bits", "observe", "engines", "calls", "cores"))
+    parser.add_argument("what", choices=("growth", "bits", "observe", "engines", "calls", "cores", "vectors"))
     parser.add_argument("rest", nargs="*")
     parser.add_argument("--seconds", type=float, default=20.0, help="limit for each task")
     parser.add_argument("--most", type=int, default=30, help="tasks of a suite, evenly chosen")
@@ -287,8 +314,9 @@ def main() -> None:
         growth()
     elif given.what == "bits":
         bits([Path(each) for each in given.rest], given.seconds, given.most)
-    elif given.what == "cores":
-        cores(given.seconds)
+    elif given.what in ("cores", "vectors"):
+        programs, variants = (SMALL, NARROW) if given.what == "cores" else (LOOPS, RANGED)
+        of_ours(programs, variants, given.seconds)
     elif given.what == "calls":
         calls([Path(each) for each in given.rest], given.seconds, given.most)
     elif given.what == "engines":

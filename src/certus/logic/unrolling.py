@@ -263,7 +263,9 @@ class UnrolledProgram:
             term = visit.values.get(x)
             if term is not None and term.kind is not Kind.CONST and isinstance(x.sort, MachineSort):
                 sort = vector(x.sort, found)
-                if sort is not None:
+                if found.low is not None and found.low == found.high:
+                    narrower[x] = build.constant(found.low, x.sort)
+                elif sort is not None:
                     narrower[x] = build.wrap(build.var(f"{x.name}@{next(self._numbers)}", sort), x.sort)
                     self.solver.add(build.implies(visit.literal, build.eq(narrower[x], term)))
         visit.values = {**visit.values, **narrower}
