@@ -2,8 +2,10 @@
 
     python scripts/bench_predicate.py                  # all three tables
     python scripts/bench_predicate.py blocks phases    # only these
+    python scripts/bench_predicate.py blocks --only sort --limit 60
 
-blocks  single, large and advanced blocks, encoding and CEGAR apart (seed 004, Table 5.2)
+blocks  single, large and advanced blocks, encoding and CEGAR apart (seed 004, Table 5.2), and the engine
+        `spacer` on large blocks
 phases  where the time goes under large blocks (seed 001 conjectures: into abstraction)
 growth  locks 5..50 under large and single blocks
 
@@ -25,9 +27,10 @@ from certus.core.errors import BudgetExceeded
 from certus.core.memory import uses_memory
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.statistics import Statistics
-from certus.core.task import Pass, Task
+from certus.core.task import Engine, Pass, Task
 from certus.core.verdict import Safe, Unknown, Unsafe
-from certus.engines.predicate import Options, PredicateAbstraction
+from certus.engines.predicate import PredicateAbstraction
+from certus.engines.spacer import Spacer
 from certus.frontend import load
 from certus.pipeline.confirm import examine
 from certus.transform.constants import Constants
@@ -38,7 +41,7 @@ from certus.transform.passes import apply_passes
 from certus.transform.slice import Slice
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-LIMIT = 20.0  # seconds of wall time for the engine
+LIMIT = 20.0  # seconds of wall time for the engine, unless asked otherwise
 LOCKS = (5, 8, 10, 12, 15)
 GROWTH = (5, 10, 20, 30, 40, 50)
 PHASES = ("abstraction", "reachability", "trace", "refinement")
@@ -58,7 +61,21 @@ class Run:
         return f"{self.answer} {self.cegar:.2f}"
 
 
-def run(path: Path, mode: Mode) -> Run:
+@dataclass(frozen=True)
+class Plan:
+    """What is asked for: programs whose names begin so, and seconds of wall time for an engine."""
+
+    directory: Path
+    limit: float
+    only: str
+
+    def programs(self) -> list[Path]:
+        return [path for path in programs(self.directory) if path.stem.startswith(self.only)]
+
+
+def run(path: Path, mode: Mode, limit: float, engine: Engine | None = None) -> Run:
+    """A program under an engine, by default `predicate`."""
+    engine = engine or PredicateAbstraction()
     program = load(path).program
     task, statistics = Task(program), Statistics()
     memory: list[Pass] = [Memory()] if uses_memory(program) else []
@@ -67,7 +84,7 @@ def run(path: Path, mode: Mode) -> Run:
     blocks, second = LargeBlocks(mode).apply(small)
     encoded = time.process_time()
     try:
-        verdict = PredicateAbstraction().run(blocks, Options(), Budget(LIMIT), statistics)
+        verdict = engine.run(blocks, engine.options(), Budget(limit), statistics)
     except BudgetExceeded:
         return Run("TO", encoded - start, time.process_time() - encoded, statistics)
     cegar = time.process_time() - encoded
@@ -112,11 +129,12 @@ def table(heads: list[str], rows: Iterator[list[str]]) -> None:
     print()
 
 
-def blocks(directory: Path) -> None:
-    print(f"### Encoding and CEGAR by size of blocks (limit {LIMIT:.0f} s of wall time)\n")
+def blocks(plan: Plan) -> None:
+    print(f"### Encoding and CEGAR by size of blocks (limit {plan.limit:.0f} s of wall time)\n")
 
     def row(path: Path) -> list[str]:
-        single, large, advanced = (run(path, mode) for mode in MODES)
+        single, large, advanced = (run(path, mode, plan.limit) for mode in MODES)
+        spacer = run(path, "large", plan.limit, Spacer())
         total = large.encoding + large.cegar
         definite = {"safe", "unsafe"}
         saving = "-"
@@ -125,18 +143,20 @@ def blocks(directory: Path) -> None:
         wins = large.answer in definite or single.answer not in definite
         loses = not wins or (single.answer in definite and total > single.cegar)
         name = f"**{path.stem}**" if loses else path.stem
-        return [name, f"{large.encoding:.4f}", large.text, advanced.text, single.text, saving]
+        encoding = f"{large.encoding:.4f}"
+        return [name, encoding, large.text, advanced.text, single.text, saving, spacer.text]
 
-    heads = ["program", "encoding (large)", "CEGAR large", "CEGAR advanced", "CEGAR single", "saved by large"]
-    table(heads, map(row, programs(directory)))
+    cegar = [f"CEGAR {mode}" for mode in ("large", "advanced", "single")]
+    heads = ["program", "encoding (large)", *cegar, "saved by large", "spacer"]
+    table(heads, map(row, plan.programs()))
 
 
-def phases(directory: Path) -> None:
+def phases(plan: Plan) -> None:
     print("### Where the time goes (large blocks)\n")
     sums = dict.fromkeys((*PHASES, "all"), 0.0)
 
     def row(path: Path) -> list[str]:
-        found = run(path, "large")
+        found = run(path, "large", plan.limit)
         counters, seconds = found.statistics.counters, found.statistics.seconds
         times = [seconds.get(f"predicate.{phase}", 0.0) for phase in PHASES]
         total = sum(times) + seconds.get("predicate.blocks", 0.0) or 1.0
@@ -155,17 +175,17 @@ def phases(directory: Path) -> None:
         ]
 
     heads = ["program", *PHASES, "abstractions", "solver calls", "refinements", "predicates", "in solvers"]
-    table(heads, map(row, programs(directory)))
+    table(heads, map(row, plan.programs()))
     print(", ".join(f"{phase} {sums[phase] / sums['all']:.0%}" for phase in PHASES), "of all time.\n")
 
 
-def growth(directory: Path) -> None:
-    print(f"### Growth with the number of locks (limit {LIMIT:.0f} s of wall time)\n")
+def growth(plan: Plan) -> None:
+    print(f"### Growth with the number of locks (limit {plan.limit:.0f} s of wall time)\n")
 
     def row(number: int) -> list[str]:
-        path = lock_file(directory, number)
-        large = run(path, "large")
-        return [str(number), f"{large.encoding:.4f}", large.text, run(path, "single").text]
+        path = lock_file(plan.directory, number)
+        large = run(path, "large", plan.limit)
+        return [str(number), f"{large.encoding:.4f}", large.text, run(path, "single", plan.limit).text]
 
     table(["locks", "encoding (large)", "CEGAR large", "CEGAR single"], map(row, GROWTH))
 
@@ -176,12 +196,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of: {', '.join(tables)}")
-    chosen = parser.parse_args().tables or list(tables)
+    parser.add_argument("--only", default="", metavar="NAME", help="programs whose names begin so")
+    parser.add_argument("--limit", type=float, default=LIMIT, metavar="S", help="wall seconds for an engine")
+    given = parser.parse_args()
+    chosen = given.tables or list(tables)
     with tempfile.TemporaryDirectory() as directory:
         for name in chosen:
             if name not in tables:
                 parser.error(f"no table {name!r}: choose of {', '.join(tables)}")
-            tables[name](Path(directory))
+            tables[name](Plan(Path(directory), given.limit, given.only))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from certus.core.terms import Expr
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.walk import variables
 from certus.engines.predicate import Options, PredicateAbstraction
-from certus.engines.predicate.abstraction import Abstraction, Precision, joint
+from certus.engines.predicate.abstraction import Abstraction, Precision, joint, within
 from certus.engines.predicate.engine import usable
 from certus.engines.predicate.steps import Step, steps_of
 from certus.frontend.lp.load import load_lp
@@ -356,11 +356,22 @@ def test_the_budget_of_minterms_makes_it_cartesian() -> None:
     assert abstraction_of(EITHER, Precision(IS_ONE, (IS_ONE,)), minterms=1) is build.TRUE
 
 
+def test_groups_with_too_many_valuations_give_way_to_smaller_ones() -> None:
+    """With what is asked of an input there are ten valuations; those of a and b alone are two."""
+    text = EITHER.replace("b = 1;", "b = 1, c = *;")
+    third = tuple(build.le(build.var("main.c", INT), build.integer(n)) for n in range(4))
+    precision = Precision((*IS_ONE, *third), (IS_ONE, (*IS_ONE, *third)))
+    few = abstraction_of(text, precision, minterms=5)
+    assert few is build.ite(P0, build.not_(P1), P1)
+    assert abstraction_of(text, precision, minterms=1) is build.TRUE
+
+
 def test_groups_are_closed_under_shared_variables_and_none_is_part_of_another() -> None:
     same = (build.le(A, B), build.le(A, build.integer(0)))
     other = build.le(build.var("main.c", INT), build.integer(0))
-    assert joint([*same, other], []) == [same, (other,)]
+    assert joint([*same, other], []) == [same]
     assert joint([*same, other], [(same[0], other)]) == [(*same, other)]  # the other is on a variable of it
     apart = build.le(build.var("main.d", INT), build.integer(0))
-    assert joint([same[1], other, apart], [(same[1], other)]) == [(same[1], other), (apart,)]
-    assert joint([same[0], other], [(same[1], other)]) == [(same[0],), (other,)]
+    assert joint([same[1], other, apart], [(same[1], other)]) == [(same[1], other)]
+    assert joint([same[0], other], [(same[1], other)]) == []
+    assert within((*same, other), [(same[1], other), (*same, other)]) == [(same[1], other)]

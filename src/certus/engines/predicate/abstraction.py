@@ -6,15 +6,15 @@ one incremental solver, in which a literal stands for every predicate, before an
 
 First each predicate is asked for alone. This is Cartesian abstraction (seed 004, 2.2.1), and all that is done
 if so chosen. Boolean abstraction (2.2.2) goes on: for groups of predicates that can be either way, the joint
-valuations are enumerated, up to a budget; beyond it what is known of each alone is used. Groups are
-predicates that share variables, and the predicates of one conjunct of an interpolant, with all others on
-their variables, which is enough for the abstraction to imply that interpolant. What grouping, the budget or
-Cartesian abstraction loses only makes regions larger; `exact` loses nothing.
+valuations are enumerated, up to a budget; beyond it those of smaller groups, or what is known of each
+alone. Groups are predicates that share variables, and the predicates of one conjunct of an interpolant, with
+all others on their variables, which is enough for the abstraction to imply that interpolant. What grouping,
+the budget or Cartesian abstraction loses only makes regions larger; `exact` loses nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
@@ -37,6 +37,7 @@ Valuation = dict[Expr, bool]
 Group = tuple[Expr, ...]
 SECONDS = "predicate.abstraction"  # the time spent here
 _PURPOSE = "abstraction"
+UNASKED = 64  # valuations of predicates that share variables, but stand in no interpolant together
 _EFFORT = 5_000_000  # z3's unit of work, for one question: a few seconds
 
 
@@ -94,6 +95,7 @@ class _StepSolver:
         )
         self.solver.add(*step.definitions, step.condition)
         self._literals: dict[tuple[int, Expr], Expr] = {}  # (premise, or -1 for the target; predicate)
+        self._large: list[Group] = []  # groups of predicates with too many valuations
         self._numbers = count()
 
     def successors(self, sources: Sequence[Region], precision: Precision) -> Region:
@@ -110,11 +112,26 @@ class _StepSolver:
         exact = self.step in self.limits.exact
         if self.limits.manner == "cartesian" and not exact:
             return region
-        for group in [tuple(open_)] if exact else joint(open_, precision.groups):
-            if len(group) > 1:
-                found = self._enumerate(given, {p: after[p] for p in group}, seen, exact=exact)
+        if exact:
+            found = self._enumerate(given, _of(after, open_), seen)
+            return region if found is None else self.regions.both(region, found)
+        asked = {_about(group, open_) for group in precision.groups}
+        waiting = joint(open_, precision.groups)
+        while waiting:
+            group = waiting.pop()
+            found = None
+            if not self._too_many(group):
+                most = self.limits.minterms if group in asked else min(self.limits.minterms, UNASKED)
+                found = self._enumerate(given, _of(after, group), seen, most=most)
+            if found is None:
+                waiting.extend(within(group, precision.groups))
+            else:
                 region = self.regions.both(region, found)
         return region
+
+    def _too_many(self, group: Group) -> bool:
+        """Whether the group, or part of it, has had too many valuations."""
+        return any(set(group).issuperset(other) for other in self._large)
 
     def _cartesian(
         self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]
@@ -152,9 +169,15 @@ class _StepSolver:
         return fixed
 
     def _enumerate(
-        self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation], *, exact: bool
-    ) -> Region:
-        """The valuations of a group of predicates that are possible; all of them beyond the budget."""
+        self,
+        given: list[Expr],
+        after: Mapping[Expr, Expr],
+        seen: list[Valuation],
+        *,
+        most: int | None = None,
+    ) -> Region | None:
+        """The valuations of a group of predicates that are possible; None if there are more than `most`, or
+        the solver cannot tell."""
         region = self.regions.nothing
         found: dict[tuple[bool, ...], None] = {}
         fresh = [{p: valuation[p] for p in after} for valuation in seen]
@@ -167,12 +190,13 @@ class _StepSolver:
                         found[key] = None
                         region = self.regions.either(region, self.regions.minterm(valuation))
                         self.solver.add(build.not_(_agrees(after, valuation)))
-                if len(found) > self.limits.minterms and not exact:
+                if most is not None and len(found) > most:
                     self.limits.statistics.count("predicate.coarse")
-                    return self.regions.everything
+                    self._large.append(tuple(after))
+                    return None
                 fresh = []
                 if self._ask(given, after, fresh) is Answer.UNKNOWN:
-                    return self.regions.everything
+                    return None
         finally:
             self.solver.pop()
         return region
@@ -202,6 +226,10 @@ class _StepSolver:
         return literal
 
 
+def _of(after: Mapping[Expr, Expr], group: Iterable[Expr]) -> dict[Expr, Expr]:
+    return {p: after[p] for p in group}
+
+
 def _agrees(after: Mapping[Expr, Expr], valuation: Valuation) -> Expr:
     """That the literals have the values of the valuation."""
     return build.conjunction(after[p] if holds else build.not_(after[p]) for p, holds in valuation.items())
@@ -210,11 +238,20 @@ def _agrees(after: Mapping[Expr, Expr], valuation: Valuation) -> Expr:
 def joint(predicates: Sequence[Expr], groups: Sequence[Group]) -> list[Group]:
     """The groups of `predicates` to be abstracted jointly, none part of another."""
     known = [_about(group, predicates) for group in groups]
-    candidates = dict.fromkeys((*map(tuple, sharing(predicates)), *known))
-    largest = sorted(candidates, key=len, reverse=True)
+    return _largest([*map(tuple, sharing(predicates)), *known])
+
+
+def within(predicates: Group, groups: Sequence[Group]) -> list[Group]:
+    """The groups to be abstracted jointly if all of `predicates` are too many."""
+    known = [_about(group, predicates) for group in groups]
+    return _largest([group for group in known if len(group) < len(predicates)])
+
+
+def _largest(groups: Sequence[Group]) -> list[Group]:
+    """The groups of several predicates that are no part of another."""
     found: list[Group] = []
-    for group in largest:
-        if not any(set(group) <= set(other) for other in found):
+    for group in sorted(dict.fromkeys(groups), key=len, reverse=True):
+        if len(group) > 1 and not any(set(group) <= set(other) for other in found):
             found.append(group)
     return found
 

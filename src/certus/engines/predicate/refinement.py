@@ -50,7 +50,7 @@ class Limits(TypedDict):
 @dataclass(slots=True, eq=False)
 class Refinement:
     """Finds predicates for one path after another. `tried`: collapsed paths without an invariant; after each
-    of these the next `waiting` refinements do without that attempt, twice as many each time."""
+    of these the next `waiting` refinements do without that attempt, several times as many each time."""
 
     steps: Steps
     limits: Limits
@@ -74,7 +74,7 @@ class Refinement:
                 collapsed = PathClauses(error, self.steps, part, collapsed=True)
                 yield collapsed, self._invariants(collapsed.system())
             self.failures += 1
-            self.waiting = 2**self.failures - 1
+            self.waiting = 4**self.failures - 1
         yield sliced, interpolants(sliced.system(), relational=sliced.has_cycles, **self.limits)
         full = PathClauses(error, self.steps, None)
         yield full, interpolants(full.system(), relational=False, **self.limits)
