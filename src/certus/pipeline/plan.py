@@ -48,26 +48,24 @@ PLANS: Final = (  # the first that applies
     Plan(
         "recursive",
         lambda f: f.recursion,
-        (Turn("linear", 0.3), Turn("kind", 0.1), Turn("predicate", 1.0)),
+        (Turn("linear", 0.4), Turn("spacer", 0.3), Turn("predicate", 1.0)),
     ),
     Plan(
         "large",
         lambda f: f.size >= LARGE,
-        (Turn("kind", 0.25), Turn("predicate", 1.0)),
+        (Turn("kind", 0.2), Turn("spacer", 0.25), Turn("predicate", 1.0)),
     ),
     Plan(
         "linear",
         lambda f: f.linear,
-        (Turn("linear", 0.25), Turn("kind", 0.2), Turn("predicate", 1.0)),
+        (Turn("linear", 0.25), Turn("spacer", 0.2), Turn("kind", 0.2), Turn("predicate", 1.0)),
     ),
     Plan(
         "other",
         lambda _: True,
-        (Turn("linear", 0.1), Turn("kind", 0.25), Turn("predicate", 1.0)),
+        (Turn("linear", 0.2), Turn("kind", 0.25), Turn("spacer", 0.2), Turn("predicate", 1.0)),
     ),
 )
-
-
 CLAUSES: Final = Plan("Horn clauses", lambda _: False, (Turn("spacer", 0.5), Turn("clp", 1.0)), first=())
 
 

@@ -176,6 +176,18 @@ def test_the_first_checked_answer_wins(engines: Callable[..., None], program: Pa
     assert time.monotonic() - start < 30
 
 
+def test_what_one_finds_helps_the_next(tmp_path: Path) -> None:
+    """The relation of x and y is linear's, what follows for products is for kind, which does not find it."""
+    path = tmp_path / "products.lp"
+    path.write_text(
+        "void main() { int x = 5; int y = 0 - 5; int z = *;"
+        " while (*) { x = x - 3; y = y + 3; if (z > 0) { z = z - 1; } } assert(x * x * z == y * y * z); }"
+    )
+    outcome = verify(path, Settings(engines=("linear", "kind"), cores=1, timeout=100))
+    assert (outcome.answer, outcome.engine) == ("HOLDS", "kind")
+    assert outcome.statistics.counters["facts.received"] >= 1
+
+
 def test_a_crash_costs_nobody_else_anything(engines: Callable[..., None], program: Path) -> None:
     engines(wreck=crash, prover=prove)
     outcome = verify(program, Settings(engines=("wreck", "prover"), cores=1, timeout=60))
