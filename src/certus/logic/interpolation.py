@@ -28,6 +28,7 @@ from certus.core.walk import postorder, variables
 from certus.logic.canonical import as_equalities, canonical, compares_only
 from certus.logic.equations import with_affine_equations, with_equations
 from certus.logic.integer_clauses import IntegerClauses, has_machine_integers
+from certus.logic.phases import Phases
 from certus.logic.solver import Answer
 from certus.logic.spacer import Fact, horn_answer
 from certus.logic.values import by_values
@@ -36,6 +37,7 @@ from certus.logic.z3solver import Z3Solver
 from certus.logic.z3terms import Z3Terms
 
 EFFORT = 4_000_000  # z3's unit of work, for one answer of Spacer's: about two seconds
+Find = Callable[[HornSystem], Model | None]
 Interpolants = Mapping[Function, tuple[tuple[Expr, ...], Expr]]
 
 
@@ -49,8 +51,8 @@ def invariants(
 ) -> Interpolants | None:
     """For each relation its parameters and a formula over them, together a model of clauses that may
     have cycles; None if Spacer finds none with that `effort`."""
-    found = invariants_or_facts(system, effort=effort, budget=budget, statistics=statistics, terms=terms)
-    return None if isinstance(found, list) else found
+    search = _Search(system, effort, budget, statistics, terms)
+    return search.first([search.by_affine_equations, search.by_spacer])
 
 
 def invariants_or_facts(
@@ -61,9 +63,11 @@ def invariants_or_facts(
     statistics: Statistics,
     terms: Z3Terms | None = None,
 ) -> Interpolants | list[Fact] | None:
-    """As `invariants`; or facts that derive false, if Spacer finds them in their place."""
+    """As `invariants`, for loops that run in phases too; or facts that derive false, if Spacer finds them
+    in their place."""
     search = _Search(system, effort, budget, statistics, terms)
-    return search.first([search.by_affine_equations, search.by_spacer]) or search.refutation
+    found = search.first([search.by_phases_alone, search.by_affine_equations, search.by_spacer])
+    return found or search.refutation or search.first([search.by_phases])
 
 
 def interpolants(
@@ -102,6 +106,7 @@ class _Search:
         self.statistics = statistics
         self.terms = terms
         self.encoded = IntegerClauses(system) if has_machine_integers(system) else None
+        self.split: Phases | None = None
         self.refutation: list[Fact] | None = None  # facts that derive false, if that is what was found
 
     def first(self, attempts: list[Callable[[], Model | None]]) -> Interpolants | None:
@@ -130,12 +135,27 @@ class _Search:
         return self._over_integers(find)
 
     def by_affine_equations(self) -> Model | None:
-        def find(system: HornSystem) -> Model | None:
-            return with_affine_equations(
-                system, self._spacer, budget=self.budget, statistics=self.statistics, terms=self.terms
-            )
+        return self._over_integers(lambda system: self._with_affine_equations(system, self._spacer))
 
-        return self._over_integers(find)
+    def _with_affine_equations(self, system: HornSystem, find: Find) -> Model | None:
+        return with_affine_equations(
+            system, find, budget=self.budget, statistics=self.statistics, terms=self.terms
+        )
+
+    def by_phases(self) -> Model | None:
+        return self._over_integers(lambda system: self._in_phases(system, self._spacer))
+
+    def by_phases_alone(self) -> Model | None:
+        """Phases where equations and bounds suffice."""
+        return self._over_integers(lambda system: self._in_phases(system, lambda _: None))
+
+    def _in_phases(self, system: HornSystem, find: Find) -> Model | None:
+        if self.split is None:
+            self.split = Phases(system, budget=self.budget, statistics=self.statistics, terms=self.terms)
+        if self.split.system is None:
+            return None
+        found = self._with_affine_equations(self.split.system, find)
+        return None if found is None else self.split.model(found)
 
     def by_preconditions(self) -> Model | None:
         return self._checked(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,11 +16,17 @@ from certus.core.evaluate import evaluate
 from certus.core.horn import Clause, HornSystem, Model
 from certus.core.sorts import BOOL, INT, REAL, array, machine
 from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function
+from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import variables
 from certus.logic.canonical import canonical, predicates
 from certus.logic.equations import with_equations
-from certus.logic.interpolation import are_interpolants, interpolants, path_system
+from certus.logic.interpolation import (
+    are_interpolants,
+    interpolants,
+    invariants,
+    invariants_or_facts,
+    path_system,
+)
 from certus.logic.weakest import preconditions
 
 X, Y, Z = (build.var(name, INT) for name in "xyz")
@@ -268,6 +276,28 @@ def test_clauses_with_several_ends_are_no_path() -> None:
     for system in ((first, *ends), (ends[0], first, ends[1]), (first, first, ends[0]), (again, ends[0])):
         assert preconditions(path_system(system), budget=Budget(30), statistics=Statistics()) is None
     assert preconditions(path_system((first, ends[0])), budget=Budget(30), statistics=Statistics())
+
+
+def test_a_loop_in_phases_needs_no_search() -> None:
+    """y stays 50 until x is 50, and grows with it then: no equation holds in both phases, one in each."""
+    state = Function("state", (INT, INT), BOOL)
+    fifty, hundred, one = build.integer(50), build.integer(100), build.integer(1)
+    atom = build.apply(state, (X, Y))
+    later = build.ite(build.ge(X, fifty), build.add(Y, one), Y)
+    system = path_system(
+        (
+            clause([], build.TRUE, build.apply(state, (build.integer(0), fifty))),
+            clause([atom], build.TRUE, build.apply(state, (build.add(X, one), later))),
+            clause([atom], build.and_(build.eq(X, hundred), build.ne(Y, hundred)), None),
+        )
+    )
+    limits: dict[str, Any] = {"budget": Budget(60), "statistics": Statistics()}
+    assert invariants(system, effort=1, **limits) is None
+    found = invariants_or_facts(system, effort=1, **limits)
+    assert isinstance(found, Mapping)
+    assert are_interpolants(system, Model(found), **limits)
+    _, formula = found[state]
+    assert formula.kind is Kind.OR
 
 
 def test_equations_leave_only_bounds_to_be_found() -> None:

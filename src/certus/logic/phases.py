@@ -1,0 +1,143 @@
+"""Loops that run in phases, as Horn clauses with one relation for each phase.
+
+A condition in a clause that goes from a relation to itself, such as `x >= 5000` in what a round does, tells
+phases apart: what holds in one need not hold in another. The relation is split by up to three such
+conditions, and every clause by the phases it leads from and to. Equations and bounds, which are no good at
+cases, may do on what is left. (Sharma, Dillig, Dillig and Aiken 2011: splitter predicates.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.horn import Clause, HornSystem, Model, clause_of
+from certus.core.sorts import INT
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr, Function, Kind
+from certus.core.walk import postorder, substitute, substitute_all, variables
+from certus.logic.affine import parameters
+from certus.logic.canonical import canonical
+from certus.logic.solver import Answer
+from certus.logic.z3solver import Z3Solver
+from certus.logic.z3terms import Z3Terms
+
+MOST = 3  # conditions by which a relation is split
+CLAUSES = 200  # of the split system, at the most
+_COMPARISONS = (Kind.LE, Kind.LT, Kind.EQ)
+Signs = tuple[bool, ...]  # whether each of a relation's conditions is true
+
+
+class Phases:
+    """A system whose relations are split by phases. `system` is None if there are no phases, or too many."""
+
+    def __init__(
+        self,
+        original: HornSystem,
+        *,
+        budget: Budget,
+        statistics: Statistics,
+        terms: Z3Terms | None = None,
+    ) -> None:
+        self._original = original
+        self._conditions = {r: _conditions(original, r) for r in original.relations}
+        self._solver = Z3Solver(statistics, terms=terms)
+        self._budget = budget
+        self.system: HornSystem | None = None
+        if any(self._conditions.values()) and self._copies <= CLAUSES:
+            clauses = tuple(copy for clause in original.clauses for copy in self._split(clause))
+            relations = tuple(self._phase(r, s) for r in original.relations for s in self._signs(r))
+            self.system = HornSystem(relations, clauses)
+
+    @property
+    def _copies(self) -> int:
+        total = 0
+        for clause in self._original.clauses:
+            total += 2 ** sum(len(self._conditions[atom.function]) for atom in clause.atoms)
+        return total
+
+    def _signs(self, relation: Function) -> Iterator[Signs]:
+        return product((True, False), repeat=len(self._conditions[relation]))
+
+    def _phase(self, relation: Function, signs: Signs) -> Function:
+        word = "".join("+" if sign else "-" for sign in signs)
+        return Function(f"{relation.name}{word}", relation.parameters, relation.result)
+
+    def _split(self, clause: Clause) -> Iterator[Clause]:
+        """The clause, for all the phases it may lead from and to."""
+        atoms = clause.atoms
+        for chosen in product(*(self._signs(atom.function) for atom in atoms)):
+            given: list[Expr] = []
+            named: list[Expr] = []
+            for atom, signs in zip(atoms, chosen, strict=True):
+                given += self._literals(atom.function, signs, atom.args)
+                named.append(build.apply(self._phase(atom.function, signs), atom.args))
+            self._solver.reset()
+            self._solver.add(clause.constraint, *given)
+            answer = self._solver.check(budget=self._budget, purpose="interpolation.phases")
+            if answer is Answer.UNSAT:
+                continue
+            decided = _decided(clause, given)
+            constraint, *applied = substitute_all((clause.constraint, *named), decided)
+            body = applied[: len(clause.body)]
+            head = None if clause.head is None else applied[-1]
+            yield clause_of(body, build.and_(constraint, *given), head)
+
+    def _literals(self, relation: Function, signs: Signs, arguments: Sequence[Expr]) -> list[Expr]:
+        read = dict(zip(parameters(relation), arguments, strict=True))
+        now = substitute_all(self._conditions[relation], read)
+        return [c if sign else build.not_(c) for c, sign in zip(now, signs, strict=True)]
+
+    def model(self, found: Model) -> Model:
+        """A model of the original clauses: in each phase what was found for it."""
+        whole: dict[Function, tuple[tuple[Expr, ...], Expr]] = {}
+        for relation in self._original.relations:
+            names = parameters(relation)
+            cases = [
+                build.and_(
+                    *self._literals(relation, signs, names),
+                    found.meaning(build.apply(self._phase(relation, signs), names)),
+                )
+                for signs in self._signs(relation)
+            ]
+            whole[relation] = (names, build.disjunction(cases))
+        return Model(whole)
+
+
+def _conditions(system: HornSystem, relation: Function) -> tuple[Expr, ...]:
+    """The conditions inside clauses from a relation to itself, over its parameters."""
+    found: dict[Expr, None] = {}
+    names = parameters(relation)
+    for clause in system.clauses:
+        if clause.head is None or clause.head.function is not relation:
+            continue
+        for atom in clause.body:
+            if atom.function is relation and all(a.kind is Kind.VAR for a in atom.args):
+                reading = dict(zip(atom.args, names, strict=True))
+                for condition in _inside(clause):
+                    if reading.keys() >= set(variables(condition)):
+                        literal = canonical(substitute(condition, reading))
+                        positive = literal.args[0] if literal.kind is Kind.NOT else literal
+                        if positive.kind in _COMPARISONS:
+                            found[positive] = None
+    return tuple(found)[:MOST]
+
+
+def _inside(clause: Clause) -> Iterator[Expr]:
+    """Comparisons in the conditions and the disjunctions of a clause."""
+    assert clause.head is not None
+    for term in postorder(clause.constraint, clause.head):
+        parts = (term.args[0],) if term.kind is Kind.ITE else (term,) if term.kind is Kind.OR else ()
+        for inner in postorder(*parts):
+            if inner.kind in _COMPARISONS and inner.args[0].sort is INT:
+                yield inner
+
+
+def _decided(clause: Clause, given: Sequence[Expr]) -> dict[Expr, Expr]:
+    """The comparisons in a clause whose truth is given."""
+    known = {canonical(literal): build.TRUE for literal in given}
+    known |= {canonical(build.not_(literal)): build.FALSE for literal in given}
+    atoms = (t for t in postorder(clause.constraint, *clause.atoms) if t.kind in _COMPARISONS)
+    return {t: known[canonical(t)] for t in atoms if t.args[0].sort is INT and canonical(t) in known}
