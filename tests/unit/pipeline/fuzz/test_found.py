@@ -42,7 +42,31 @@ void main() {
   assert(k <= 1);
 }
 """
-FOUND = [(NO_RETURN, "spacer", "HOLDS"), (REMAINDERS, "linear", "HOLDS")]
+
+# The same in a loop, which then was none any more for engines, but still one for validation.
+NO_RETURN_IN_A_LOOP = """
+int g = 0;
+int step(int a) {
+  int r = 0;
+  assume(g - r != g);
+  return r;
+}
+void main() {
+  int x = *;
+  int k = 0;
+  while (k < 2) {
+    x = step(x);
+    k = k + 1;
+  }
+  assert(x < x);
+}
+"""
+FOUND = [
+    (NO_RETURN, "spacer", "HOLDS"),
+    (REMAINDERS, "linear", "HOLDS"),
+    (NO_RETURN_IN_A_LOOP, "bmc", "HOLDS"),
+    (NO_RETURN_IN_A_LOOP, "predicate", "HOLDS"),
+]
 
 
 @pytest.mark.parametrize(("program", "engine", "answer"), FOUND)
