@@ -47,6 +47,17 @@ void main() {
   assert(x <= 10);
 }
 """
+TWICE = """\
+int pick(int n) {
+  int m = 0;
+  if (n > 1) { int k = 7; m = k; }
+  return m;
+}
+void main() {
+  int a = pick(2); int b = pick(1);
+  assert(a == b);
+}
+"""
 NOW = "document.querySelector('.line.now').id"
 ROW = "document.querySelector('#steps [aria-selected=true]').id"
 
@@ -125,6 +136,18 @@ class TestSteps:
         assert any("i < 2 was true: i = 0" in t for t in texts)
         assert "total < x was false" in texts[-1]
         assert all("matters" in t for t in texts[:-1])
+
+    def test_a_new_call_has_a_new_frame(self, browser: Browser, tmp_path: Path) -> None:
+        """Although it is of the same procedure, on the same line, and nothing happens in between."""
+        browser.open(report(tmp_path, TWICE, "twice.lp", engine="bmc"))
+        browser.run("document.querySelector('#all').click()")
+        frames = []
+        while not browser.run("document.querySelector('#forth').disabled"):
+            frames.append(browser.run("document.querySelector('.frame').innerText"))
+            browser.press("ArrowRight")
+        inside = [frame for frame in frames if frame.startswith("pick")]
+        assert any("k" in frame.split() for frame in inside)
+        assert "k" not in inside[-1].split()
 
     def test_steps_that_do_not_matter_are_folded(self, browser: Browser, violated: Path) -> None:
         browser.open(violated)

@@ -140,6 +140,5 @@ def _source(outcome: Outcome, staged: tuple[trace.Stage, ...]) -> str:
             marked[span.line] = f"{marked.get(span.line, 'met')} violated"
     lines = listing(subject.source, subject.file, notes, marked)
     aside = f"<aside>{side}{answer.checked(outcome)}</aside>"
-    return (
-        f'<div class="split"><div class="code" tabindex="0" aria-label="Source">{lines}</div>\n{aside}</div>'
-    )
+    code_ = f'<div class="code" tabindex="0" role="region" aria-label="Source">{lines}</div>'
+    return f'<div class="split">{code_}\n{aside}</div>'

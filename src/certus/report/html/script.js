@@ -186,6 +186,11 @@
   };
 
   /* The state after step n: what is known of globals, memory and every frame. */
+  const stackOf = (top) => {
+    const stack = [];
+    for (let k = top; k >= 0; k = trace.frames[k][0]) stack.push(trace.frames[k]);
+    return stack.reverse();
+  };
   const stateAfter = (n) => {
     let globals = new Map(), memory = new Map(), frames = [];
     const fresh = new Set();
@@ -197,13 +202,14 @@
     };
     for (const change of trace.initially) put(change, false);
     for (let k = 0; k <= n; k++) {
-      const step = trace.steps[k], stack = trace.stacks[step.stack];
+      const step = trace.steps[k], stack = k && step.stack === trace.steps[k - 1].stack && !step.gap ? [] : stackOf(step.stack);
       if (step.gap) { globals = new Map(); memory = new Map(); frames = []; }
-      if (frames.length > stack.length) frames.length = stack.length;
-      stack.forEach(([procedure, line], depth) => {
+      if (stack.length && frames.length > stack.length) frames.length = stack.length;
+      stack.forEach(([, procedure, line], depth) => {
         if (!frames[depth] || frames[depth].procedure !== procedure || frames[depth].line !== line)
           frames[depth] = { procedure, line, values: new Map() };
       });
+      if (step.call) frames.at(-1).values = new Map();
       for (const change of step.set) put(change, k === n);
     }
     return { globals, memory, frames, fresh };
@@ -226,7 +232,7 @@
     link.href = "#L" + number;
     return link;
   };
-  const MANY = 12;
+  const MANY = 12, FEW = 12;
   const unfolded = {};
   const showState = (n) => {
     const { globals, memory, frames, fresh } = stateAfter(n);
@@ -234,6 +240,11 @@
     for (let depth = frames.length - 1; depth >= 0; depth--) {
       const { procedure, line } = frames[depth];
       if (procedure.startsWith("$")) continue;
+      if (depth > FEW && depth < frames.length - FEW) {
+        parts.push(make("p", "quiet", `${frames.length - 2 * FEW - 1} more calls`));
+        depth = FEW + 1;
+        continue;
+      }
       const now = depth === frames.length - 1 ? trace.steps[n].line : frames[depth + 1].line;
       const values = new Map([...frames[depth].values].filter(([key]) => inScope(key, now)));
       const head = make("h3", "", procedure === "?" ? "(a caller)" : procedure);

@@ -6,6 +6,7 @@ step (values, call stack, why a branch was taken) goes with the page as data."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
@@ -13,7 +14,7 @@ from typing import Any, Final
 from certus.core.diagnostic import Span
 from certus.core.evidence import Trace
 from certus.core.outcome import Outcome, Replay
-from certus.core.program import Program
+from certus.core.program import Call, Program
 from certus.core.verdict import Unsafe
 from certus.report.cfa import statement
 from certus.report.content import Move, Path, path, value_text
@@ -100,20 +101,22 @@ def condition_of(words: str) -> str:
 
 
 def trace_data(outcome: Outcome, staged: tuple[Stage, ...]) -> dict[str, Any]:
-    """What the script needs: for each step its line, call stack, changes as [scope, key, name, value], and
-    the values that decided a branch."""
+    """What the script needs: for each step its line, the top of its call stack (a number in `frames`), the
+    changes as [scope, key, name, value], and the values that decided a branch."""
     program = outcome.subject
     assert isinstance(program, Program)
-    stacks: dict[tuple[tuple[str, int | None], ...], int] = {}
+    frames: dict[tuple[int, str, int | None], int] = {}
     steps: list[dict[str, Any]] = []
     for stage in staged:
         edge, scene = stage.move.edge, stage.scene
         step: dict[str, Any] = {
             "at": edge.target.name,
             "line": _line(stage.span, program.file),
-            "stack": stacks.setdefault(scene.stack, len(stacks)),
+            "stack": _stack(scene.stack, frames),
             "set": [[c.scope, c.key, c.name, c.value] for c in scene.changes],
         }
+        if isinstance(edge.op, Call):
+            step["call"] = True  # its frame is a new one, even if it looks like the one before
         if stage.move.reason:
             step["reason"] = stage.move.reason
         if stage.move.omitted:
@@ -131,10 +134,20 @@ def trace_data(outcome: Outcome, staged: tuple[Stage, ...]) -> dict[str, Any]:
         "claim": f"{'violated' if site.kind == 'assertion' else site.kind.replace('-', ' ')}: {site.text}",
         "folds": any(not stage.move.reason for stage in staged),
         "initially": [[c.scope, c.key, c.name, c.value] for c in initially],
-        "stacks": [list(stack) for stack in stacks],
+        "frames": [list(frame) for frame in frames],
         "scopes": _scopes(program, staged),
         "steps": steps,
     }
+
+
+def _stack(stack: Sequence[tuple[str, int | None]], frames: dict[tuple[int, str, int | None], int]) -> int:
+    """The number of the top frame; a frame is told with that of its caller, so that stacks share their lower
+    ends."""
+    number = -1
+    for procedure, line in stack:
+        frame = (number, procedure, line)
+        number = frames.setdefault(frame, len(frames))
+    return number
 
 
 def _scopes(program: Program, staged: tuple[Stage, ...]) -> dict[str, tuple[int, int]]:
