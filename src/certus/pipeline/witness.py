@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -39,6 +39,7 @@ from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.walk import substitute, variables
 from certus.core.witness import CorrectnessWitness, Place, ViolationWitness, Witness, probe_number
 from certus.frontend import DEFAULT_MODEL
+from certus.frontend.c.probes import Probe, conjuncts
 from certus.frontend.properties import Property, check_supported, property_of, property_of_line
 from certus.frontend.source import read_source
 from certus.frontend.task_files import C_SUFFIXES
@@ -52,6 +53,7 @@ from certus.transform.likeness import Likeness, likeness
 
 FIRST_SHARE: Final = 0.3  # of the time, for what the witness says as it is
 RESERVE: Final = 0.15  # of the time, for checks on the program itself
+EXPLICIT: Final = ("predicate", "linear")  # engines whose proofs say all that they rely on
 
 
 def validate_witness(
@@ -126,7 +128,7 @@ class _Case:
     program: Program
     probed: Program
     alike: Likeness
-    expressions: dict[int, str]
+    probes: dict[int, Probe]
     property_name: str
     settings: Settings
     budget: Budget
@@ -145,28 +147,34 @@ def _load(
     on_progress: Callable[[str], None] | None,
 ) -> _Case:
     from certus.frontend.c.load import load_probed
-    from certus.frontend.c.probes import Probe
     from certus.frontend.c.types import DATA_MODELS
 
-    probes: list[Probe] = []
-    if isinstance(witness, CorrectnessWitness):
-        for number, each in enumerate(witness.invariants):
-            loop = each.kind == "loop_invariant"
-            probes.append(Probe(number, each.place, each.value, loop, each.span))
-    else:
-        waypoints = [each for segment in witness.segments for each in segment]
-        for number, waypoint in enumerate(waypoints):
-            if waypoint.kind == "assumption":
-                text = waypoint.constraint or ""
-                probes.append(Probe(number, waypoint.place, text, span=waypoint.span))
+    probes = _probes(witness)
     model = DATA_MODELS[settings.data_model or witness.task.data_model or DEFAULT_MODEL]
     loaded, probed = load_probed(
         file, probes, property=wanted, model=model, arguments=settings.clang_arguments, budget=budget
     )
     settings = replace(settings, data_model=model.name)
-    expressions = {probe.number: " ".join(probe.expression.split()) for probe in probes}
     alike = likeness(probed, loaded.program)
-    return _Case(loaded.program, probed, alike, expressions, wanted.name, settings, budget, on_progress)
+    by_number = {probe.number: probe for probe in probes}
+    return _Case(loaded.program, probed, alike, by_number, wanted.name, settings, budget, on_progress)
+
+
+def _probes(witness: Witness) -> list[Probe]:
+    """What the program is made to evaluate: each conjunct of an invariant by itself, and the assumptions of a
+    violation witness, numbered as its waypoints are."""
+    if isinstance(witness, CorrectnessWitness):
+        parts = [(each, part) for each in witness.invariants for part in conjuncts(each.value)]
+        return [
+            Probe(number, each.place, part, each.kind == "loop_invariant", each.span)
+            for number, (each, part) in enumerate(parts)
+        ]
+    waypoints = [each for segment in witness.segments for each in segment]
+    return [
+        Probe(number, each.place, each.constraint or "", span=each.span)
+        for number, each in enumerate(waypoints)
+        if each.kind == "assumption"
+    ]
 
 
 # ------------------------------------------------------------------------------------------ violation
@@ -224,40 +232,51 @@ def _try_inputs(case: _Case, guided: Guided, trace: Trace, budget: Budget) -> Ou
 
 
 def _correctness(case: _Case, witness: CorrectnessWitness) -> Said:
-    known = _claims(case)
-    if len(witness.invariants) > 0 and len(known) > 0:
+    known, claimed = _claims(case)
+    if known and len(claimed) == len(case.probes):
         first = _apart(case, case.program, FIRST_SHARE, lambda budget: _try_proof(case, known, budget))
-        if first is not None and isinstance(first.verdict, Safe) and _all_claimed(case, witness):
+        if first is not None and isinstance(first.verdict, Safe):
             return "CONFIRMED", _note("witness-confirmed", "its invariants are a proof"), first
-    found = _search(case, case.probed)
-    if isinstance(found.verdict, Unsafe):
-        return _counterexample(case, witness, found)
-    if isinstance(found.verdict, Safe):
-        proof = case.alike.proof(found.verdict.proof, known)
-        if case.probed is case.program:
-            checked = found
-        elif proof is None:
-            return "UNKNOWN", _note("proof-not-carried-back", "the proof says nothing of the program"), None
-        else:
-            checked = _checked(case, Safe(proof), found)
+    refused: Diagnostic | None = None
+    for engines in ((), EXPLICIT):
+        found = _search(case, case.probed, engines)
+        if isinstance(found.verdict, Unsafe):
+            return _counterexample(case, found)
+        if isinstance(found.verdict, Unknown):
+            return "UNKNOWN", refused or _reason(found), None
+        checked = _carried_back(case, found, known)
         if isinstance(checked.verdict, Safe):
-            message = "its invariants hold, and with them the property is proved"
+            held = "its invariants hold, and with them the property is proved"
+            message = held if witness.invariants else "it has no invariants; the property was proved"
             return "CONFIRMED", _note("witness-confirmed", message), checked
-        return "UNKNOWN", _reason(checked), None
-    return "UNKNOWN", _reason(found), None
+        refused = _reason(checked)
+    assert refused is not None
+    return "UNKNOWN", refused, None
 
 
-def _counterexample(case: _Case, witness: CorrectnessWitness, found: Outcome) -> Said:
+def _carried_back(case: _Case, found: Outcome, known: Mapping[Point, Expr]) -> Outcome:
+    """The proof about the program with probes as one of the program itself, checked there."""
+    assert isinstance(found.verdict, Safe)
+    if case.probed is case.program:
+        return found
+    proof = case.alike.proof(found.verdict.proof, known)
+    if proof is None:
+        nothing = _note("proof-not-carried-back", "the proof says nothing of the program itself")
+        return replace(found, subject=case.program, verdict=Unknown(nothing), check=None)
+    return _checked(case, Safe(proof), found)
+
+
+def _counterexample(case: _Case, found: Outcome) -> Said:
     """An execution that violates an invariant, replayed on the program with probes, or the property."""
     assert isinstance(found.verdict, Unsafe)
     assert isinstance(found.verdict.refutation, Trace)
     site = case.probed.error_at(case.probed.location[found.verdict.refutation.error])
     number = probe_number(site.kind)
     if number is not None:
-        invariant = witness.invariants[number]
-        message = f"`{case.expressions[number]}` does not always hold at line {invariant.place}"
+        probe = case.probes[number]
+        message = f"`{probe.text}` does not always hold at line {probe.place}"
         shown = _shown(found, case)
-        return "REFUTED", Diagnostic("invariant-violated", message, Severity.NOTE, invariant.span), shown
+        return "REFUTED", _note("invariant-violated", message, probe.span), shown
     own = case.alike.trace(found.verdict.refutation)
     checked = found if own is None else _checked(case, Unsafe(own), found)
     if isinstance(checked.verdict, Unsafe):
@@ -265,21 +284,29 @@ def _counterexample(case: _Case, witness: CorrectnessWitness, found: Outcome) ->
     return "UNKNOWN", _reason(checked), None
 
 
-def _claims(case: _Case) -> dict[Point, Expr]:
-    """The invariants that are terms over variables of the program, at all points of their locations. An
-    expression that takes steps (it reads memory) is none."""
+def _claims(case: _Case) -> tuple[dict[Point, Expr], frozenset[int]]:
+    """The invariants that are terms over variables of the program, at all points of their locations, and the
+    numbers of these. An expression that takes steps (it reads memory) is none; neither is one in a
+    procedure that is called in too many ways."""
     strings = CallStrings(case.program, frozenset({case.program.main}))
     found: dict[Point, list[Expr]] = {}
+    claimed: list[int] = []
     for edge in case.probed.edge.values():
-        if probe_number(edge.text) is None or edge.branch is not True:
+        number = probe_number(edge.text)
+        if number is None or edge.branch is not True:
             continue
         location, formula = case.alike.locations.get(edge.source), _condition(case, edge)
         if location is None or formula is None:
             continue
-        for string in strings.of(location.procedure) or ():
-            frames = {x: in_frame(x, len(string)) for x in strings.locals}
+        ways = strings.of(location.procedure)
+        if ways is None:
+            continue
+        claimed.append(number)
+        for string in ways:
+            own = [x for x in variables(formula) if x in strings.locals]
+            frames = {x: in_frame(x, len(string)) for x in own}
             found.setdefault(Point(location, string), []).append(substitute(formula, frames))
-    return {point: build.conjunction(parts) for point, parts in found.items()}
+    return {point: build.conjunction(parts) for point, parts in found.items()}, frozenset(claimed)
 
 
 def _condition(case: _Case, edge: Edge) -> Expr | None:
@@ -289,16 +316,6 @@ def _condition(case: _Case, edge: Edge) -> Expr | None:
     if not all(x in images for x in variables(condition)):
         return None
     return substitute(condition, {x: images[x] for x in variables(condition)})
-
-
-def _all_claimed(case: _Case, witness: CorrectnessWitness) -> bool:
-    """Whether every invariant is part of what was claimed."""
-    numbers = {
-        probe_number(e.text)
-        for e in case.probed.edge.values()
-        if e.branch is True and probe_number(e.text) is not None and _condition(case, e) is not None
-    }
-    return len(numbers) == len(witness.invariants)
 
 
 def _try_proof(case: _Case, known: dict[Point, Expr], budget: Budget) -> Outcome | None:
@@ -315,12 +332,16 @@ def _try_proof(case: _Case, known: dict[Point, Expr], budget: Budget) -> Outcome
 # ------------------------------------------------------------------------------------------ processes
 
 
-def _search(case: _Case, program: Program) -> Outcome:
-    """What the engines say of a program made from the witness. Their evidence is checked there."""
+def _search(case: _Case, program: Program, engines: tuple[str, ...] = ()) -> Outcome:
+    """What the engines (these, or all) say of a program made from the witness. Their evidence is checked
+    there."""
     case.budget.check()
     left = case.budget.remaining()
     seconds = None if left is None else (1 - RESERVE) * left
-    settings = replace(case.settings, execute=False, harness=None, evidence=None)
+    options = {"bmc.shortest": "false", **case.settings.options}  # any violation will do
+    settings = replace(
+        case.settings, execute=False, harness=None, evidence=None, options=options, engines=engines
+    )
     return Portfolio(case.task(program), settings, case.on_progress, seconds=seconds).run()
 
 
@@ -372,7 +393,7 @@ def _shown(found: Outcome, case: _Case) -> Outcome:
 
     def text(name: str) -> str:
         number = probe_number(name)
-        return name if number is None else f"invariant {case.expressions[number]}"
+        return name if number is None else f"invariant {case.probes[number].text}"
 
     procedures = {
         name: replace(p, edges=tuple(replace(e, text=text(e.text)) for e in p.edges))

@@ -102,6 +102,21 @@ def test_identifiers_may_be_empty(tmp_path: Path) -> None:
     assert read(tmp_path, CORRECTNESS.replace("uuid: 91023a0f-9f45-4385-88c4-1152ade45537", "uuid:"))
 
 
+@pytest.mark.parametrize("text", [VIOLATION, CORRECTNESS], ids=["violation", "correctness"])
+def test_whatever_happens_to_a_line_it_is_read_or_refused(text: str, tmp_path: Path) -> None:
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        new = ([], [line.replace(":", "")], [f"  {line}"], ["  - &a [*a]"])[at % 4]
+        try:
+            read(tmp_path, "\n".join((*lines[:at], *new, *lines[at + 1 :])))
+        except InputError as error:
+            refused = error.diagnostics[0]
+        else:
+            continue
+        assert refused.span is not None
+        assert refused.code == "bad-witness"
+
+
 BAD = {
     "no YAML": (VIOLATION, "- segment:", "- [segment:", "not YAML", None),
     "no list": (CORRECTNESS, "- entry_type: invariant_set", "  entry_type: invariant_set", "not a list", 1),

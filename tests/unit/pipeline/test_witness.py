@@ -10,8 +10,10 @@ import pytest
 from certus.core.errors import InputError
 from certus.core.validation import Validation
 from certus.core.verdict import Safe, Unsafe
+from certus.core.witness import ViolationWitness
 from certus.pipeline.settings import Settings
 from certus.pipeline.witness import validate_witness
+from certus.report.witness import witness_of
 
 BRANCHES = """\
 extern int __VERIFIER_nondet_int(void);
@@ -216,3 +218,23 @@ def test_another_property_is_not_supported(tmp_path: Path) -> None:
     witness = invariants().replace("G ! call(reach_error())", "F end")
     found = validate(tmp_path, COUNTING, witness)
     assert (found.answer, found.reason.code) == ("UNKNOWN", "unsupported-property")
+
+
+def test_places_are_physical_lines_whatever_line_markers_say(tmp_path: Path) -> None:
+    text = '# 100 "other.c"\n' + BRANCHES
+    file, path = tmp_path / "p.i", tmp_path / "w.yml"
+    file.write_text(text)
+    assumed = waypoint("assumption", "15:3", "x == 7 && open == 1")
+    witness = violation(assumed, waypoint("target", "16:5")).replace("p.c", "p.i")
+    path.write_text(witness.replace("HASH", hashlib.sha256(text.encode()).hexdigest()))
+    found = validate_witness(path, file, Settings(timeout=60.0))
+    assert found.answer == "CONFIRMED", found.reason
+    assert found.outcome is not None
+    told = witness_of(found.outcome)
+    assert not isinstance(told, str)
+    assert isinstance(told[0], ViolationWitness)
+    assert [(w.kind, w.place.line) for (w,) in told[0].segments] == [
+        ("function_return", 7),
+        ("function_return", 8),
+        ("target", 16),
+    ]

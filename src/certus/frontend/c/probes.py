@@ -30,6 +30,7 @@ _TOKEN: Final = re.compile(
     r"""|(?P<wrong>//|/\*|<%|%>|%:|\?\?|[;{}\#\\"'@`$])|(?P<open>[(\[])|(?P<close>[)\]])""",
     re.DOTALL,
 )
+_JOINT: Final = re.compile(r"""\"(?:[^"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|&&|\|\||[()\[\]?,]""")
 _SPACE: Final = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 
 
@@ -42,6 +43,11 @@ class Probe:
     expression: str
     loop: bool = False
     span: Span | None = field(default=None, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The expression in one line."""
+        return " ".join(self.expression.split())
 
 
 def refuse(probe: Probe, message: str, hint: str | None = None) -> NoReturn:
@@ -78,7 +84,7 @@ class Spots:
     def insertions(self, probe: Probe) -> list[Insertion]:
         """What makes the program evaluate the probe at its place. Raises `InputError` if it has none."""
         check_expression(probe)
-        call = f"{FUNCTION}({probe.number}, ({' '.join(probe.expression.split())}))"
+        call = f"{FUNCTION}({probe.number}, ({probe.text}))"
         spot = self._find(probe)
         return self._in_loop(probe, spot, call) if probe.loop else self._before(spot, call)
 
@@ -190,6 +196,21 @@ def check_expression(probe: Probe) -> None:
             break
     if not matching or stack or not probe.expression.strip():
         refuse(probe, "The parentheses of this expression do not match, or it is empty.")
+
+
+def conjuncts(expression: str) -> list[str]:
+    """The parts that `&&` joins outside of parentheses, unless something weaker stands there."""
+    found, start, depth = [], 0, 0
+    for match in _JOINT.finditer(expression):
+        token = match[0]
+        depth += (token in "([") - (token in ")]")
+        if depth == 0 and token in ("||", "?", ","):
+            return [expression]
+        if depth == 0 and token == "&&":
+            found.append(expression[start : match.start()].strip())
+            start = match.end()
+    found.append(expression[start:].strip())
+    return found if all(found) else [expression]
 
 
 def all_insertions(unit: ast.Unit, probes: Sequence[Probe]) -> list[Insertion]:

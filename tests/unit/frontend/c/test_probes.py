@@ -13,7 +13,7 @@ from certus.core.program import Program
 from certus.core.witness import Place, probe_number
 from certus.frontend.c.edits import EditedText, Insertion
 from certus.frontend.c.load import load_probed
-from certus.frontend.c.probes import Probe, check_expression
+from certus.frontend.c.probes import Probe, check_expression, conjuncts
 from certus.frontend.c.types import LP64
 from certus.frontend.loaded import LoadedProgram
 from certus.frontend.properties import Property
@@ -128,6 +128,21 @@ def test_what_is_refused(wrong: Probe, message: str, tmp_path: Path) -> None:
 def test_what_would_not_stay_inside_its_parentheses(expression: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         check_expression(probe(7, 5, expression))
+
+
+@pytest.mark.parametrize(
+    ("expression", "parts"),
+    [
+        ("x > 0", ["x > 0"]),
+        ("x > 0 && (y == 1 || z) && a[1 && 2]", ["x > 0", "(y == 1 || z)", "a[1 && 2]"]),
+        ("x && y || z", ["x && y || z"]),
+        ("x && y ? 1 : z && 2", ["x && y ? 1 : z && 2"]),
+        ("x == '?' && y", ["x == '?'", "y"]),
+        ("x &&", ["x &&"]),
+    ],
+)
+def test_conjuncts(expression: str, parts: list[str]) -> None:
+    assert conjuncts(expression) == parts
 
 
 def test_texts_in_expressions_are_no_parentheses() -> None:
