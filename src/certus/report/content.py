@@ -109,6 +109,11 @@ def total_seconds(outcome: Outcome) -> float:
     return outcome.seconds.get("total", sum(outcome.seconds.values()))
 
 
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """`1 step`, `1,200 steps`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
 def value_text(value: Datum) -> str:
     if isinstance(value, ArrayValue):
         return repr(value)

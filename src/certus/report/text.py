@@ -19,6 +19,7 @@ from certus.report.content import (
     Path,
     assumptions,
     bounds,
+    counted,
     derivation,
     file_of,
     invariants,
@@ -90,7 +91,7 @@ def _proof(outcome: Outcome, *, every_point: bool) -> Iterator[str]:
     if proof is None or not isinstance(program, Program):
         return
     if isinstance(proof, Execution):
-        yield f"  the program has one execution; it ends after {_count(proof.steps, 'step')}"
+        yield f"  the program has one execution; it ends after {counted(proof.steps, 'step')}"
     elif isinstance(proof, Unrolling):
         yield from _unrolling(proof, program)
     if isinstance(proof, KInductive):
@@ -109,10 +110,10 @@ def _unrolling(proof: Unrolling, program: Program) -> Iterator[str]:
         yield "  all executions end without entering a loop or a recursion"
     for bound in loops:
         place = bound.name if bound.span is None else f"line {bound.span.line}"
-        entries = _count(bound.count, "loop entry", "loop entries")
+        entries = counted(bound.count, "loop entry", "loop entries")
         yield f"  loop at {place}: all executions end within {entries}"
     for bound in recursion:
-        activations = _count(bound.count, "simultaneous activation")
+        activations = counted(bound.count, "simultaneous activation")
         yield f"  procedure {bound.name}: all executions end within {activations}"
 
 
@@ -141,7 +142,7 @@ def _counterexample(found: Path, palette: Palette, *, full: bool) -> Iterator[st
     told, full = "", full or found.matter is None
     if found.matter is not None:
         told = f", {'all' if found.matter == found.steps else f'{found.matter:,}'} of which matter"
-    yield f"counterexample, {_count(found.steps, 'step')}{told}:"
+    yield f"counterexample, {counted(found.steps, 'step')}{told}:"
     initial = (*found.initial, *found.unimportant) if full else found.initial
     if initial:
         yield f"   initially  {_values(initial)}"
@@ -167,7 +168,7 @@ def _counterexample(found: Path, palette: Palette, *, full: bool) -> Iterator[st
 
 def _fold(folded: int, omitted: int, found: Path) -> str:
     """What stands for steps that are not shown: `omitted` of them are not known."""
-    steps = _count(folded + omitted, "step")
+    steps = counted(folded + omitted, "step")
     if omitted and not found.complete:
         return f"{steps} omitted"
     return f"{steps} that {'does' if folded + omitted == 1 else 'do'} not matter"
@@ -220,14 +221,14 @@ def check_lines(outcome: Outcome) -> Iterator[str]:
     elif isinstance(check, ProofCheck):
         solvers = ", ".join(f"{name} {count}/{check.clauses}" for name, count in check.discharged.items())
         clauses = (
-            f"{_count(check.clauses, 'clause')} ({solvers})" if check.clauses else "no clause needs a solver"
+            f"{counted(check.clauses, 'clause')} ({solvers})" if check.clauses else "no clause needs a solver"
         )
-        runs = f", {_count(check.runs, 'random run')}" if isinstance(outcome.subject, Program) else ""
+        runs = f", {counted(check.runs, 'random run')}" if isinstance(outcome.subject, Program) else ""
         yield f"  checked: {clauses}{runs}"
     elif isinstance(check, DerivationCheck):
-        yield f"  checked: evaluated again, {_count(check.steps, 'step')}"
+        yield f"  checked: evaluated again, {counted(check.steps, 'step')}"
     elif isinstance(check, Replay):
-        yield f"  checked: replayed on the program, {_count(check.steps, 'step')}"
+        yield f"  checked: replayed on the program, {counted(check.steps, 'step')}"
         if check.compiled:
             confirmed = check.compiled == CONFIRMED
             yield f"  replayed: interpreter{', compiled' if confirmed else f' only; {check.compiled}'}"
@@ -262,7 +263,3 @@ def render_passes(outcome: Outcome) -> str:
             f"{made.name:<20} {before.locations:>10} {after.locations:>8} {before.edges:>8} {after.edges:>8}"
         )
     return "\n".join(lines)
-
-
-def _count(number: int, singular: str, plural: str | None = None) -> str:
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

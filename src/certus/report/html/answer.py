@@ -16,6 +16,7 @@ from certus.report.content import (
     Invariant,
     assumptions,
     bounds,
+    counted,
     derivation,
     invariants,
     proof_of,
@@ -54,7 +55,7 @@ def notes(outcome: Outcome) -> Notes:
             found.below[span.line].append(_note("summary", f"every call of {code(name)}", [code(formula)]))
     for bound in bounds(proof, program)[0]:
         if bound.span is not None and bound.span.file == program.file:
-            words = f"entered at most {_count(bound.count, 'time')}"
+            words = f"entered at most {counted(bound.count, 'time')}"
             found.below[bound.span.line].append(_note("bound", words, []))
     return found
 
@@ -146,7 +147,7 @@ def _proof(outcome: Outcome) -> Iterator[str]:
         return
     assert proof is not None
     if isinstance(proof, Execution):
-        steps = _count(proof.steps, "step")
+        steps = counted(proof.steps, "step")
         yield f"<p>The program takes no input. Its one execution ends after {steps}.</p>"
     elif isinstance(proof, Unrolling):
         loops, recursion = bounds(proof, program)
@@ -180,7 +181,7 @@ def _inductive(outcome: Outcome, program: Program) -> Iterator[str]:
         yield f'<div class="card proof">{title}{code(formula)}</div>'
     others = len(found) - len(inner[:40])
     if others:
-        yield f'<p class="quiet">{_count(others, "more formula")} in the source.</p>'
+        yield f'<p class="quiet">{counted(others, "more formula")} in the source.</p>'
 
 
 def _place(span: Span | None, name: str, program: Program) -> str:
@@ -214,20 +215,16 @@ def _checks(outcome: Outcome) -> Iterator[str]:
             yield "no clause needs a solver"
         for solver, number in check.discharged.items():
             meter = f'<meter min="0" max="{max(check.clauses, 1)}" value="{number}"></meter>'
-            yield f"{text(solver)} proved {number:,} of {_count(check.clauses, 'clause')}{meter}"
+            yield f"{text(solver)} proved {number:,} of {counted(check.clauses, 'clause')}{meter}"
         if check.discharged:
             yield "no clause was refuted"
         if isinstance(outcome.subject, Program):
-            yield f"{_count(check.runs, 'random run')} did not contradict it"
+            yield f"{counted(check.runs, 'random run')} did not contradict it"
     elif isinstance(check, DerivationCheck):
-        yield f"all {_count(check.steps, 'step')} were evaluated again"
+        yield f"all {counted(check.steps, 'step')} were evaluated again"
     elif isinstance(check, Replay):
-        yield f"replayed by the interpreter, {_count(check.steps, 'step')}"
+        yield f"replayed by the interpreter, {counted(check.steps, 'step')}"
         if check.compiled == CONFIRMED:
             yield "replayed by the compiled program"
         elif check.compiled:
             yield f"not replayed by the compiled program: {text(check.compiled)}"
-
-
-def _count(number: int, singular: str) -> str:
-    return f"{number:,} {singular if number == 1 else singular + 's'}"
