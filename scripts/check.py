@@ -9,6 +9,7 @@ one failed; the exit code is 0 only if all passed."""
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,8 @@ CHECKS = {
     "unit tests": [*TESTS, "tests/unit", "tests/architecture", "--cov", "--cov-report=term"],
     "other tests": [*TESTS, "tests", "--ignore=tests/unit", "--ignore=tests/architecture"],
 }
+if shutil.which("chromium") is not None:
+    CHECKS["tests in a browser"] = ["-m", "pytest", "-q", "-m", "browser", "tests/browser"]
 
 
 def main() -> int:
