@@ -26,6 +26,14 @@ def probe_kind(number: int) -> str:
     return f"{_PROBE}{number}"
 
 
+BRANCH: Final = f"{_PROBE}branch"  # the text of the steps of `?:` that are steps only to be watched
+
+
+def is_of_witness(text: str) -> bool:
+    """Whether a step of this text is there only because of a witness."""
+    return text == BRANCH or probe_number(text) is not None
+
+
 def probe_number(name: str) -> int | None:
     """The number in such a name; None if it is another one."""
     number = name.removeprefix(_PROBE)

@@ -152,12 +152,26 @@ def _load(
     probes = _probes(witness)
     model = DATA_MODELS[settings.data_model or witness.task.data_model or DEFAULT_MODEL]
     loaded, probed = load_probed(
-        file, probes, property=wanted, model=model, arguments=settings.clang_arguments, budget=budget
+        file,
+        probes,
+        _watched(witness),
+        property=wanted,
+        model=model,
+        arguments=settings.clang_arguments,
+        budget=budget,
     )
     settings = replace(settings, data_model=model.name)
     alike = likeness(probed, loaded.program)
     by_number = {probe.number: probe for probe in probes}
     return _Case(loaded.program, probed, alike, by_number, wanted.name, settings, budget, on_progress)
+
+
+def _watched(witness: Witness) -> frozenset[tuple[int, int | None]]:
+    """Where branches are told of."""
+    if isinstance(witness, CorrectnessWitness):
+        return frozenset()
+    waypoints = (each for segment in witness.segments for each in segment)
+    return frozenset((w.place.line, w.place.column) for w in waypoints if w.kind == "branching")
 
 
 def _probes(witness: Witness) -> list[Probe]:
@@ -190,12 +204,14 @@ def _violation(case: _Case, witness: ViolationWitness) -> Said:
     if isinstance(found.verdict, Unsafe):
         assert isinstance(found.verdict.refutation, Trace)
         own = case.alike.trace(guided.trace(found.verdict.refutation))
-        if own is not None:
-            checked = _checked(case, Unsafe(own), found)
-            if isinstance(checked.verdict, Unsafe):
-                message = "an execution that follows it violates the property"
-                return "CONFIRMED", _note("witness-confirmed", message), checked
-            return "UNKNOWN", _reason(checked), None
+        if own is None:
+            message = "the violation that was found is not one of the program itself"
+            return "UNKNOWN", _note("trace-not-carried-back", message), None
+        checked = _checked(case, Unsafe(own), found)
+        if isinstance(checked.verdict, Unsafe):
+            message = "an execution that follows it violates the property"
+            return "CONFIRMED", _note("witness-confirmed", message), checked
+        return "UNKNOWN", _reason(checked), None
     if isinstance(found.verdict, Safe):
         message = "no execution that follows it violates the property at its target"
         return "REFUTED", _note("witness-refuted", message), found

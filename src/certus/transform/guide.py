@@ -116,7 +116,9 @@ def _assumption(program: Program, number: int) -> list[Passing]:
 def _branching(program: Program, waypoint: Waypoint) -> list[Passing]:
     place, value = waypoint.place, waypoint.constraint
     found = [e for e in program.edge.values() if e.branch is not None and probe_number(e.text) is None]
-    heads = _first(((e, e.span) for e in found if e.span is not None), place)
+    heads = _first(((e, e.span) for e in found if e.span is not None), place) or _choices(
+        program, found, place
+    )
     switches = [e for e in heads if e.text.startswith("switch")]
     if not heads:
         _nowhere(program, waypoint, "branching", "?")
@@ -130,6 +132,21 @@ def _branching(program: Program, waypoint: Waypoint) -> list[Passing]:
         _refuse(waypoint, "Only a `switch` goes to a number or to `default`.")
     own = [e for e in heads if e.branch is (value == "true")]
     return [Passing(e.index) for e in (*own, *_shortcuts(found, heads, own))]
+
+
+def _choices(program: Program, found: Sequence[Edge], place: Place) -> list[Edge]:
+    """The branches of `?:`, by the place of the `?`: behind the condition that they are at."""
+    line = program.source.split("\n")[place.line - 1 : place.line]
+    if place.column is None or not line or line[0][place.column - 1 : place.column] != "?":
+        return []
+    return [
+        e
+        for e in found
+        if e.span is not None
+        and e.span.end_line == place.line
+        and e.span.end_column <= place.column
+        and not line[0][e.span.end_column - 1 : place.column - 1].strip(" \t)")
+    ]
 
 
 def _shortcuts(found: Sequence[Edge], heads: Sequence[Edge], own: Sequence[Edge]) -> list[Edge]:

@@ -31,7 +31,7 @@ from certus.core.evidence import (
 from certus.core.program import Alloc, Assign, Call, Edge, Havoc, Load, Location, Program
 from certus.core.terms import Expr
 from certus.core.walk import substitute, variables
-from certus.core.witness import probe_number
+from certus.core.witness import is_of_witness
 from certus.transform.inline import projected
 
 _TEMPORARY: Final = re.compile(r"\.\$\d+$")
@@ -166,7 +166,7 @@ def _all_variables(program: Program) -> Iterator[Expr]:
 
 def _is_own(edge: Edge) -> bool:
     """Whether only the program with probes has this step."""
-    return probe_number(edge.text) is not None or isinstance(edge.op, Havoc)
+    return is_of_witness(edge.text) or isinstance(edge.op, Havoc)
 
 
 def _alike(a: Edge, b: Edge) -> bool:

@@ -163,6 +163,16 @@ class TestViolation:
         assert refused.value.diagnostics[0].span is not None
         assert refused.value.diagnostics[0].span.file.endswith("w.yml")
 
+    @pytest.mark.parametrize(("side", "answer"), [("false", "CONFIRMED"), ("true", "REFUTED")])
+    def test_a_choice_within_an_expression(self, side: str, answer: str, tmp_path: Path) -> None:
+        program = BRANCHES.replace("int open = 0;", "int open = y > 5 ? 0 : (y > 3 ? 1 : 2);")
+        program = program.replace("int open", "int y = __VERIFIER_nondet_int(); int open")
+        program = program.replace("  int y = __VERIFIER_nondet_int();\n", "")
+        steps = (waypoint("branching", "5:53", side), waypoint("branching", "5:66", "true"), FIRST)
+        program = program.replace("\n  if (x > 3", "\n\n  if (x > 3")
+        found = validate(tmp_path, program, violation(*steps))
+        assert found.answer == answer, found.reason
+
     def test_a_target_where_nothing_is_violated_is_unknown(self, tmp_path: Path) -> None:
         found = validate(tmp_path, BRANCHES, violation(waypoint("target", "9:5")))
         assert (found.answer, found.reason.code) == ("UNKNOWN", "no-target")

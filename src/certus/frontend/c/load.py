@@ -55,14 +55,16 @@ def load_c(
 def load_probed(
     path: Path,
     probes: Sequence[Probe],
+    watched: frozenset[tuple[int, int | None]] = frozenset(),
     *,
     property: Property,
     model: DataModel,
     arguments: Sequence[str] = (),
     budget: Budget,
 ) -> tuple[LoadedProgram, Program]:
-    """The program of a C file, and the same with probes. Raises `InputError`, at the place of the probe, for
-    one that has no place or is no expression; otherwise as `load_c`."""
+    """The program of a C file, and the same with probes, and with branches where `watched` has the `?` of a
+    `?:`. Raises `InputError`, at the place of the probe, for one that has no place or is no expression;
+    otherwise as `load_c`."""
     rules = error_rules(property)
     with _collection_paused():
         unit = read_unit(path, model=model, arguments=arguments, budget=budget)
@@ -72,10 +74,11 @@ def load_probed(
         def probed(some: Sequence[Probe]) -> Program:
             edited = EditedText(path.read_bytes(), all_insertions(unit, some))
             read = read_edited(path, edited, model=model, arguments=arguments, budget=budget)
-            return lower_unit(read, rules, budget).program
+            return lower_unit(read, rules, budget, watched).program
 
         if not probes:
-            return original, lowered.program
+            plain = lower_unit(unit, rules, budget, watched).program if watched else lowered.program
+            return original, plain
         try:
             return original, probed(probes)
         except Impure as error:

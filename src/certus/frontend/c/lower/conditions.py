@@ -13,6 +13,7 @@ from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import Assign
 from certus.core.terms import Expr
+from certus.core.witness import BRANCH
 from certus.frontend.c import ast
 from certus.frontend.c.ast import Conversion
 from certus.frontend.c.lower.arguments import called_function
@@ -163,18 +164,31 @@ def conditional(body: Body, node: ast.Conditional) -> Steps[Expr | None]:
     else:
         found = yield condition(body, node.condition)
     first = first_end = body.draft.node()
-    order = (body.draft.reserve(), 0)
+    order, mark = (body.draft.reserve(), 0), len(body.draft.edges)
     yes: Expr | None
     if node.then is None:
         yes = kept
     else:
         yes, first, first_end = yield from body.conditionally(body.value(node.then))
     no, second, second_end = yield from body.conditionally(body.value(node.otherwise))
-    if found.is_term and first == first_end and second == second_end:
+    if found.is_term and first == first_end and second == second_end and not _is_watched(body, node):
         return build.ite(found.term, yes, no) if yes is not None and no is not None else None
+    inside = body.draft.edges[mark:]
+    as_term = bool(body.world.watched) and found.is_term and all(edge.text == BRANCH for edge in inside)
     where = node.condition.span, body.text(node.condition.span)
     _branch(body, found, first, second, *where, order)
-    return _joined(body, node, (first_end, yes), (second_end, no))
+    result = _joined(body, node, (first_end, yes), (second_end, no))
+    if as_term:  # but for what a witness speaks of
+        for edge in body.draft.edges[mark:]:
+            edge.text = BRANCH
+    return result
+
+
+def _is_watched(body: Body, node: ast.Conditional) -> bool:
+    """Whether a witness speaks of this branch."""
+    watched = body.world.watched
+    place = body.world.text.question_mark(node.condition.span) if watched else None
+    return place is not None and (place in watched or (place[0], None) in watched)
 
 
 def _joined(

@@ -8,6 +8,7 @@ from typing import Final
 from certus.core.diagnostic import Span
 
 _LIMIT: Final = 160
+_QUESTION: Final = re.compile(r"(?:[\s)]|//[^\n]*|/\*.*?\*/)*\?", re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -25,6 +26,19 @@ class SourceText:
         if found is None:
             found = self._known[span] = self._cut(span)
         return found
+
+    def question_mark(self, condition: Span) -> tuple[int, int] | None:
+        """Line and column of the `?` behind the condition of `?:`."""
+        if condition.file != self._file:
+            return None
+        line, column = condition.end_line, condition.end_column
+        rest = "\n".join((self._lines[line - 1][column - 1 :], *self._lines[line : line + 20]))
+        match = _QUESTION.match(rest)
+        if match is None:
+            return None
+        before = rest[: match.end() - 1]
+        lines = before.count("\n")
+        return line + lines, (len(before) - before.rfind("\n") if lines else column + len(before))
 
     def rest(self, span: Span) -> Span:
         """The file after a stretch; all of it if that is in a header."""

@@ -40,8 +40,14 @@ class Lowered:
     warnings: tuple[Diagnostic, ...]
 
 
-def lower_unit(unit: ast.Unit, property_: ErrorRules, budget: Budget | None = None) -> Lowered:
-    """The program of a unit. Raises `InputError` if there is no `main`, `Unsupported`, `BudgetExceeded`."""
+def lower_unit(
+    unit: ast.Unit,
+    property_: ErrorRules,
+    budget: Budget | None = None,
+    watched: frozenset[tuple[int, int | None]] = frozenset(),
+) -> Lowered:
+    """The program of a unit; `watched` are places of `?` that must be branches. Raises `InputError` if there
+    is no `main`, `Unsupported`, `BudgetExceeded`."""
     main = unit.functions.get(MAIN)
     if main is None or main.body is None:
         message = f"{unit.file} defines no function `main`."
@@ -49,6 +55,7 @@ def lower_unit(unit: ast.Unit, property_: ErrorRules, budget: Budget | None = No
         hint = "Certus verifies whole programs."
         raise InputError([Diagnostic("no-main", message, span=span, hint=hint)])
     world = _world(unit, property_)
+    world.watched = watched
     bodies = _lower_reachable(world, main, budget or Budget())
     return _Assembly(world, bodies).run()
 

@@ -69,6 +69,7 @@ class World:
     addressed: frozenset[str]  # identities of variables whose address is taken somewhere
     initialised: Mapping[str, ast.Expression]  # initialisers of static objects, by identity
     sizes: Expr | None = None  # the sizes of heap objects by address, where the program needs them
+    watched: frozenset[tuple[int, int | None]] = frozenset()  # lines and columns of `?` that must be branches
     globals: dict[Expr, ast.Variable] = field(default_factory=dict)  # static scalars in use
     global_variables: set[Expr] = field(default_factory=set)
     objects: list[StaticObject] = field(default_factory=list)
