@@ -22,6 +22,7 @@ from certus.pipeline.settings import AUTO, Settings
 
 FIRST: Final = "bmc"
 FIRST_SHARE: Final = 0.2  # where it has to take turns: its first one; the last turn is its too
+MOST: Final = 0.6  # of the time left, where `bmc` comes again
 LARGE: Final = 300  # edges
 
 
@@ -43,30 +44,20 @@ class Plan:
     first: tuple[str, ...] = (FIRST,)
 
 
-PLANS: Final = (  # the first that applies
-    Plan("without loops", lambda f: f.acyclic, (Turn("predicate", 1.0),)),
-    Plan(
-        "recursive",
-        lambda f: f.recursion,
-        (Turn("linear", 0.4), Turn("spacer", 0.3), Turn("predicate", 1.0)),
-    ),
-    Plan(
-        "large",
-        lambda f: f.size >= LARGE,
-        (Turn("kind", 0.2), Turn("spacer", 0.25), Turn("predicate", 1.0)),
-    ),
-    Plan(
-        "linear",
-        lambda f: f.linear,
-        (Turn("linear", 0.25), Turn("spacer", 0.2), Turn("kind", 0.2), Turn("predicate", 1.0)),
-    ),
-    Plan(
-        "other",
-        lambda _: True,
-        (Turn("linear", 0.2), Turn("kind", 0.25), Turn("spacer", 0.2), Turn("predicate", 1.0)),
-    ),
+def order(text: str) -> tuple[Turn, ...]:
+    """Engines between commas, each with its share of the time left; without one it has all of it."""
+    words = [part.split() for part in text.split(",")]
+    return tuple(Turn(name, float(share[0]) if share else 1.0) for name, *share in words)
+
+
+PLANS: Final = (  # the first that applies; who comes after all of the time is given steps in for who gives up
+    Plan("without loops", lambda f: f.acyclic, order("predicate, spacer")),
+    Plan("recursive", lambda f: f.recursion, order("linear 0.4, spacer 0.3, predicate, clp")),
+    Plan("large", lambda f: f.size >= LARGE, order("kind 0.15, predicate, spacer")),
+    Plan("linear", lambda f: f.linear, order("linear 0.25, spacer 0.2, kind 0.2, predicate, clp")),
+    Plan("other", lambda _: True, order("linear 0.2, kind 0.25, spacer 0.2, predicate, clp")),
 )
-CLAUSES: Final = Plan("Horn clauses", lambda _: False, (Turn("spacer", 0.5), Turn("clp", 1.0)), first=())
+CLAUSES: Final = Plan("Horn clauses", lambda _: False, order("spacer 0.5, clp"), first=())
 
 
 def plan_for(subject: Program | HornSystem) -> Plan:
@@ -87,8 +78,7 @@ def turns(settings: Settings, cores: int, plan: Plan) -> deque[Turn]:
     if len(chosen) <= cores:
         return deque(Turn(name, 1.0) for name in chosen)
     if FIRST in chosen and cores == 1:
-        others = [Turn(name, shares.get(name, 0.5)) for name in chosen if name != FIRST]
-        others[-1] = replace(others[-1], share=0.6)
+        others = [Turn(name, min(shares.get(name, 0.5), MOST)) for name in chosen if name != FIRST]
         return deque([Turn(FIRST, FIRST_SHARE), *others, Turn(FIRST, 1.0)])
     *earlier, last = [Turn(name, 1.0 if name == FIRST else shares.get(name, 0.5)) for name in chosen]
     return deque([*earlier, replace(last, share=1.0)])

@@ -94,8 +94,9 @@ def program(tmp_path: Path) -> Path:
 def test_bmc_keeps_a_core_and_the_others_take_turns() -> None:
     order = list(turns(Settings(), 2, PLAN))
     assert order[0] == Turn("bmc", 1.0)
-    assert order[-1].share == 1.0
-    assert all(turn.share < 1.0 for turn in order[1:-1])
+    shares = [turn.share for turn in order[1:]]
+    assert shares == sorted(shares, key=lambda share: share == 1.0)  # who has all the time comes last
+    assert shares[0] < 1.0 == shares[-1]
 
 
 def test_on_one_core_bmc_comes_first_and_last() -> None:
@@ -137,7 +138,7 @@ def test_the_order_depends_on_the_program(changes: dict[str, Any], first: str) -
     known = replace(LOOPS, **changes)
     order = turns(Settings(), 2, next(plan for plan in PLANS if plan.applies(known)))
     assert [turn.engine for turn in order][:2] == ["bmc", first]
-    assert order[-1] == Turn("predicate", 1.0)
+    assert Turn("predicate", 1.0) in order
 
 
 @pytest.mark.parametrize(
