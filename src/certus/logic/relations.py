@@ -27,19 +27,28 @@ IN, OUT, DIV, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.div, isl.di
 OPERATIONS = 1_000_000  # of isl in one operation; less than a second
 HULL_OPERATIONS = 100_000  # of many columns they are not worth it
 CLOSURE_OPERATIONS = 400_000  # they are not worth more: exact ones come quickly
+SIMPLE = 2  # disjuncts whose closure isl comes to an end with
+LOST = 3  # closures that are waited for in vain
+LEGIBLE = 100_000  # characters of a closure; longer ones are of no use
 COALESCED = 100  # disjuncts of a formula, at most: coalescing is quadratic
 POWERS = 4  # closures of M, M^2 .. are tried
 
 T = TypeVar("T")
 
 
-class Relations:
-    """The maker of relations: one isl context, and the statistics of its work."""
+Apart = Callable[[Callable[[], bytes]], bytes | None]
 
-    def __init__(self, statistics: Statistics, budget: Budget) -> None:
+
+class Relations:
+    """The maker of relations: one isl context, and the statistics of its work. `apart` computes something in
+    a way that can be stopped, and gives None if it had to be."""
+
+    def __init__(self, statistics: Statistics, budget: Budget, apart: Apart | None = None) -> None:
         self.context: Final = isl.Context()
         self.statistics: Final = statistics
         self.budget = budget
+        self._apart: Final = apart
+        self._lost = 0  # closures that had to be stopped
 
     @contextmanager
     def within(self, budget: Budget) -> Iterator[None]:
@@ -86,15 +95,43 @@ class Relations:
         single = isl.UnionMap.empty(isl.Space.params_alloc(self.context, 0))
         for (source, target), step in steps.items():
             single = single.union(isl.UnionMap.from_map(_named(step.map, source, target)))
-        closed = self.measured("closures", lambda: _plus(single), CLOSURE_OPERATIONS)
-        if closed is None:
-            raise TooHard
-        found, tight = closed
+        found, tight = self._closed(single)
         kinds = {(a, d): (s, t) for (a, _), s in steps.items() for (_, d), t in steps.items()}
         return {
             (a, d): Relation(self, _unnamed(found, s.map, t.map, a, d), exact=exact and tight)
             for (a, d), (s, t) in kinds.items()
         }
+
+    def _closed(self, single: isl.UnionMap) -> tuple[isl.UnionMap, bool]:
+        """The closure of steps, and whether it is exact. isl may look for that of several disjuncts
+        without end, and without counting operations: this is done apart."""
+        if self._apart is None or _parts(single) <= SIMPLE:
+            closed = self.measured("closures", lambda: _plus(single), CLOSURE_OPERATIONS)
+        elif self._lost < LOST:
+            self.budget.check()
+            self.statistics.count("linear.closures")
+            closed = self._read(self._apart(lambda: self._written(single)))
+        else:
+            closed = None
+        if closed is None:
+            raise TooHard
+        return closed
+
+    def _written(self, single: isl.UnionMap) -> bytes:
+        try:
+            with quota(self.context, CLOSURE_OPERATIONS):
+                closed = _plus(single)
+        except TooHard:
+            return b""
+        return b"" if closed is None else f"{closed[1]:d}{closed[0]}".encode()
+
+    def _read(self, text: bytes | None) -> tuple[isl.UnionMap, bool] | None:
+        if text is None:
+            self._lost += 1
+            return None
+        if not 0 < len(text) <= LEGIBLE:
+            return None
+        return isl.UnionMap.read_from_str(self.context, text[1:].decode()), text[:1] == b"1"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -297,6 +334,11 @@ class Relation:
         plain = self.maker.measured("formulas", lambda: pairs.compute_divs().wrap().flatten())
         columns = [_number(x) for x in (*inputs, *outputs)]
         return build.disjunction(_conjunction(part, columns) for part in plain.get_basic_sets())
+
+
+def _parts(steps: isl.UnionMap) -> int:
+    maps = steps.get_map_list()
+    return sum(int(maps.get_at(i).n_basic_map()) for i in range(maps.n_map()))
 
 
 def _plus(single: isl.UnionMap) -> tuple[isl.UnionMap, bool] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from tests.builders import ProgramBuilder
 
@@ -10,7 +12,7 @@ from certus.core.budget import Budget
 from certus.core.evidence import Execution, Inductive, Trace
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Assume, Call, Program
-from certus.core.sorts import machine
+from certus.core.sorts import INT, machine
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
@@ -25,7 +27,8 @@ from certus.engines.linear.widening import Widening
 from certus.frontend.lp.library import FAMILIES
 from certus.frontend.lp.library import program as library
 from certus.frontend.lp.load import load_lp
-from certus.logic.relations import Relations
+from certus.logic.presburger import TooHard
+from certus.logic.relations import LOST, Relation, Relations
 from certus.pipeline.confirm import examine
 from certus.pipeline.facts import checked_facts
 from certus.transform.large_blocks import LargeBlocks
@@ -163,6 +166,50 @@ def test_what_agrees_on_the_columns_both_fix_is_found() -> None:
     assert list(index.agreeing((None, None, None))) == ["a", "c", "b"]
     assert list(index.agreeing((3, None, None))) == []
     assert len(index) == 3
+
+
+def phases(relations: Relations) -> Relation:
+    """x grows up to 5 by one, then up to 20 by two, then up to 30 by three."""
+    x = build.var("x", INT)
+    parts = [
+        relations.of(
+            [
+                build.le(build.integer(low), x),
+                build.lt(x, build.integer(high)),
+                build.eq(after(x), build.add(x, build.integer(step))),
+            ],
+            (x,),
+            (after(x),),
+        )
+        for step, (low, high) in enumerate(((0, 5), (5, 20), (20, 30)), start=1)
+    ]
+    return parts[0].union(parts[1]).union(parts[2])
+
+
+def test_closures_may_be_computed_apart() -> None:
+    here = phases(Relations(Statistics(), Budget(60))).closure()
+    asked: list[bytes] = []
+
+    def apart(compute: Callable[[], bytes]) -> bytes:
+        asked.append(compute())
+        return asked[-1]
+
+    found = phases(Relations(Statistics(), Budget(60), apart)).closure()
+    assert asked
+    assert found.exact == here.exact
+    for low in range(-1, 32):
+        for high in range(-1, 34):
+            pair = ({0: low}, {0: high})
+            assert found.fixing(*pair).is_empty() == here.fixing(*pair).is_empty()
+
+
+def test_after_some_closures_without_end_no_more_are_waited_for() -> None:
+    asked: list[None] = []
+    relations = Relations(Statistics(), Budget(60), lambda compute: asked.append(None))
+    for _ in range(2 * LOST):
+        with pytest.raises(TooHard):
+            phases(relations).closure()
+    assert len(asked) == LOST
 
 
 # ------------------------------------------------------------------------------- integers, limits

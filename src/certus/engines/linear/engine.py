@@ -17,7 +17,7 @@ an inexact step leads to an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 TOLD = 8  # disjuncts of a formula that others may use
 LOOSE = 1600  # path edges to follow where a search over-approximates
+CLOSURE = 1.0  # seconds for the closure of several disjuncts
 SHARE = 0.3  # of the time left, for each way to over-approximate
 ENUMERATED = 200  # path edges: a longer search that met no input was one run
 
@@ -93,7 +94,18 @@ class _Search:
         self.task, self.program = task, task.subject
         self.options, self.budget, self.statistics = options, budget, statistics
         facts = self._facts() if has_machine_integers(self.program) else {}
-        self.transitions = Transitions(self.program, Relations(statistics, budget), facts)
+        self.transitions = Transitions(self.program, Relations(statistics, budget, self._apart), facts)
+
+    def _apart(self, compute: Callable[[], bytes]) -> bytes | None:
+        """Something that may have no end, in a process of its own."""
+        from certus.system.child import run_limited
+
+        left = self.budget.remaining()
+        seconds = CLOSURE if left is None else min(CLOSURE, left)
+        result = run_limited(lambda reporter: compute(), seconds=seconds, memory=None)
+        if result.kind == "interrupted":
+            raise KeyboardInterrupt
+        return result.payload
 
     def verdict(self) -> Verdict:
         from certus.engines.linear.findings import findings
