@@ -21,7 +21,7 @@ from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, Unsupp
 from certus.core.memory import uses_memory
 from certus.core.program import Location, Program
 from certus.core.sorts import BOOL, ArraySort
-from certus.core.task import Task
+from certus.core.task import Pass, Task
 from certus.core.terms import Expr
 from certus.frontend import load_question, read_question
 from certus.logic.addresses import Mistyped
@@ -158,18 +158,15 @@ def numeric_report(
     program: Program, bound: int | None, budget: Budget, offsets: Offsets | None = None
 ) -> RangeReport:
     """The ranges of a program without memory operations, in all executions or within a bound."""
-    task = Task(program if offsets is None else offsets.overlaid(program))
-    prepared = apply_passes(task, [Constants(), Slice()] if program.errors else [Constants()])[0].subject
-    assert isinstance(prepared, Program)
+    prepared = _prepared(program, [Constants(), Slice()] if program.errors else [Constants()])
     found = analyse(prepared, budget=budget)
-    shown: Ranges | BoundedRanges = found
-    if bound is not None:
-        shown = bounded_ranges(found, bound, budget=budget)
+    shown = _within(found, bound, budget)
+    pointing = _pointing(program, shown, bound, budget, offsets)
     left_out = len(tuple(declared(program))) - len(tuple(declared(prepared)))
     few = FewValues(found.version.system, shown.values, budget)
     return RangeReport(
         program.file,
-        (*_variables(prepared, shown, few, offsets), *_memory(prepared, shown, offsets)),
+        (*_variables(prepared, shown, few, pointing), *_memory(prepared, shown, offsets)),
         () if bound is not None else tuple(_not_linear(prepared, found)),
         (),
         bound,
@@ -177,11 +174,41 @@ def numeric_report(
         left_out if program.errors else 0,
         0.0,
         {"quantities": len(found.version.system), "linear programs": found.linear_programs},
+        assumes_order=offsets is not None and offsets.overlays,
     )
 
 
+def _prepared(program: Program, passes: list[Pass]) -> Program:
+    prepared = apply_passes(Task(program), passes)[0].subject
+    assert isinstance(prepared, Program)
+    return prepared
+
+
+def _within(found: Ranges, bound: int | None, budget: Budget) -> Ranges | BoundedRanges:
+    return found if bound is None else bounded_ranges(found, bound, budget=budget)
+
+
+def _pointing(
+    program: Program,
+    shown: Ranges | BoundedRanges,
+    bound: int | None,
+    budget: Budget,
+    offsets: Offsets | None,
+) -> Callable[[Expr], Pointing | None]:
+    """Where pointers point: by an analysis of its own, if objects are put at one address for it."""
+    if offsets is None:
+        return lambda x: None
+    if offsets.overlays:
+        overlaid = _prepared(offsets.overlaid(program), [Constants()])
+        shown = _within(analyse(overlaid, budget=budget), bound, budget)
+    return lambda x: offsets.of(x, shown.of(x))
+
+
 def _variables(
-    program: Program, found: Ranges | BoundedRanges, few: FewValues, offsets: Offsets | None
+    program: Program,
+    found: Ranges | BoundedRanges,
+    few: FewValues,
+    pointing: Callable[[Expr], Pointing | None],
 ) -> Iterator[VariableRange]:
     owners: list[tuple[str | None, tuple[Expr, ...]]] = [(None, program.globals)]
     owners += [(name, p.variables) for name, p in program.procedures.items()]
@@ -200,9 +227,9 @@ def _variables(
                 x not in program.source_names,
                 input=found.is_input(x),
             )
-            pointing = None if offsets is None else offsets.of(x, range_)
-            if pointing is not None:
-                yield _pointer(made, pointing)
+            place = pointing(x)
+            if place is not None:
+                yield _pointer(made, place)
             else:
                 values = few.of(found.version.defined.get(x, ()))
                 numbered = replace(made, values=values) if values else made

@@ -86,6 +86,7 @@ class RangeReport:
     left_out: int = 0  # variables that the property does not depend on
     seconds: float = 0.0
     counters: dict[str, int] = field(default_factory=dict)
+    assumes_order: bool = False  # offsets hold if only pointers into one object are ordered, as C demands
 
     @property
     def declared(self) -> int:
@@ -170,6 +171,8 @@ def _total(report: RangeReport) -> Iterator[str]:
     ours = sum(1 for each in report.variables if each.ours)
     if ours:
         yield f"not shown: {ours} variables that the source does not name"
+    if report.assumes_order and any(each.objects for each in report.variables):
+        yield "offsets assume: only pointers into one object are compared by order"
     if report.left_out:
         yield f"left out: {report.left_out} variables that the property does not depend on"
     declared, saved = report.declared, report.saved
@@ -222,6 +225,7 @@ def ranges_from_json(data: dict[str, Any]) -> RangeReport:
         data["left_out"],
         data["seconds"],
         data["counters"],
+        data["assumes_order"],
     )
 
 

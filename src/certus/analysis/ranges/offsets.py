@@ -2,8 +2,9 @@
 
 Objects of a region lie one behind the other, or anywhere. As long as no number depends on their addresses,
 `overlaid` may put them all at the same place instead: then an address less `BASE` is an offset, whichever the
-object, and pointers into several arrays have offsets as those into one. C orders pointers into one object
-only; whether pointers into different ones are equal is left open.
+object, and pointers into several arrays have offsets as those into one. Whether pointers into different
+objects are equal is left open; their order is not, since C has none: so offsets hold for programs that compare
+the order of pointers into one object only, and nothing but offsets is to be taken from such a program.
 
 What is said of offsets is for `certus ranges`; facts and proofs speak of the program as it was.
 """
@@ -81,6 +82,11 @@ class Offsets:
         self._shared = {number for number in self._at_base if self.objects[number].count != 1}
         self._regions = {f"mem${region}": region for region in self.objects}
         self._regions.update((base, region) for region, found in self.objects.items() for base in found.bases)
+
+    @property
+    def overlays(self) -> bool:
+        """Whether some region has several objects to be put at one address."""
+        return bool(self._shared)
 
     def overlaid(self, lowered: Program) -> Program:
         """The program with all objects of a region at one address."""
