@@ -27,9 +27,10 @@ class Nodes:
     def root(self) -> Any:
         import yaml
 
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, if it is there
         try:
-            self._check_depth(yaml.parse(self._source.text, Loader=yaml.SafeLoader))
-            node = yaml.compose(self._source.text, Loader=yaml.SafeLoader)
+            self._check_depth(yaml.parse(self._source.text, Loader=loader))
+            node = yaml.compose(self._source.text, Loader=loader)
         except yaml.MarkedYAMLError as error:
             what = " ".join(part for part in (error.context, error.problem) if part)
             mark = error.problem_mark or error.context_mark

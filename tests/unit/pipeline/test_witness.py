@@ -6,14 +6,16 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from tests.expectations import PROGRAMS, expected
 
 from certus.core.errors import InputError
 from certus.core.validation import Validation
 from certus.core.verdict import Safe, Unsafe
 from certus.core.witness import ViolationWitness
 from certus.pipeline.settings import Settings
+from certus.pipeline.verify import verify
 from certus.pipeline.witness import validate_witness
-from certus.report.witness import witness_of
+from certus.report.witness import render_witness, witness_of
 
 BRANCHES = """\
 extern int __VERIFIER_nondet_int(void);
@@ -173,6 +175,18 @@ class TestCorrectness:
         wrong = COUNTING.replace("y != n", "y == 2")
         found = validate(tmp_path, wrong, invariants(("loop_invariant", "6", "x == y")))
         assert (found.answer, found.reason.message) == ("REFUTED", "the property is violated")
+
+
+@pytest.mark.parametrize("name", ["overflow_addition", "structs_bug", "recursion"])
+def test_golden_programs_there_and_back(name: str, tmp_path: Path) -> None:
+    path = PROGRAMS / "c" / f"{name}.c"
+    outcome = verify(path, Settings(property_name=expected(path).property_name))
+    told = witness_of(outcome)
+    assert not isinstance(told, str)
+    file = tmp_path / "w.yml"
+    file.write_text(render_witness(told[0], engine=outcome.engine, remark=told[1], created=""))
+    found = validate_witness(file, path, Settings())
+    assert found.answer == "CONFIRMED", found.reason
 
 
 def test_another_program_is_refused(tmp_path: Path) -> None:

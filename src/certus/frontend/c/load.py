@@ -11,11 +11,10 @@ from typing import Final, NoReturn
 from certus.core.budget import Budget
 from certus.core.errors import InputError
 from certus.core.program import Program
-from certus.frontend.c.edits import EditedText
 from certus.frontend.c.lower import lower_unit
 from certus.frontend.c.lower.probing import Impure
 from certus.frontend.c.lower.world import ErrorRules
-from certus.frontend.c.probes import Probe, all_insertions, refuse
+from certus.frontend.c.probes import Probe, edited_text, refuse
 from certus.frontend.c.reader import read_edited, read_unit
 from certus.frontend.c.types import LP64, DataModel
 from certus.frontend.loaded import LoadedProgram
@@ -72,7 +71,7 @@ def load_probed(
         original = LoadedProgram(lowered.program, lowered.warnings)
 
         def probed(some: Sequence[Probe]) -> Program:
-            edited = EditedText(path.read_bytes(), all_insertions(unit, some))
+            edited = edited_text(unit, path.read_bytes(), some)
             read = read_edited(path, edited, model=model, arguments=arguments, budget=budget)
             return lower_unit(read, rules, budget, watched).program
 

@@ -8,6 +8,7 @@ whatever its author tried. Lowering makes the failure of probe N an error site o
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 from certus.core.witness import Place
 from certus.frontend.c import ast
-from certus.frontend.c.edits import Insertion
+from certus.frontend.c.edits import EditedText, Insertion
 
 FUNCTION: Final = "__certus_probe"
 DECLARATION: Final = f"void {FUNCTION}(int, _Bool);\n"
@@ -213,8 +214,10 @@ def conjuncts(expression: str) -> list[str]:
     return found if all(found) else [expression]
 
 
-def all_insertions(unit: ast.Unit, probes: Sequence[Probe]) -> list[Insertion]:
+def edited_text(unit: ast.Unit, data: bytes, probes: Sequence[Probe]) -> EditedText:
+    """The bytes of the unit's file with probes; a byte order mark stays first."""
     spots = Spots(unit)
-    start = 3 if unit.source.startswith("\ufeff") else 0
+    first = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     inserted = [insertion for probe in probes for insertion in spots.insertions(probe)]
-    return [Insertion(start, DECLARATION.encode()), *inserted, *spots.ends(probes)]
+    found = (Insertion(0, DECLARATION.encode()), *inserted, *spots.ends(probes))
+    return EditedText(data, [Insertion(first + each.offset, each.text) for each in found])
