@@ -21,7 +21,7 @@ from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, Unsupp
 from certus.core.memory import uses_memory
 from certus.core.program import Location, Program
 from certus.core.sorts import BOOL, ArraySort
-from certus.core.task import Pass, Task
+from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.frontend import load_question, read_question
 from certus.logic.addresses import Mistyped
@@ -158,7 +158,10 @@ def numeric_report(
     program: Program, bound: int | None, budget: Budget, offsets: Offsets | None = None
 ) -> RangeReport:
     """The ranges of a program without memory operations, in all executions or within a bound."""
-    prepared = _prepared(program, [Constants(), Slice()] if program.errors else [Constants()])
+    prepared = apply_passes(Task(program), [Constants(), Slice()] if program.errors else [Constants()])[
+        0
+    ].subject
+    assert isinstance(prepared, Program)
     found = analyse(prepared, budget=budget)
     shown = _within(found, bound, budget)
     pointing = _pointing(program, shown, bound, budget, offsets)
@@ -178,12 +181,6 @@ def numeric_report(
     )
 
 
-def _prepared(program: Program, passes: list[Pass]) -> Program:
-    prepared = apply_passes(Task(program), passes)[0].subject
-    assert isinstance(prepared, Program)
-    return prepared
-
-
 def _within(found: Ranges, bound: int | None, budget: Budget) -> Ranges | BoundedRanges:
     return found if bound is None else bounded_ranges(found, bound, budget=budget)
 
@@ -199,8 +196,7 @@ def _pointing(
     if offsets is None:
         return lambda x: None
     if offsets.overlays:
-        overlaid = _prepared(offsets.overlaid(program), [Constants()])
-        shown = _within(analyse(overlaid, budget=budget), bound, budget)
+        shown = _within(analyse(offsets.overlaid(program), budget=budget), bound, budget)
     return lambda x: offsets.of(x, shown.of(x))
 
 
