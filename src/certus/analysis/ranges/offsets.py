@@ -4,7 +4,7 @@ Objects of a region lie one behind the other, or anywhere. As long as no number 
 `overlaid` may put them all at the same place instead: then an address less `BASE` is an offset, whichever the
 object, and pointers into several arrays have offsets as those into one. Whether pointers into different
 objects are equal is left open; their order is not, since C has none: so offsets hold for programs that
-compare the order of pointers into one object only, and nothing but offsets is to be taken from such a program.
+compare the order of pointers into one object only, and nothing but offsets is to be taken from it.
 
 What is said of offsets is for `certus ranges`; facts and proofs speak of the program as it was.
 """
