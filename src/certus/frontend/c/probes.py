@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.errors import InputError
+from certus.core.errors import InputError, Unsupported
 from certus.core.witness import Place
 from certus.frontend.c import ast
 from certus.frontend.c.edits import EditedText, Insertion
@@ -73,8 +73,10 @@ class Spots:
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line.encode()) + 1)
         self._by_line: dict[int, list[tuple[int, Spot]]] = {}
+        self._functions: list[Span] = []
         for function in unit.functions.values():
             if function.body is not None:
+                self._functions.append(function.span)
                 for spot in _spots(function.body):
                     span = spot.statement.span
                     if span.file == unit.file:
@@ -83,7 +85,8 @@ class Spots:
             found.sort(key=lambda each: each[0])
 
     def insertions(self, probe: Probe) -> list[Insertion]:
-        """What makes the program evaluate the probe at its place. Raises `InputError` if it has none."""
+        """What makes the program evaluate the probe at its place. Raises `InputError` if it has none,
+        `Unsupported` if that is in no function that is ever called."""
         check_expression(probe)
         call = f"{FUNCTION}({probe.number}, ({probe.text}))"
         spot = self._find(probe)
@@ -102,8 +105,13 @@ class Spots:
             return _inner(exact[0])
         if probe.loop and len(found) == 1:
             return _inner(found[0][1])
+        written = "".join(self._lines[place.line - 1 : place.line]).strip()
+        called = any(span.line <= place.line <= span.end_line for span in self._functions)
+        if written and not written.startswith(("#", "//")) and not called:
+            message = f"Line {place.line} is in no function that `main` can call."
+            raise Unsupported(Diagnostic("unreachable-place", message, span=probe.span))
         if not found:
-            refuse(probe, f"In line {place.line} starts no {what} that `main` can reach.")
+            refuse(probe, f"In line {place.line} starts no {what}.")
         columns = ", ".join(str(column) for column, _ in found)
         refuse(
             probe,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from certus.core.budget import Budget
-from certus.core.errors import InputError
+from certus.core.errors import InputError, Unsupported
 from certus.core.evidence import Trace
 from certus.core.program import Program
 from certus.core.witness import Place, probe_number
@@ -82,6 +82,14 @@ def test_places_are_those_of_the_program_itself(tmp_path: Path) -> None:
     assert loaded.program.source == probed.source == SOURCE
 
 
+def test_places_outside_of_what_can_be_called(tmp_path: Path) -> None:
+    with pytest.raises(Unsupported, match="Line 2 is in no function"):
+        load(tmp_path, probe(2, None, "1"))
+    for line in (1, 99):
+        with pytest.raises(InputError, match=f"In line {line} starts no statement"):
+            load(tmp_path, probe(line, None, "1"))
+
+
 def starts(program: Program) -> set[tuple[int, int, str]]:
     """Where the steps of the program stand that are not a probe's."""
     found = [e for e in program.edge.values() if probe_number(e.text) is None and e.span is not None]
@@ -91,8 +99,7 @@ def starts(program: Program) -> set[tuple[int, int, str]]:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (probe(2, None, "1"), "starts no statement"),
-        (probe(99, 1, "1"), "starts no statement"),
+        (probe(12, None, "1"), "starts no statement"),
         (probe(7, 6, "1"), "No statement starts in line 7, column 6"),
         (probe(7, None, "1", loop=True), "starts no loop"),
         (probe(11, None, "1", loop=True), "in a macro"),
