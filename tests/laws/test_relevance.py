@@ -140,7 +140,7 @@ def chosen(program: Program, random: Random, initial: dict[Expr, int], inputs: d
     )
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=60)
 @given(st.integers(0, 99))
 def test_what_does_not_matter_may_be_anything(seed: int) -> None:
     random = Random(seed)
@@ -159,7 +159,7 @@ def test_what_does_not_matter_may_be_anything(seed: int) -> None:
             assert end.ending is Ending.ERROR, (program, trace, other)
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@settings(derandomize=True, deadline=None, max_examples=20)
 @given(st.integers(0, 99))
 def test_every_step_that_matters_does_something_for_a_later_one(seed: int) -> None:
     program = Writer(seed).program
