@@ -13,7 +13,7 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Execution, Inductive, Point, Trace, in_frame, old
 from certus.core.outcome import Outcome, Replay
-from certus.core.program import Havoc, Location, Program
+from certus.core.program import Assign, Havoc, Location, Program
 from certus.core.terms import Expr
 from certus.core.verdict import Safe, Unknown, Unsafe
 from certus.core.witness import CorrectnessWitness, ViolationWitness
@@ -36,11 +36,12 @@ int main(void) {
   int open;
   int n = __VERIFIER_nondet_int();
   if (n < 0) return 0;
+  int low = n, high = low;
   do {
     int inner = n;
     total += inner;
   } while (total < 10u);
-  if (open == 5 && add(n) == 8)
+  if (open == 5 && add(n) == 8 && high == n)
     reach_error();
   return 0;
 }
@@ -120,8 +121,27 @@ class TestInvariants:
     def test_a_do_loop_speaks_before_its_body(self, program: Program) -> None:
         n, inner = variable(program, "main.n"), variable(program, "main.inner")
         formula = build.and_(build.le(number(n, 0), n), build.eq(inner, n))
-        found = correctness(program, {Point(head(program, 14)): formula})
-        assert values(found) == [("location_invariant", 15, 5, "n >= 0")]
+        found = correctness(program, {Point(head(program, 15)): formula})
+        assert values(found) == [("location_invariant", 16, 5, "n >= 0")]
+
+    def test_of_statements_at_one_place_the_first(self, program: Program) -> None:
+        n = variable(program, "main.n")
+        first, second = (
+            next(
+                e.source
+                for e in program.edge.values()
+                if isinstance(e.op, Assign) and e.op.targets == (variable(program, f"main.{name}"),)
+            )
+            for name in ("low", "high")
+        )
+        assert first.statement is not None
+        assert second.statement is not None
+        assert first.statement.column == second.statement.column
+        formula = build.le(number(n, 0), n)
+        assert values(correctness(program, {Point(first): formula})) == [
+            ("location_invariant", 14, 3, "n >= 0")
+        ]
+        assert values(correctness(program, {Point(second): formula})) == []
 
     def test_all_call_strings_together(self, program: Program) -> None:
         i = variable(program, "add.i")
@@ -160,13 +180,13 @@ def test_inputs_assumptions_and_the_target(program: Program) -> None:
     told = [(w.kind, w.place.line, w.place.column, w.constraint) for (w,) in witness.segments]
     assert ("function_return", 12, 33, "\\result == 4") in told
     assert ("assumption", 12, 3, "open == 5") in told
-    assert told[-1] == ("target", 19, 5, None)
+    assert told[-1] == ("target", 20, 5, None)
 
 
 @pytest.mark.parametrize("kind", ["violation", "correctness"])
 def test_what_is_written_is_read_again(kind: str, program: Program, tmp_path: Path) -> None:
     n = variable(program, "main.n")
-    proof = Inductive({Point(head(program, 14)): build.le(number(n, 0), n)})
+    proof = Inductive({Point(head(program, 15)): build.le(number(n, 0), n)})
     found = witness_of(violation(program) if kind == "violation" else outcome(program, Safe(proof)))
     assert not isinstance(found, str)
     witness, remark = found

@@ -8,8 +8,10 @@ of their formulas, provided these are all the strings under which control can co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from certus.core import build
 from certus.core.callstrings import CallStrings
@@ -24,6 +26,7 @@ from certus.report.witness.cexpression import Unsayable, say
 from certus.report.witness.scope import names_at, place_at
 
 _LOOP, _LOCATION = "loop_invariant", "location_invariant"
+_KEYWORD: Final = re.compile(r"while\b|for\b|do\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +87,32 @@ def _place(program: Program, location: Location) -> tuple[str, Span] | None:
     """Where the formula of a location can stand. A `do` loop is entered before its condition is looked at, so
     its formula stands before the first statement of its body."""
     loop = location.loop
-    if loop is not None and loop.file == program.file:
-        if not _is_do(program, loop):
-            return _LOOP, loop
-        procedure = program.procedures[location.procedure]
-        (edge, *others) = procedure.successors[location]
-        start = edge.target
-        alone = not others and isinstance(edge.op, Assume) and len(procedure.predecessors[start]) == 1
-        return (_LOCATION, start.statement) if alone and start.statement is not None else None
-    span = location.statement
-    if loop is not None or span is None or span.file != program.file:
+    if loop is None:
+        return _statement(program, location)
+    if loop.file != program.file:
         return None
-    return _LOCATION, span
-
-
-def _is_do(program: Program, loop: Span) -> bool:
     line = program.source.split("\n", loop.line)[loop.line - 1]
-    return line[loop.column - 1 :].startswith("do")
+    keyword = _KEYWORD.match(line, loop.column - 1)  # none if it stands in a macro
+    if keyword is None or keyword[0] != "do":
+        return None if keyword is None else (_LOOP, loop)
+    procedure = program.procedures[location.procedure]
+    (edge, *others) = procedure.successors[location]
+    alone = not others and isinstance(edge.op, Assume) and len(procedure.predecessors[edge.target]) == 1
+    return _statement(program, edge.target) if alone and edge.target.loop is None else None
+
+
+def _statement(program: Program, location: Location) -> tuple[str, Span] | None:
+    """The statement that starts at a location; of several that start at one place of the source
+    (declarations, statements of a macro), the first."""
+    span = location.statement
+    if span is None or span.file != program.file:
+        return None
+    start = (span.line, span.column)
+    for other in program.procedures[location.procedure].locations:
+        own = other.statement
+        if own is not None and (own.line, own.column) == start and own.file == span.file:
+            return (_LOCATION, span) if other is location else None
+    return None
 
 
 # ------------------------------------------------------------------------------------------- weakening
