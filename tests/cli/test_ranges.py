@@ -52,6 +52,14 @@ def test_bounded_ranges(certus: Certus, tmp_path: Path) -> None:
     assert "[0, 12]" in done.stdout
 
 
+@pytest.mark.parametrize("option", ["ranges.solver=milp", "ranges.calls=unique"])
+def test_the_paper_s_ways_to_solve(certus: Certus, file: Path, option: str) -> None:
+    done = certus("ranges", str(file), "--set", option)
+    assert done.returncode == 0, done.stderr
+    assert "foo: i" in done.stdout or "main: i" in done.stdout
+    assert "[0, 4]" in done.stdout
+
+
 def test_json_says_the_same(certus: Certus, tmp_path: Path) -> None:
     path = tmp_path / "guarded.c"
     path.write_text(GUARDED)

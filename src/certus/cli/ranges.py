@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from certus.cli.arguments import add_limits, add_question, bound, settings_of
+from certus.cli.arguments import add_limits, add_options, add_question, bound, settings_of
 from certus.cli.exits import Exit
 
 _EPILOG = """With --function one procedure is analysed by itself, entered with any values that satisfy
@@ -35,6 +35,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_question(parser)
     add_limits(parser)
+    add_options(parser)
     parser.add_argument("--json", action="store_true", help="print the ranges as JSON (docs/json.md)")
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write to FILE")
     parser.set_defaults(run=run)

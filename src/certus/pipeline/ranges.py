@@ -23,11 +23,13 @@ from certus.core.program import Location, Program
 from certus.core.sorts import BOOL, ArraySort
 from certus.core.task import Task
 from certus.core.terms import Expr
+from certus.engines.ranges import Options
+from certus.engines.registry import ENGINES
 from certus.frontend import load_question, read_question
 from certus.logic.addresses import Mistyped
 from certus.logic.intervals import Interval
 from certus.logic.memory import lower_memory
-from certus.pipeline.settings import Settings, bad_usage
+from certus.pipeline.settings import Settings, bad_usage, check_owners, engine_options
 from certus.report.ranges import (
     NotLinear,
     RangeReport,
@@ -42,6 +44,7 @@ from certus.transform.memory import find_partition, pointers_unsupported
 from certus.transform.passes import apply_passes
 from certus.transform.pointerflow import scan_types
 from certus.transform.slice import Slice, declared
+from certus.transform.unique import merge
 
 ASSUME: Final = "--assume"  # what positions in an assumption refer to
 _LONGEST: Final = 60  # characters of an operation in a list
@@ -68,6 +71,8 @@ def ranges(
     settings = settings or Settings()
     start, budget = time.monotonic(), Budget(settings.timeout)
     _check(wanted)
+    check_owners(settings, ENGINES)
+    options = engine_options(ENGINES["ranges"], settings)
     question = read_question(Path(path), property=settings.property_name, data_model=settings.data_model)
     try:
         program = load_question(question, arguments=settings.clang_arguments, budget=budget).program
@@ -80,7 +85,7 @@ def ranges(
         assumption = _assumption(lowered, wanted.function, wanted.assume)
     limit = budget.remaining()
     result = run_limited(
-        lambda _: _work(lowered, offsets, wanted, assumption, Budget(limit), start),
+        lambda _: _work(lowered, offsets, wanted, assumption, options, Budget(limit), start),
         seconds=limit,
         memory=settings.memory,
         on_progress=on_progress,
@@ -129,13 +134,19 @@ def _assumption(program: Program, function: str, text: str | None) -> Expr:
 
 
 def _work(
-    program: Program, offsets: Offsets | None, wanted: Wanted, assumption: Expr, budget: Budget, start: float
+    program: Program,
+    offsets: Offsets | None,
+    wanted: Wanted,
+    assumption: Expr,
+    options: Options,
+    budget: Budget,
+    start: float,
 ) -> bytes:
     """All that happens in the child."""
     if wanted.function is not None:
         report = _symbolic(program, wanted.function, assumption, budget)
     else:
-        report = numeric_report(program, wanted.bound, budget, offsets)
+        report = numeric_report(program, wanted.bound, budget, offsets, options)
     data = ranges_json(report) | {"seconds": round(time.monotonic() - start, 3)}
     return json.dumps(data).encode()
 
@@ -155,14 +166,21 @@ def _no_ranges(kind: Kind, detail: str, settings: Settings) -> CertusError:
 
 
 def numeric_report(
-    program: Program, bound: int | None, budget: Budget, offsets: Offsets | None = None
+    program: Program,
+    bound: int | None,
+    budget: Budget,
+    offsets: Offsets | None = None,
+    options: Options | None = None,
 ) -> RangeReport:
     """The ranges of a program without memory operations, in all executions or within a bound."""
     prepared = apply_passes(Task(program), [Constants(), Slice()] if program.errors else [Constants()])[
         0
     ].subject
     assert isinstance(prepared, Program)
-    found = analyse(prepared, budget=budget)
+    options = options or Options()
+    if options.calls == "unique" and (merged := merge(prepared)) is not None:
+        prepared = merged.program
+    found = analyse(prepared, budget=budget, solver=options.solver)
     shown = _within(found, bound, budget)
     pointing = _pointing(program, shown, bound, budget, offsets)
     left_out = len(tuple(declared(program))) - len(tuple(declared(prepared)))
