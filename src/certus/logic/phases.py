@@ -1,7 +1,7 @@
 """Loops that run in phases, as Horn clauses with one relation for each phase.
 
 A condition in a clause that goes from a relation to itself, such as `x >= 5000` in what a round does, tells
-phases apart: what holds in one need not hold in another. The relation is split by up to three such
+phases apart: what holds in one need not hold in another. The relation is split by up to four such
 conditions, and every clause by the phases it leads from and to. Equations and bounds, which are no good at
 cases, may do on what is left. (Sharma, Dillig, Dillig and Aiken 2011: splitter predicates.)
 """
@@ -9,7 +9,7 @@ cases, may do on what is left. (Sharma, Dillig, Dillig and Aiken 2011: splitter 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import islice, product
 
 from certus.core import build
 from certus.core.budget import Budget
@@ -17,15 +17,16 @@ from certus.core.horn import Clause, HornSystem, Model, clause_of
 from certus.core.sorts import INT
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
-from certus.core.walk import postorder, substitute, substitute_all, variables
+from certus.core.walk import postorder, size, substitute, substitute_all, variables
 from certus.logic.affine import parameters
 from certus.logic.canonical import canonical
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
 from certus.logic.z3terms import Z3Terms
 
-MOST = 3  # conditions by which a relation is split
+MOST = 4  # conditions by which a relation is split
 CLAUSES = 200  # of the split system, at the most
+SIZE = 100_000  # terms in all the questions whether a clause leads from phases to phases, at the most
 _COMPARISONS = (Kind.LE, Kind.LT, Kind.EQ)
 Signs = tuple[bool, ...]  # whether each of a relation's conditions is true
 
@@ -46,17 +47,19 @@ class Phases:
         self._solver = Z3Solver(statistics, terms=terms)
         self._budget = budget
         self.system: HornSystem | None = None
-        if any(self._conditions.values()) and self._copies <= CLAUSES:
-            clauses = tuple(copy for clause in original.clauses for copy in self._split(clause))
+        self._asked = 0  # terms in questions so far
+        if any(self._conditions.values()):
+            clauses = tuple(islice(self._copies(), CLAUSES + 1))
             relations = tuple(self._phase(r, s) for r in original.relations for s in self._signs(r))
-            self.system = HornSystem(relations, clauses)
+            if len(clauses) <= CLAUSES and self._asked <= SIZE:
+                self.system = HornSystem(relations, clauses)
 
-    @property
-    def _copies(self) -> int:
-        total = 0
+    def _copies(self) -> Iterator[Clause]:
         for clause in self._original.clauses:
-            total += 2 ** sum(len(self._conditions[atom.function]) for atom in clause.atoms)
-        return total
+            for chosen in self._feasible(clause):
+                if self._asked > SIZE:
+                    return
+                yield self._copy(clause, chosen)
 
     def _signs(self, relation: Function) -> Iterator[Signs]:
         return product((True, False), repeat=len(self._conditions[relation]))
@@ -65,25 +68,38 @@ class Phases:
         word = "".join("+" if sign else "-" for sign in signs)
         return Function(f"{relation.name}{word}", relation.parameters, relation.result)
 
-    def _split(self, clause: Clause) -> Iterator[Clause]:
-        """The clause, for all the phases it may lead from and to."""
-        atoms = clause.atoms
-        for chosen in product(*(self._signs(atom.function) for atom in atoms)):
-            given: list[Expr] = []
-            named: list[Expr] = []
-            for atom, signs in zip(atoms, chosen, strict=True):
-                given += self._literals(atom.function, signs, atom.args)
-                named.append(build.apply(self._phase(atom.function, signs), atom.args))
-            self._solver.reset()
-            self._solver.add(clause.constraint, *given)
-            answer = self._solver.check(budget=self._budget, purpose="interpolation.phases")
-            if answer is Answer.UNSAT:
-                continue
-            decided = _decided(clause, given)
-            constraint, *applied = substitute_all((clause.constraint, *named), decided)
-            body = applied[: len(clause.body)]
-            head = None if clause.head is None else applied[-1]
-            yield clause_of(body, build.and_(constraint, *given), head)
+    def _feasible(self, clause: Clause) -> list[tuple[Signs, ...]]:
+        """The phases that a clause may lead from and to: for each of its atoms one."""
+        self._solver.reset()
+        self._solver.add(clause.constraint)
+        cost = size(clause.constraint)
+        found: list[tuple[Signs, ...]] = [()]
+        for atom in clause.atoms:
+            longer = []
+            for chosen, signs in product(found, self._signs(atom.function)):
+                given = self._given(clause, (*chosen, signs))
+                self._asked += cost
+                if self._asked > SIZE:
+                    return []
+                answer = self._solver.check(given, budget=self._budget, purpose="interpolation.phases")
+                if answer is not Answer.UNSAT:
+                    longer.append((*chosen, signs))
+            found = longer
+        return found
+
+    def _given(self, clause: Clause, chosen: Sequence[Signs]) -> list[Expr]:
+        pairs = zip(clause.atoms, chosen, strict=False)
+        return [x for atom, signs in pairs for x in self._literals(atom.function, signs, atom.args)]
+
+    def _copy(self, clause: Clause, chosen: Sequence[Signs]) -> Clause:
+        """The clause from phases to phases."""
+        given = self._given(clause, chosen)
+        pairs = zip(clause.atoms, chosen, strict=True)
+        named = [build.apply(self._phase(atom.function, signs), atom.args) for atom, signs in pairs]
+        constraint, *applied = substitute_all((clause.constraint, *named), _decided(clause, given))
+        body = applied[: len(clause.body)]
+        head = None if clause.head is None else applied[-1]
+        return clause_of(body, build.and_(constraint, *given), head)
 
     def _literals(self, relation: Function, signs: Signs, arguments: Sequence[Expr]) -> list[Expr]:
         read = dict(zip(parameters(relation), arguments, strict=True))
