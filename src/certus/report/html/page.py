@@ -18,7 +18,7 @@ from certus.core.version import VERSION
 from certus.report.content import file_of, path, total_seconds, value_text
 from certus.report.html import answer, automata, numbers, trace
 from certus.report.html.markup import code, data, line_link, text
-from certus.report.html.source import listing
+from certus.report.html.source import Notes, listing
 
 _HERE: Final = Path(__file__).parent
 _TABS: Final = {
@@ -124,6 +124,14 @@ def _panel(name: str, inside: str) -> str:
 # ---------------------------------------------------------------------------------------- source
 
 
+def _start(outcome: Outcome, notes: Notes) -> int:
+    """The line to begin at: the first that has something to say, else that of the main procedure."""
+    said = [*notes.above, *notes.below]
+    main = outcome.subject.procedures.get("main") if isinstance(outcome.subject, Program) else None
+    span = None if main is None else main.span
+    return min(said) if said else 0 if span is None or span.file != outcome.subject.file else span.line
+
+
 def _source(outcome: Outcome, staged: tuple[trace.Stage, ...]) -> str:
     subject, found = outcome.subject, path(outcome)
     marked: dict[int, str] = {}
@@ -140,5 +148,6 @@ def _source(outcome: Outcome, staged: tuple[trace.Stage, ...]) -> str:
             marked[span.line] = f"{marked.get(span.line, 'met')} violated"
     lines = listing(subject.source, subject.file, notes, marked)
     aside = f"<aside>{side}{answer.checked(outcome)}</aside>"
-    code_ = f'<div class="code" tabindex="0" role="region" aria-label="Source">{lines}</div>'
+    start = f' data-start="{line}"' if (line := _start(outcome, notes)) else ""
+    code_ = f'<div class="code" tabindex="0" role="region" aria-label="Source"{start}>{lines}</div>'
     return f'<div class="split">{code_}\n{aside}</div>'

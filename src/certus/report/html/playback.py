@@ -44,11 +44,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The state after one step: the call stack as (procedure, line of the call), and the changes.
+    """The state after one step: the call stack as (procedure, line of the call), and the changes. `noticed`
+    comes before them: cells of memory that were read, and the keys of cells that are not known any more.
     `because` are the values that decided a branch."""
 
     stack: tuple[tuple[str, int | None], ...]
     changes: tuple[Change, ...]
+    noticed: tuple[Change | str, ...]
     because: tuple[tuple[str, str], ...] = ()
 
 
@@ -71,7 +73,8 @@ class _Cell:
 
 
 class Playback:
-    """`globals` and the values in `frames` are exact; `cells` (by address) are those that have been seen."""
+    """`globals` and the values in `frames` are exact. `cells`, by address, are those that were seen; they do
+    not overlap."""
 
     def __init__(self, program: Program, trace: Trace) -> None:
         self.program = program
@@ -80,6 +83,8 @@ class Playback:
         self.frames = [_Frame(program.main, None)]
         self.cells: dict[int, _Cell] = {}
         self.objects: dict[int, tuple[int, str]] = {}  # by address: size and name
+        self._noticed: list[Change | str] = []  # in the present step
+        self._made = 0  # objects of the heap
         self._globals = frozenset(program.globals)
         self._results = {v for p in program.procedures.values() for v in p.results}
         for variable, term in program.initial.items():
@@ -115,7 +120,8 @@ class Playback:
         changes = [self._written(edge, variable, value) for variable, value in step.changes]
         changes += self._remembered(edge, top)
         stack = tuple((frame.procedure, frame.called_at) for frame in self.frames)
-        return Scene(stack, tuple(c for c in changes if c is not None), because)
+        noticed, self._noticed = tuple(self._noticed), []
+        return Scene(stack, tuple(c for c in changes if c is not None), noticed, because)
 
     # ------------------------------------------------------------------------------- variables
 
@@ -185,7 +191,7 @@ class Playback:
         if isinstance(op, Alloc):
             base, size = _number(op.target, known), _number(op.size, known)
             if base is not None:
-                self.objects[base] = (size or 1, op.name)
+                self.objects[base] = (size or 1, self._object_name(op))
         elif isinstance(op, Free):
             base = _number(op.address, known)
             found = None if base is None else self.objects.pop(base, None)
@@ -197,18 +203,31 @@ class Playback:
             if address is not None and value is not None:
                 top.source[op.target] = address
                 self._see(address, op.target, value, edge.text, top)
+                self._noticed.append(self._cell_change(address, op.target))
         elif isinstance(op, Store):
             address = _number(op.address, known)
             if address is not None:
                 return [self._stored(edge, op, address, _value(op.value, known), top)]
         return []
 
+    def _object_name(self, op: Alloc) -> str:
+        """What the source calls an object; those of the heap are numbered: `malloc#1`."""
+        if op.storage != "heap":
+            return op.name
+        maker = re.match(r"\w+", op.name)
+        self._made += 1
+        return f"{'new' if maker is None else maker[0]}#{self._made}"
+
     def _stored(self, edge: Edge, op: Store, address: int, value: Datum | None, top: _Frame) -> Change | None:
-        self._drop(address, _bytes(op.value))
         if value is None:
+            self._drop(address, _bytes(op.value))
             return None
         self._see(address, op.value, value, _left_side(edge.text), top)
-        return Change(MEMORY, str(address), self.cells[address].name, self.text(op.value, value))
+        return self._cell_change(address, op.value)
+
+    def _cell_change(self, address: int, term: Expr) -> Change:
+        cell = self.cells[address]
+        return Change(MEMORY, str(address), cell.name, self.text(term, cell.value))
 
     def _see(self, address: int, term: Expr, value: Datum, text: str, top: _Frame) -> None:
         size = _bytes(term)
@@ -220,30 +239,39 @@ class Playback:
         self.cells[address] = _Cell(self._cell_name(address, size, text, top), size, value)
 
     def _cell_name(self, address: int, size: int, text: str, top: _Frame) -> str:
-        """`a[2]` if the source says `a[i]` and i is 2, or if it says `a[..]` of an object named `a`; else the
-        object, and how far it is from its start."""
+        """A name that no other cell has: by the object, if the source goes through a pointer (`p->next`) or
+        counts elements; else as the source has it, where `a[i]` is `a[2]` if i is 2."""
+        name = self._place_name(address, size, text.strip(), top)
         found = self._object(address)
-        element = _ELEMENT.fullmatch(text.strip())
-        if found is not None and element is not None and element[1] == found[1]:
-            index, rest = divmod(address - found[0], size)
-            if not rest:
-                return f"{found[1]}[{index}]"
-        if text and len(text) <= _WIDEST and _PLACE.fullmatch(text) and not _is_call(text):
-            known = {
-                self.names.of(v): value_text(x)
-                for v, x in self._known(top).items()
-                if not isinstance(x, bool)
-            }
-            return _INDEX.sub(lambda m: f"[{known.get(m[1], m[1])}]", text.strip())
+        if found is not None and any(cell.name == name for cell in self.cells.values()):
+            return f"{name} (+{address - found[0]})"
+        return name
+
+    def _place_name(self, address: int, size: int, text: str, top: _Frame) -> str:
+        found = self._object(address)
         if found is None:
-            return f"*({value_text(address)})"
+            return text if _is_place(text) else f"*({value_text(address)})"
         base, name = found
+        index, rest = divmod(address - base, size)
+        element = _ELEMENT.fullmatch(text)
+        if element is not None and not rest and (element[1] == name or "#" in name):
+            return f"{name}[{index}]"
+        if "->" in text and _is_place(text):
+            return f"{name}.{self._indexed(text.rpartition('->')[2], top)}"
+        if _is_place(text) and "*" not in text and "#" not in name:
+            return self._indexed(text, top)
         return name if base == address else f"{name} + {address - base} bytes"
+
+    def _indexed(self, text: str, top: _Frame) -> str:
+        """The place with the values of variables that stand for an index."""
+        known = {self.names.of(v): x for v, x in self._known(top).items() if not isinstance(x, bool)}
+        return _INDEX.sub(lambda m: f"[{value_text(known[m[1]]) if m[1] in known else m[1]}]", text)
 
     def _drop(self, address: int, size: int) -> None:
         """Forget the cells that overlap a stretch of memory."""
         for base in [b for b, c in self.cells.items() if b < address + size and address < b + c.size]:
             del self.cells[base]
+            self._noticed.append(str(base))
 
     # -------------------------------------------------------------------------------- branches
 
@@ -303,8 +331,10 @@ def _bytes(term: Expr) -> int:
     return max(1, term.sort.width // 8) if isinstance(term.sort, MachineSort) else 1
 
 
-def _is_call(text: str) -> bool:
-    return re.search(r"\w\s*\(", text) is not None
+def _is_place(text: str) -> bool:
+    """Whether the text names a place in memory, rather than a value or a whole statement."""
+    called = re.search(r"\w\s*\(", text) is not None
+    return 0 < len(text) <= _WIDEST and not called and _PLACE.fullmatch(text) is not None
 
 
 def _left_side(text: str) -> str:

@@ -165,9 +165,9 @@
     if (drawn) drawn.style.width = `${drawn.viewBox.baseVal.width * zoom}px`;
   };
   if ($("procedure")) {
-    const longest = templates.reduce((a, b) => (a.innerHTML.length < b.innerHTML.length ? b : a), templates[0]);
-    const first = (trace && templates.find((t) => t.content.querySelector(`[data-at="${trace.steps.at(-1).at}"]`))) || longest;
-    $("procedure").value = first.id.split("-")[1];
+    const ends = trace && templates.find((t) => t.content.querySelector(`[data-at="${trace.steps.at(-1).at}"]`));
+    const main = [...$("procedure").options].find((option) => option.text === "main") || $("procedure").options[0];
+    $("procedure").value = ends ? ends.id.split("-")[1] : main.value;
     $("procedure").addEventListener("change", () => show());
     for (const each of document.querySelectorAll('input[name="way"]')) each.addEventListener("change", () => show());
     $("smaller").addEventListener("click", () => scale(0.8));
@@ -209,6 +209,10 @@
         if (!frames[depth] || frames[depth].procedure !== procedure || frames[depth].line !== line)
           frames[depth] = { procedure, line, values: new Map() };
       });
+      for (const each of step.noticed ?? []) {
+        if (typeof each === "string") memory.delete(each);
+        else put(each, false);
+      }
       if (step.call) frames.at(-1).values = new Map();
       for (const change of step.set) put(change, k === n);
     }
@@ -339,4 +343,5 @@
 
   open("source");
   if (trace) go(visible()[0]);
+  else bring(lineOf(document.querySelector(".code").dataset.start));
 })();

@@ -19,7 +19,7 @@ from certus.core.verdict import Unsafe
 from certus.report.cfa import statement
 from certus.report.content import Move, Path, path, value_text
 from certus.report.html.markup import code, text
-from certus.report.html.playback import Playback, Scene
+from certus.report.html.playback import MEMORY, Change, Playback, Scene
 
 _CONDITION: Final = (
     re.compile(r"(?:if|while|switch|assume|assert)\s*\((.*)\)\s*;?", re.DOTALL),
@@ -40,10 +40,12 @@ _ICONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step as it is shown, and the state after it. `depth` counts calls of the user's procedures."""
+    """One step as it is shown, and the state after it. `depth` counts calls of the user's procedures.
+    `noticed` is what became known, or unknown, since the step shown before, in order."""
 
     move: Move
     scene: Scene
+    noticed: tuple[Change | str, ...]
     statement: str
     depth: int
 
@@ -58,19 +60,24 @@ def stages(outcome: Outcome) -> tuple[Stage, ...]:
     if found is None or not isinstance(check, Replay) or not isinstance(program, Program):
         return ()
     playback = _playback(outcome, program)
-    scenes = {}
+    hidden = 1 if program.main.startswith("$") else 0  # what comes before the user's main procedure
+    moves = {move.number: move for move in found.moves if move.is_visible}
+    staged: list[Stage] = []
+    noticed: list[Change | str] = []
     awaited = 0
     for step in check.kept:
         if step.number != awaited:
             playback.forget(program.edge[step.edge].source.procedure, step.depth)
         awaited = step.number + 1
-        scenes[step.number] = playback.play(step)
-    hidden = 1 if program.main.startswith("$") else 0  # what comes before the user's main procedure
-    return tuple(
-        Stage(move, scenes[move.number], _statement(move, program), max(0, move.depth - hidden))
-        for move in found.moves
-        if move.is_visible
-    )
+        scene, move = playback.play(step), moves.get(step.number)
+        noticed += scene.noticed
+        if move is None:
+            noticed += [change for change in scene.changes if change.scope == MEMORY]
+        else:
+            depth = max(0, move.depth - hidden)
+            staged.append(Stage(move, scene, tuple(noticed), _statement(move, program), depth))
+            noticed = []
+    return tuple(staged)
 
 
 def _statement(move: Move, program: Program) -> str:
@@ -113,10 +120,12 @@ def trace_data(outcome: Outcome, staged: tuple[Stage, ...]) -> dict[str, Any]:
             "at": edge.target.name,
             "line": _line(stage.span, program.file),
             "stack": _stack(scene.stack, frames),
-            "set": [[c.scope, c.key, c.name, c.value] for c in scene.changes],
+            "set": [_told(change) for change in scene.changes],
         }
         if isinstance(edge.op, Call):
             step["call"] = True  # its frame is a new one, even if it looks like the one before
+        if stage.noticed:
+            step["noticed"] = [n if isinstance(n, str) else _told(n) for n in stage.noticed]
         if stage.move.reason:
             step["reason"] = stage.move.reason
         if stage.move.omitted:
@@ -133,11 +142,15 @@ def trace_data(outcome: Outcome, staged: tuple[Stage, ...]) -> dict[str, Any]:
     return {
         "claim": f"{'violated' if site.kind == 'assertion' else site.kind.replace('-', ' ')}: {site.text}",
         "folds": any(not stage.move.reason for stage in staged),
-        "initially": [[c.scope, c.key, c.name, c.value] for c in initially],
+        "initially": [_told(change) for change in initially],
         "frames": [list(frame) for frame in frames],
         "scopes": _scopes(program, staged),
         "steps": steps,
     }
+
+
+def _told(change: Change) -> list[int | str]:
+    return [change.scope, change.key, change.name, change.value]
 
 
 def _stack(stack: Sequence[tuple[str, int | None]], frames: dict[tuple[int, str, int | None], int]) -> int:

@@ -98,9 +98,9 @@ def test_memory(tmp_path: Path) -> None:
     changes = [(c.name, c.value) for stage in staged for c in stage.scene.changes]
     assert ("a[2]", "4") in changes
     assert ("p", "&s") in changes
-    assert ("p->right", "4") in changes
+    assert ("s.right", "4") in changes
     asserted = [stage for stage in steps_at(staged, 12) if stage.move.edge.branch is not None][-1]
-    assert dict(asserted.scene.because) == {"s.left": "1", "p->right": "4", "a[1]": "2"}
+    assert dict(asserted.scene.because) == {"s.left": "1", "s.right": "4", "a[1]": "2"}
     assert max(stage.depth for stage in staged) == 1
     assert all("$" not in stage.statement for stage in staged)
 
@@ -125,3 +125,58 @@ def test_conditions() -> None:
     assert condition_of("for (; i < n;)") == "i < n"
     assert condition_of("assert((a) && (b));") == "(a) && (b)"
     assert condition_of("a[i] < 3") == "a[i] < 3"
+
+
+LIST = """\
+#include <assert.h>
+#include <stdlib.h>
+struct node { int value; struct node *next; };
+int main(void) {
+  struct node *list = 0;
+  for (int i = 0; i < 2; i++) {
+    struct node *made = malloc(sizeof *made);
+    made->value = i;
+    made->next = list;
+    list = made;
+  }
+  int *numbers = malloc(8);
+  numbers[1] = list->next->value;
+  assert(numbers[1] != 0);
+}
+"""
+
+
+def test_the_heap(tmp_path: Path) -> None:
+    (tmp_path / "list.c").write_text(LIST)
+    program = load(tmp_path / "list.c").program
+    staged = stages(outcome(program, Trace(error(program))))
+    changes = [(c.name, c.value.partition(" (")[0]) for stage in staged for c in stage.scene.changes]
+    assert ("malloc#1.value", "0") in changes
+    assert ("malloc#2.value", "1") in changes
+    assert ("malloc#2.next", "&malloc#1") in changes
+    assert ("list", "&malloc#2") in changes
+    assert ("malloc#3[1]", "0") in changes
+
+
+def test_what_ends_is_gone(tmp_path: Path) -> None:
+    source = (
+        "#include <assert.h>\n#include <stdlib.h>\n"
+        "static int inner(void) { int kept[2]; kept[1] = 5; return kept[1]; }\n"
+        "int main(void) {\n  int *p = malloc(4);\n  *p = inner();\n  int v = *p;\n"
+        "  free(p);\n  assert(v == 4);\n}\n"
+    )
+    (tmp_path / "ends.c").write_text(source)
+    program = load(tmp_path / "ends.c").program
+    made = outcome(program, Trace(error(program)))
+    memory: dict[str, str] = {}
+    seen = []
+    for step in trace_data(made, stages(made))["steps"]:
+        for each in (*step.get("noticed", ()), *step["set"]):
+            if isinstance(each, str):
+                memory.pop(each, None)
+            elif each[0] == -2:
+                memory[each[1]] = each[2]
+        seen.append(sorted(memory.values()))
+    assert ["kept[1]"] in seen
+    assert ["malloc#1"] in seen
+    assert seen[-1] == []
