@@ -47,3 +47,21 @@ def test_cycles_that_need_highs(
     monkeypatch.setattr(StrategyIteration, "_by_highs", counted)
     assert Found(lp_program(text)).heads() == [ranges]
     assert asked
+
+
+def test_what_does_not_check_is_widened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds that a solver got wrong grow until every constraint holds, at the worst to those of the type."""
+    original = StrategyIteration.solve
+
+    def wrong(self: StrategyIteration, budget):  # type: ignore[no-untyped-def]
+        found = original(self, budget)
+        for quantity in range(len(self.system)):
+            found.high[quantity] = min(found.high[quantity], 3)
+        return found
+
+    monkeypatch.setattr(StrategyIteration, "solve", wrong)
+    found = Found(lp_program("void main() { int i; i = 0; while (i < 10) { i = i + 1; } assert(i == 10); }"))
+    assert found.ranges.widened > 0
+    low, high = found.heads()[0]["i"]
+    assert low == 0
+    assert high is None or high >= 10
