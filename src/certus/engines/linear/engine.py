@@ -26,7 +26,7 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Trace
-from certus.core.loops import loop_forest
+from certus.core.loops import loop_forest, recursive
 from certus.core.program import Havoc, Location, Program, leaves
 from certus.core.sorts import MachineSort
 from certus.core.statistics import Statistics
@@ -112,7 +112,7 @@ class _Search:
 
         exact = self._tabulation(self.transitions)
         if not self._ends(exact):
-            proof = self._widened() if self.options.widen else None
+            proof = self._widened() if self.options.widen and has_cycles(self.program) else None
             if proof is not None:
                 return Safe(proof)
             followed = self.options.patience
@@ -260,6 +260,11 @@ class _Search:
 
     def known(self) -> str:
         return f"; {self.statistics.latest}" if self.statistics.latest else ""
+
+
+def has_cycles(program: Program) -> bool:
+    """Whether executions can be arbitrarily long."""
+    return bool(recursive(program)) or any(loop_forest(p).heads for p in program.procedures.values())
 
 
 def has_machine_integers(program: Program) -> bool:
