@@ -27,11 +27,12 @@ State = tuple[int, int, bool]
 
 @st.composite
 def blocks(draw: Callable[..., object]) -> Block:
-    """Blocks whose parts are shared at random. An edge occurs at most once on a path."""
+    """Blocks whose parts are shared at random. An edge occurs at most once on a path, and at most one
+    alternative of a choice is possible."""
     number = iter(range(1000))
 
-    def edge() -> Edge:
-        return Edge(next(number), HERE, draw(ops()), HERE)
+    def edge(op: BasicOp | None = None) -> Edge:
+        return Edge(next(number), HERE, op or draw(ops()), HERE)
 
     made: list[Block] = [edge()]
     for _ in range(draw(st.integers(1, 6))):
@@ -40,7 +41,13 @@ def blocks(draw: Callable[..., object]) -> Block:
             made.append(Seq(before, edge()))
         else:
             others = [Seq(before, edge()) if draw(st.booleans()) else edge() for _ in range(2)]
-            made.append(Choice((before, *others)))
+            signs = (
+                build.lt(X, build.integer(0)),
+                build.eq(X, build.integer(0)),
+                build.gt(X, build.integer(0)),
+            )
+            ways = zip(signs, (before, *others), strict=True)
+            made.append(Choice(tuple(Seq(edge(Assume(sign)), part) for sign, part in ways)))
     return made[-1]
 
 

@@ -129,7 +129,7 @@ class Seq:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """Any one of the alternatives."""
+    """One of the alternatives; at most one is possible in a given state with given inputs."""
 
     alternatives: tuple[Block, ...]
 

@@ -78,12 +78,16 @@ def substitute_all(roots: Iterable[Expr], values: Mapping[Expr, Expr]) -> tuple[
 
 
 class Substitution:
-    """A fixed replacement of variables that remembers what it has already rewritten."""
+    """A replacement of variables that remembers what it has already rewritten."""
 
     __slots__ = ("_done",)
 
     def __init__(self, values: Mapping[Expr, Expr]) -> None:
         self._done: dict[Expr, Expr] = dict(values)  # term -> term after replacement
+
+    def replace(self, variable: Expr, value: Expr) -> None:
+        """Replace one variable more, which no term rewritten so far has."""
+        self._done[variable] = value
 
     def apply_all(self, roots: Iterable[Expr]) -> tuple[Expr, ...]:
         return tuple(self.apply(root) for root in roots)

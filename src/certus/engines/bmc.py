@@ -13,12 +13,13 @@ Says Unknown at the bound asked for, at a limit, or where the solver gives up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Trace, Unrolling
 from certus.core.loops import LoopBound
 from certus.core.program import Location, Program
@@ -168,34 +169,43 @@ class _Search:
     def shortest(self, clear: int, bound: int) -> Trace:
         """The execution to an error with the least bound above `clear`, then the fewest statements.
 
-        The last query found one within `bound`. What a limit leaves unfinished is not minimal."""
-        trace = self.trace()
+        The last query found one within `bound`. It may take a third of the time that is left: what a limit
+        leaves unfinished is not minimal."""
+        self.budget = self.budget.part(1 / 3)
+        found = self.trace()
+        try:
+            for trace in self._shorter(clear, bound):
+                found = trace
+        except BudgetExceeded as limit:
+            if limit.limit == "interrupt":
+                raise
+        return found
+
+    def _shorter(self, clear: int, bound: int) -> Iterator[Trace]:
+        """Executions to an error, each at least as good as the one before."""
         within: list[Expr] = []
         least = clear + 1
         while least < bound:
             middle = (least + bound) // 2
             closer = [build.not_(gate.literal) for gate in self.unrolled.gates() if gate.measure > middle]
             if self.errors(*closer) is Answer.SAT:
-                trace, within, bound = self.trace(), closer, middle
+                yield self.trace()
+                within, bound = closer, middle
             else:
                 least = middle + 1
-        return self._fewest(trace, within)
-
-    def _fewest(self, trace: Trace, within: list[Expr]) -> Trace:
-        solver = self.unrolled.solver
-        solver.push()
+        self.unrolled.solver.push()
         length = self.unrolled.lengths()
         least, most = 0, 0
         if self.errors(*within) is Answer.SAT:
-            trace, most = self.trace(), int(self._scalar(length))
+            yield self.trace()
+            most = int(self._scalar(length))
         while least < most:
             middle = (least + most) // 2
             if self.errors(*within, build.le(length, build.constant(middle, length.sort))) is Answer.SAT:
-                trace, most = self.trace(), int(self._scalar(length))
+                yield self.trace()
+                most = int(self._scalar(length))
             else:
                 least = middle + 1
-        solver.pop()
-        return trace
 
 
 def _place(visit: Visit, bounds: Mapping[str, LoopBound]) -> str:

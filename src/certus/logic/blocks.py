@@ -14,18 +14,21 @@ the thesis' variable substitution (4.4) and propagation (4.5) done by constructi
 the values the first part wrote, and a choice gives every variable a value on every alternative.
 
 The formula of a block is computed once; `Instance` renames its fresh symbols and replaces the
-pre-state by the values of one particular visit, folding constants on the way.
+pre-state by the values of one particular visit. It goes through the definitions in the order of control, as
+an interpreter would: constants fold, what they exclude is dead, and a merge of which one value is left is
+that value. So a stretch of program whose values are known costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 
 from certus.core import build
 from certus.core.program import Assign, Assume, Block, Choice, Edge, Havoc, Procedure, Return, Seq
-from certus.core.sorts import BOOL, Sort
+from certus.core.sorts import BOOL, MachineSort, Sort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.walk import Substitution
 
@@ -63,27 +66,113 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Passed:
+    """`literal` implies the conditions."""
+
+    literal: Expr
+    conditions: tuple[Expr, ...]
+
+    def formulas(self) -> Iterator[Expr]:
+        for condition in self.conditions:
+            if condition is not build.TRUE:
+                yield build.implies(self.literal, condition)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Merge:
+    """`symbol` is the value that comes with a selector that is true."""
+
+    symbol: Expr
+    choices: tuple[tuple[Expr, Expr], ...]
+
+    def formulas(self) -> Iterator[Expr]:
+        for selector, value in self.choices:
+            if value is not self.symbol:
+                yield build.implies(selector, build.eq(self.symbol, value))
+
+
+@dataclass(frozen=True, eq=False)
 class BlockFormula:
     """The meaning of a block, as a relation between the pre-state and `values`.
 
     `guard`: with the definitions, satisfiable exactly for the pre-states from which the block can be
-    executed. `values`: the variables written, as terms. `symbols`: all that is fresh."""
+    executed. `values`: the variables written, as terms. `symbols`: all that is fresh. A definition speaks of
+    the pre-state and of symbols defined before it."""
 
     guard: Expr
-    definitions: tuple[Expr, ...]
+    defined: tuple[Passed | Merge, ...]
     values: Mapping[Expr, Expr]
     symbols: tuple[Expr, ...]
     history: History
+
+    @cached_property
+    def definitions(self) -> tuple[Expr, ...]:
+        return tuple(formula for definition in self.defined for formula in definition.formulas())
 
     def instance(self, number: int, values: Mapping[Expr, Expr], *, apart: bool = False) -> Instance:
         """This block executed from a state with the given values, its symbols made unique. The formulas
         are simplified by what the others say, unless each is to be used `apart` from them, as in cores."""
         renamed = {s: build.var(_numbered(s.name, number), s.sort) for s in self.symbols}
-        substitution = Substitution({**values, **renamed})
-        formulas = substitution.apply_all((self.guard, *self.definitions))
-        guard, *definitions = formulas if apart else _without_dead(formulas, frozenset(renamed.values()))
+        if apart:
+            substitution = Substitution({**values, **renamed})
+            definitions = substitution.apply_all(self.definitions)
+        else:
+            inputs = {s: own for s, own in renamed.items() if s not in self._derived}
+            substitution = Substitution({**values, **inputs})
+            executed = self._executed(substitution, renamed)
+            definitions = tuple(formula for formula in executed if formula is not build.TRUE)
         written = {x: substitution.apply(v) for x, v in self.values.items()}
-        return Instance(self, guard, tuple(definitions), written, renamed)
+        return Instance(self, substitution.apply(self.guard), definitions, written, renamed)
+
+    @cached_property
+    def _derived(self) -> frozenset[Expr]:
+        """The symbols that definitions define: all but inputs."""
+        return frozenset(d.literal if isinstance(d, Passed) else d.symbol for d in self.defined)
+
+    def _executed(self, substitution: Substitution, renamed: Mapping[Expr, Expr]) -> Iterator[Expr]:
+        """The definitions under a substitution, to which what they define is added. They are equations here:
+        the way and the values follow from the inputs, so that a solver need not guess them. Literals that are
+        false are said to be, since a path is read off the literals."""
+        for definition in self.defined:
+            if isinstance(definition, Passed):
+                own = renamed[definition.literal]
+                meaning = build.and_(*substitution.apply_all(definition.conditions))
+                substitution.replace(definition.literal, build.FALSE if meaning is build.FALSE else own)
+                yield build.eq(own, meaning)
+            else:
+                own = renamed[definition.symbol]
+                ways = ((substitution.apply(s), value) for s, value in definition.choices)
+                live = [(s, substitution.apply(value)) for s, value in ways if s is not build.FALSE]
+                if live and all(value is live[0][1] for _, value in live):
+                    substitution.replace(definition.symbol, live[0][1])
+                elif (vectors := _vectors(live)) is not None:
+                    narrow = build.var(own.name, vectors[0][1].sort)
+                    substitution.replace(definition.symbol, build.to_int(narrow))
+                    yield build.eq(narrow, _chosen(vectors))
+                else:
+                    substitution.replace(definition.symbol, own)
+                    yield build.eq(own, _chosen(live) if live else own)
+
+
+def _chosen(ways: Sequence[tuple[Expr, Expr]]) -> Expr:
+    """The value of the first selector that is true, given that one is."""
+    value = ways[-1][1]
+    for selector, other in reversed(ways[:-1]):
+        value = build.ite(selector, other, value)
+    return value
+
+
+def _vectors(ways: Sequence[tuple[Expr, Expr]]) -> list[tuple[Expr, Expr]] | None:
+    """The same choice between machine integers, if all values are such, read as integers: z3 is slow where
+    it has to go from integers to vectors."""
+    sorts = dict.fromkeys(value.args[0].sort for _, value in ways if value.kind is Kind.TO_INT)
+    sort = next(iter(sorts), None)
+    if len(sorts) != 1 or not isinstance(sort, MachineSort):
+        return None
+    read = {value: build.wrap(value, sort) for _, value in ways}
+    if any(build.to_int(vector) is not value for value, vector in read.items()):
+        return None
+    return [(selector, read[value]) for selector, value in ways]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,20 +234,6 @@ def _histories(last: History) -> Iterator[History]:
                 stack.extend((h, False) for _, h in reversed(at.branches))
 
 
-def _without_dead(formulas: tuple[Expr, ...], own: frozenset[Expr]) -> tuple[Expr, ...]:
-    """Formulas, the last of which are definitions, without the literals of their own that these say are
-    false; they still say so, since a path is read off the literals."""
-    dead: dict[Expr, Expr] = {}
-    while True:
-        denied = (f.args[0] for f in formulas if f.kind is Kind.NOT and f.args[0] in own)
-        new = {literal: build.FALSE for literal in denied if literal not in dead}
-        if not new:
-            return formulas
-        dead.update(new)
-        alive = Substitution(new)
-        formulas = tuple(f if f.kind is Kind.NOT and f.args[0] in dead else alive.apply(f) for f in formulas)
-
-
 def _numbered(name: str, number: int) -> str:
     base, _, local = name.rpartition("@")
     return f"{base}@{number}.{local}"
@@ -176,7 +251,7 @@ def block_formula(
         return None
     return BlockFormula(
         build.and_(end.guard, *end.conditions),
-        tuple(execution.definitions),
+        tuple(execution.defined),
         end.values,
         tuple(execution.symbols),
         end.history,
@@ -199,7 +274,7 @@ class _Execution:
     def __init__(self, procedure: Procedure, live: frozenset[Expr] | None) -> None:
         self.procedure = procedure
         self.live = live
-        self.definitions: list[Expr] = []
+        self.defined: list[Passed | Merge] = []
         self.symbols: list[Expr] = []
         self._count = count()
 
@@ -278,8 +353,7 @@ class _Execution:
         if not state.conditions:
             return state
         guard = self._literal()
-        for condition in (state.guard, *state.conditions):
-            self._define(guard, condition)
+        self.defined.append(Passed(guard, (state.guard, *state.conditions)))
         return _State(state.values, guard, (), state.history)
 
     def _merged(self, ends: list[_State], *, last: bool) -> _State:
@@ -287,24 +361,18 @@ class _Execution:
             return ends[0]
         guard = self._literal()
         selectors = [self._literal() for _ in ends]
-        self.definitions.append(build.disjunction((build.not_(guard), *selectors)))
         for selector, end in zip(selectors, ends, strict=True):
-            for condition in (end.guard, *end.conditions):
-                self._define(selector, condition)
+            self.defined.append(Passed(selector, (end.guard, *end.conditions)))
+        self.defined.append(Passed(guard, (build.disjunction(selectors),)))
         values = {x: v for x, v in ends[0].values.items() if all(e.values.get(x) is v for e in ends)}
         for x in dict.fromkeys(x for end in ends for x in end.values if x not in values):
             if last and self.live is not None and x not in self.live:
                 continue
             values[x] = self._fresh(x)
-            for selector, end in zip(selectors, ends, strict=True):
-                self._define(selector, build.eq(values[x], end.values.get(x, x)))
+            choices = zip(selectors, (e.values.get(x, x) for e in ends), strict=True)
+            self.defined.append(Merge(values[x], tuple(choices)))
         branches = zip(selectors, (e.history for e in ends), strict=True)
         return _State(values, guard, (), Merged(tuple(branches)))
-
-    def _define(self, literal: Expr, meaning: Expr) -> None:
-        definition = build.implies(literal, meaning)
-        if definition is not build.TRUE:
-            self.definitions.append(definition)
 
     def _literal(self) -> Expr:
         return self._symbol(build.var(f"@{next(self._count)}", BOOL))

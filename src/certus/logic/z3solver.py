@@ -34,14 +34,16 @@ _GAVE_UP: Final = (b"canceled", b"timeout", _INTERRUPTED)
 
 
 class Z3Solver:
-    """The `Solver` protocol on z3. `options` are z3's solver parameters (`{"smt.relevancy": 0}`). Solvers
-    with the same `terms` share one context: a new one costs a quarter, and no term is translated twice."""
+    """The `Solver` protocol on z3. `options` are z3's solver parameters (`{"smt.relevancy": 0}`); `tactics`,
+    one after the other, take the place of those that z3 has for the logic. Solvers with the same `terms`
+    share one context: a new one costs a quarter, and no term is translated twice."""
 
     def __init__(
         self,
         statistics: Statistics,
         *,
         logic: str | None = None,
+        tactics: Sequence[str] = (),
         log: QueryRecorder | None = None,
         options: Mapping[str, Option] | None = None,
         terms: Z3Terms | None = None,
@@ -60,7 +62,7 @@ class Z3Solver:
         self._model: Z3Model | None = None  # of the last check, once somebody has asked for it
         self._asked: Mapping[int, Expr] = {}  # the literals of the last check
         self._catches_interrupts = True  # whether z3 ends a check on SIGINT
-        self._solver: Final = self._new_solver(logic)
+        self._solver: Final = self._by_tactics(tactics) if tactics else self._new_solver(logic)
         self._configure(options or {})
 
     def _new_solver(self, logic: str | None) -> int:
@@ -70,9 +72,27 @@ class Z3Solver:
             made = call["mk_solver"](pointer)
         else:
             made = call["mk_solver_for_logic"](pointer, call["mk_string_symbol"](pointer, logic.encode()))
+        return self._counted("solver", made)
+
+    def _by_tactics(self, names: Sequence[str]) -> int:
+        call, pointer = self._call, self._pointer
+        made: list[int] = []
+        for name in names:
+            made.append(self._counted("tactic", call["mk_tactic"](pointer, name.encode())))
+        whole = made[-1]
+        for tactic in reversed(made[:-1]):
+            whole = self._counted("tactic", call["tactic_and_then"](pointer, tactic, whole))
+            made.append(whole)
+        solver = self._counted("solver", call["mk_solver_from_tactic"](pointer, whole))
+        for tactic in made:
+            call["tactic_dec_ref"](pointer, tactic)
+        return solver
+
+    def _counted(self, kind: str, made: int | None) -> int:
+        """A new object of z3, kept by a reference to it."""
         if made is None:
             raise self._context.error()
-        call["solver_inc_ref"](pointer, made)
+        self._call[f"{kind}_inc_ref"](self._pointer, made)
         return made
 
     def close(self) -> None:

@@ -1,0 +1,42 @@
+"""Several solvers behind one question."""
+
+from __future__ import annotations
+
+import pytest
+
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.sorts import machine
+from certus.core.statistics import Statistics
+from certus.logic import patient
+from certus.logic.patient import PatientSolver, Pause
+from certus.logic.solver import Answer
+
+U16 = machine(16, signed=False)
+X, Y = build.var("x", U16), build.var("y", U16)
+
+
+def test_what_fails_is_tried_less_and_less_often() -> None:
+    pause = Pause()
+    tried = [number for number in range(20) if pause.is_over() and not pause.after(False)]
+    assert tried == [0, 2, 6, 14]
+    pause.after(True)
+    assert pause.is_over()
+
+
+@pytest.mark.parametrize("product", [221, 40_961])
+def test_fresh_solvers_answer_with_a_model_or_without(monkeypatch: pytest.MonkeyPatch, product: int) -> None:
+    """Two factors below 256; 40,961 is a prime."""
+    monkeypatch.setattr(patient, "PATIENCE", 1e-9)
+    statistics = Statistics()
+    solver = PatientSolver(statistics)
+    limit = build.constant(256, U16)
+    one = build.constant(1, U16)
+    solver.add(build.lt(one, X), build.lt(X, limit), build.lt(one, Y), build.lt(Y, limit))
+    answer = solver.check(
+        [build.eq(build.mul(X, Y), build.constant(product, U16))], budget=Budget(60), purpose="test"
+    )
+    assert statistics.counters["solver.test.fresh"] > 0
+    assert answer is (Answer.SAT if product == 221 else Answer.UNSAT)
+    if answer is Answer.SAT:
+        assert sorted(solver.values([X, Y])) == [13, 17]
