@@ -342,8 +342,13 @@ def test_memory_is_limited_for_all_together() -> None:
         time.sleep(30)
         return kept[:1]
 
+    said: list[str] = []
     with Children(memory=700 << 20) as children:
-        children.start("large", lambda reporter: work(reporter, 400 << 20), seconds=60)
+        children.start(
+            "large", lambda reporter: work(reporter, 450 << 20), seconds=60, on_progress=said.append
+        )
+        while not said:
+            assert children.result_within(0.1) is None
         children.start("small", lambda reporter: work(reporter, 350 << 20), seconds=60)
         name, result = children.next_result()
         assert (name, result.kind) == ("large", "memory")
