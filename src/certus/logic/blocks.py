@@ -145,13 +145,23 @@ class BlockFormula:
                 live = [(s, substitution.apply(value)) for s, value in ways if s is not build.FALSE]
                 if live and all(value is live[0][1] for _, value in live):
                     substitution.replace(definition.symbol, live[0][1])
-                elif (vectors := _vectors(live)) is not None:
-                    narrow = build.var(own.name, vectors[0][1].sort)
-                    substitution.replace(definition.symbol, build.to_int(narrow))
-                    yield build.eq(narrow, _chosen(vectors))
+                elif live:
+                    merged, equation = merge(own, live)
+                    substitution.replace(definition.symbol, merged)
+                    yield equation
                 else:
                     substitution.replace(definition.symbol, own)
-                    yield build.eq(own, _chosen(live) if live else own)
+
+
+def merge(symbol: Expr, ways: Sequence[tuple[Expr, Expr]]) -> tuple[Expr, Expr]:
+    """A term for the value that comes with the first selector that is true, given that one is, and the
+    equation for it. It is the symbol; or, where all values are machine integers read as integers, one such:
+    z3 is slow where it has to go from integers to vectors."""
+    vectors = _vectors(ways)
+    if vectors is None:
+        return symbol, build.eq(symbol, _chosen(ways))
+    narrow = build.var(symbol.name, vectors[0][1].sort)
+    return build.to_int(narrow), build.eq(narrow, _chosen(vectors))
 
 
 def _chosen(ways: Sequence[tuple[Expr, Expr]]) -> Expr:
@@ -163,8 +173,7 @@ def _chosen(ways: Sequence[tuple[Expr, Expr]]) -> Expr:
 
 
 def _vectors(ways: Sequence[tuple[Expr, Expr]]) -> list[tuple[Expr, Expr]] | None:
-    """The same choice between machine integers, if all values are such, read as integers: z3 is slow where
-    it has to go from integers to vectors."""
+    """The same choice between machine integers, if all values are such."""
     sorts = dict.fromkeys(value.args[0].sort for _, value in ways if value.kind is Kind.TO_INT)
     sort = next(iter(sorts), None)
     if len(sorts) != 1 or not isinstance(sort, MachineSort):

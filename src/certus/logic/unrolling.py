@@ -33,7 +33,7 @@ from certus.core.program import Call, Choice, Edge, Havoc, Location, Procedure, 
 from certus.core.sorts import BOOL, INT, ArraySort, MachineSort, machine
 from certus.core.terms import Expr, Kind, Value
 from certus.core.walk import Substitution, variables
-from certus.logic.blocks import BlockFormula, Instance, block_formula
+from certus.logic.blocks import BlockFormula, Instance, block_formula, merge
 from certus.logic.intervals import bounds, conjuncts
 from certus.logic.narrowing import vector
 from certus.logic.regions import Shape, shapes
@@ -315,9 +315,8 @@ class UnrolledProgram:
         """Record a step from `source` to `target`; `before` is where it started if in another frame."""
         literal = self._literal()
         arrival = Arrival(source, edge, instance, literal)
-        for condition in (source.literal, instance.guard if instance else build.TRUE):
-            if condition is not build.TRUE:
-                self.solver.add(build.implies(literal, condition))
+        passed = build.and_(source.literal, instance.guard if instance else build.TRUE)
+        self.solver.add(build.eq(literal, passed))
         if target in self.program.error_locations:
             self.errors.append(arrival)
             return
@@ -350,14 +349,14 @@ class UnrolledProgram:
         """Nothing more comes here: only what the arrivals disagree on gets symbols of its own."""
         visit.literal = self._literal()
         selectors = [arrival.selector for arrival in visit.arrivals]
-        self.solver.add(build.disjunction((build.not_(visit.literal), *selectors)))
+        self.solver.add(build.eq(visit.literal, build.disjunction(selectors)))
         visit.values = dict(visit.values)
         for x in self._written(visit):
             choices = [values.get(x, x) for values in gathered]
             if any(choice is not choices[0] for choice in choices):
-                visit.values[x] = self._fresh(x)
-                for selector, choice in zip(selectors, choices, strict=True):
-                    self.solver.add(build.implies(selector, build.eq(visit.values[x], choice)))
+                ways = list(zip(selectors, choices, strict=True))
+                visit.values[x], equation = merge(self._fresh(x), ways)
+                self.solver.add(equation)
 
     def _open_join(self, visit: Visit) -> None:
         """Give a visit symbols of its own for all its procedure may write, and an open literal."""
