@@ -94,7 +94,8 @@ class Likeness:
         }
 
     def formula(self, formula: Expr) -> Expr:
-        """About the images of variables; of those that only probes have, nothing is said."""
+        """About the images of variables; of those that only probes have, nothing is said. Addresses keep the
+        sort that they have where a partition has replaced memory."""
         images: dict[Expr, Expr] = {}
         unknown: list[Expr] = []
         by_name = {x.name: x for x in _all_variables(self.probed)}
@@ -106,7 +107,7 @@ class Likeness:
             if image is None:
                 unknown.append(x)
             else:
-                images[x] = found[1](image)
+                images[x] = build.var(found[1](image).name, x.sort)
         return substitute(projected(formula, unknown), images)
 
 
