@@ -106,6 +106,19 @@ def test_arguments_may_go_in_several_rounds() -> None:
     comes_back(system, done, holds=True)
 
 
+def test_a_constant_may_be_one_because_of_other_intervals() -> None:
+    """`b` is always true since x never gets to 5, which a model has to say."""
+    system = load(
+        """(declare-fun P (Int Bool) Bool)
+        (assert (P 0 true))
+        (assert (forall ((x Int) (b Bool)) (=> (P x b) (P (- x 1) (not (= x 6))))))
+        (assert (forall ((x Int)) (=> (P x false) false)))"""
+    )
+    done = prepared(system)
+    assert "constants" in {s.name for s in done.stages}
+    comes_back(system, done, holds=True)
+
+
 def test_intervals_widen_and_come_back() -> None:
     """Counting to a million is no million rounds, and the bound of the loop is found again."""
     system = load(

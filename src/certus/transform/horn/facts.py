@@ -36,7 +36,10 @@ def without_constants(system: HornSystem, known: Intervals) -> Stage | None:
     after = HornSystem(tuple(renamed.values()), clauses, system.source, system.file)
 
     def model(found: Model) -> Model:
-        meanings = {r: _with(r, constants[r], found.relations[renamed[r]]) for r in system.relations}
+        meanings = {}
+        for r in system.relations:
+            places = [place for place in range(len(r.parameters)) if place not in constants[r]]
+            meanings[r] = _held(widened(r, places, found.relations[renamed[r]]), known.get(r))
         return Model(meanings)
 
     return Stage("constants", system, after, model, lambda found: expanded(made, found))
@@ -73,12 +76,6 @@ def _fixed(clause: Clause, constants: Constants, renamed: dict[Function, Functio
     return clause_of([cut(a) for a in clause.body], build.and_(clause.constraint, *given), head)
 
 
-def _with(relation: Function, constants: dict[int, Expr], narrow: Meaning) -> Meaning:
-    places = [place for place in range(len(relation.parameters)) if place not in constants]
-    whole, formula = widened(relation, places, narrow)
-    return whole, build.and_(formula, *(build.eq(whole[place], value) for place, value in constants.items()))
-
-
 # ------------------------------------------------------------------------------------------ facts
 
 
@@ -102,6 +99,7 @@ def with_facts(system: HornSystem, known: Intervals) -> Stage | None:
 
 
 def _held(meaning: Meaning, intervals: tuple[Interval, ...] | None) -> Meaning:
+    """What is said of a relation, within its intervals: all of them, since one may hold because of others."""
     parameters, formula = meaning
     if intervals is None:
         return parameters, build.FALSE
