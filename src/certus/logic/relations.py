@@ -79,6 +79,13 @@ class Relations:
     def none(self, inputs: int, outputs: int) -> Relation:
         return Relation(self, isl.Map.empty(isl.Space.alloc(self.context, 0, inputs, outputs)))
 
+    def union(self, parts: Sequence[Relation], inputs: int, outputs: int) -> Relation:
+        """The pairs of all parts, by halves: each union copies its arguments."""
+        while len(parts) > 1:
+            pairs = [a.union(b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
+            parts = [*pairs, *parts[2 * len(pairs) :]]
+        return parts[0] if parts else self.none(inputs, outputs)
+
     def identity(self, columns: int) -> Relation:
         return Relation(self, isl.Map.identity(_space(self.context, columns)))
 

@@ -167,7 +167,4 @@ class Store:
 
     def whole(self) -> Relation:
         """All path edges of the vertex."""
-        found = self.relations.none(self.inputs, self.outputs)
-        for edge in self.edges:
-            found = found.union(edge.relation)
-        return found
+        return self.relations.union([edge.relation for edge in self.edges], self.inputs, self.outputs)

@@ -69,10 +69,11 @@ class Widening:
             met.append(new.relation)
             return new
         packed = self._at(new.vertex)
-        hulls = self.hulls.get(way) or [_hull([pack.of(relation) for relation in met]) for pack in packed]
+        whole = self.transitions.relations.union(met, store.inputs, store.outputs)
+        hulls = self.hulls.get(way) or [pack.of(whole).hull() for pack in packed]
         found = self.transitions.relations.every(store.inputs, store.outputs)
         for number, pack in enumerate(packed):
-            later = _hull([hulls[number], pack.of(new.relation)])
+            later = hulls[number].union(pack.of(new.relation)).hull()
             hulls[number] = hulls[number].widened(later, pack.thresholds)
             wide = hulls[number].spread(pack.inputs, pack.outputs, (store.inputs, store.outputs))
             found = found.meet(wide)
@@ -110,13 +111,6 @@ class Widening:
                 for term in postorder(*path.conditions):
                     if term.kind in ATOMS:
                         yield from _around(term)
-
-
-def _hull(parts: list[Relation]) -> Relation:
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole.union(part)
-    return whole.hull()
 
 
 def _around(atom: Expr) -> Iterator[Expr]:
