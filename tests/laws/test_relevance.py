@@ -25,14 +25,16 @@ I32 = machine(32, signed=True)
 
 
 class Writer:
-    """A program with inputs, branches, short loops, a procedure that may stop the execution, and an array.
-    Every input is taken at most once, so that it is the same input in another run."""
+    """A program with inputs, branches, short loops, a procedure that may stop the execution, and two arrays.
+    Every input is taken at most once, so that it is the same input in another run. Where a program writes in
+    memory does not depend on inputs."""
 
     def __init__(self, seed: int) -> None:
         self.random, self.b, self.places = Random(seed), ProgramBuilder(), 0
         b = self.b
         self.variables = [b.var("g0", I32, 0), b.var("g1", I32), *(b.local("main", n, I32) for n in "xyz")]
-        self.shared, self.array = self.variables[:2], b.local("main", "&array")
+        self.shared, self.arrays = self.variables[:2], [b.local("main", name) for name in ("&a", "&b")]
+        self.pointer = b.local("main", "pointer")
         self.counters = [b.local("main", f"i{n}", I32) for n in range(3)]
         self.parameter = b.parameter("f", "p", I32)
         b.result("f", "r", I32)
@@ -40,7 +42,9 @@ class Writer:
         self.body("entry", "done", 2)
         b.edge("f", "done", "exit", b.returns(self.value()))
         self.procedure = "main"
-        b.edge("main", "entry", "begun", b.alloc(self.array, 8, zero=True))
+        b.edge("main", "entry", "a made", b.alloc(self.arrays[0], 8, zero=True))
+        b.edge("main", "a made", "b made", b.alloc(self.arrays[1], 8, zero=True))
+        b.edge("main", "b made", "begun", b.assign((self.pointer, self.random.choice(self.arrays))))
         here = "begun"
         for x in self.variables[2:]:
             here = self.add(here, b.havoc(x))
@@ -81,9 +85,11 @@ class Writer:
         if chosen == 7 and self.random.random() < 0.5:
             return self.add(here, Assume(self.condition()))
         if chosen in (8, 9, 10, 11) and main:
+            base = self.random.choice((*self.arrays, self.pointer))
+            if chosen >= 10:
+                return self.add(here, b.store(base, self.random.choice((0, 4)), self.value()))
             offset = build.mul(build.integer(4), build.to_int(build.bit_and(self.value(), constant(1))))
-            load, store = b.load(target, self.array, offset), b.store(self.array, offset, self.value())
-            return self.add(here, load if chosen < 10 else store)
+            return self.add(here, b.load(target, base, offset))
         return self.add(here, b.assign((target, build.add(self.value(), self.value()))))
 
     def choice(self, here: str, depth: int, looping: int) -> str:

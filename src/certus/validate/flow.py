@@ -13,7 +13,7 @@ locations of interest, or to an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -21,8 +21,9 @@ from typing import Final
 from certus.core.control import controllers, may_stop, postdominators
 from certus.core.effects import written
 from certus.core.loops import call_graph, components, loop_forest
-from certus.core.program import Call, Edge, Location, Procedure, Program, Store
-from certus.core.terms import Expr
+from certus.core.program import Alloc, Call, Edge, Location, Procedure, Program, Store
+from certus.core.terms import Expr, Kind
+from certus.core.walk import variables
 from certus.validate.expansion import outline
 
 _REGION: Final = 2000  # locations between a branch and where its sides meet; more are not looked at
@@ -32,13 +33,14 @@ Branches = frozenset[Location]
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """What a stretch of program may write: variables, and `memory` if it is any; None is anything."""
+    """What a stretch of program may write: variables (None: any), and objects in memory by their bases
+    (see `Flows.base`)."""
 
     variables: frozenset[Expr] | None
-    memory: bool
+    memory: frozenset[Expr | None]
 
 
-ANYTHING: Final = Writes(None, True)
+ANYTHING: Final = Writes(None, frozenset({None}))
 
 
 class Flows:
@@ -50,6 +52,7 @@ class Flows:
         self.failing: set[str] = set()  # procedures that always end in an error
         self.stopping: set[str] = set()  # procedures in which an execution may end without an error
         self._flows: dict[str, Flow] = {}
+        self._bases = _bases(program)
         self._calls = call_graph(program)
         self._settle()
 
@@ -63,20 +66,20 @@ class Flows:
     def writes(self) -> Mapping[str, Writes]:
         """What procedures may write: globals only."""
         shared = outline(self.program).writes
-        stores = self._closed(
-            name
-            for name, p in self.program.procedures.items()
-            if any(isinstance(e.op, Store) for e in p.edges)
-        )
-        return {name: Writes(frozenset(found), name in stores) for name, found in shared.items()}
-
-    def _closed(self, names: Iterable[str]) -> set[str]:
-        """The procedures, and those that call them."""
-        found = set(names)
+        stores: dict[str, frozenset[Expr | None]] = {}
         for group in components(tuple(self._calls), self._calls.__getitem__):  # callees first
-            if any(name in found or not found.isdisjoint(self._calls[name]) for name in group):
-                found.update(group)
-        return found
+            edges = [e for name in group for e in self.program.procedures[name].edges]
+            own = frozenset(self.base(e.op.address) for e in edges if isinstance(e.op, Store))
+            called = (stores.get(callee, frozenset()) for name in group for callee in self._calls[name])
+            stores.update(dict.fromkeys(group, own.union(*called)))
+        return {name: Writes(frozenset(found), stores[name]) for name, found in shared.items()}
+
+    def base(self, address: Expr) -> Expr | None:
+        """The variable that tells which object an address is in, if it is one that only ever holds addresses
+        of objects made for it: where it is another one, another object is meant. None: it may be any."""
+        parts = address.args if address.kind is Kind.ADD else (address,)
+        found = [x for x in variables(address) if x in self._bases]
+        return found[0] if len(found) == 1 and found[0] in parts else None
 
     def _settle(self) -> None:
         """Which procedures stop or fail, callees first. Recursive ones are not known to fail, and they all
@@ -212,22 +215,34 @@ class Flow:
         others = (e for e in procedure.successors[edge.source] if e is not edge)
         work = [e.target for e in others if self._number[e.target] in self._going]
         region = dict.fromkeys(at for at in work if self._number[at] != meeting)
-        variables: set[Expr] = set()
-        memory = False
+        written_here: set[Expr] = set()
+        memory: set[Expr | None] = set()
         work = list(region)
         while work:
             at = work.pop()
             for step in procedure.successors[at]:
-                variables.update(written(step.op, procedure))
-                memory |= isinstance(step.op, Store)
-                if isinstance(step.op, Call):
+                written_here.update(written(step.op, procedure))
+                if isinstance(step.op, Store):
+                    memory.add(self._flows.base(step.op.address))
+                elif isinstance(step.op, Call):
                     called = self._flows.writes[step.op.procedure]
-                    variables.update(called.variables or ())
-                    memory |= called.memory
+                    written_here.update(called.variables or ())
+                    memory.update(called.memory)
                 number = self._number[step.target]
                 if number in self._going and number != meeting and step.target not in region:
                     region[step.target] = None
                     work.append(step.target)
             if len(region) > _REGION:
                 return ANYTHING
-        return Writes(frozenset(variables), memory)
+        return Writes(frozenset(written_here), frozenset(memory))
+
+
+def _bases(program: Program) -> frozenset[Expr]:
+    """The variables that get their values from the making of objects only."""
+    made: dict[Expr, bool] = {}
+    for procedure in program.procedures.values():
+        for edge in procedure.edges:
+            for x in written(edge.op, procedure):
+                made[x] = made.get(x, True) and isinstance(edge.op, Alloc)
+    parameters = frozenset(x for p in program.procedures.values() for x in p.parameters)
+    return frozenset(x for x, only in made.items() if only and x not in parameters)

@@ -12,7 +12,8 @@ they depend on. A step matters if it
 
 So whatever the steps that do not matter had been given for values, the steps that matter would happen all
 the same, in the same order and with the same values, or another error would come first: provided that all
-other steps end, and do nothing undefined.
+other steps end, do nothing undefined, and do not write what is demanded by other addresses than they used
+(else all indices of an array would matter with one element).
 """
 
 from __future__ import annotations
@@ -97,7 +98,9 @@ class _Backwards:
         self._program = program
         self._flows = Flows(program)
         self._globals = frozenset(program.globals)
-        self._bytes: dict[int, User] = {}  # demanded, by address
+        self._bytes: dict[int, tuple[User, Expr | None]] = {}  # demanded, by address: for whom, and its base
+        self._demanded: dict[Expr | None, int] = {}  # how many bytes are, by base
+        self._readers: dict[Expr | None, User] = {}  # the last step met that reads by a base
         self._stack = [_Activation() for _ in range(depth + 1)]
         self._last = steps - 1
         self._here: User | None = None  # the present step, if it matters
@@ -229,8 +232,10 @@ class _Backwards:
                 found = (x for x in demanded if passed.variables is None or x in passed.variables)
                 for x in found:
                     return demanded[x], x
-        if passed.memory and self._bytes:
-            return next(iter(self._bytes.values())), None
+        if passed.memory:
+            for base, count in self._demanded.items():
+                if count and (base is None or base in passed.memory or None in passed.memory):
+                    return self._readers[base], None
         return None
 
     # ------------------------------------------------------------------------------------ memory
@@ -241,9 +246,7 @@ class _Backwards:
         if by is not None:
             self._mark(edge, Role.VALUE, by, op.target)
             self._demand(op.address)
-            assert self._here is not None
-            for at in range(address, address + _width(op.target.sort)):
-                self._bytes[at] = self._here
+            self._demand_bytes(range(address, address + _width(op.target.sort)), self._flows.base(op.address))
 
     def _store(self, edge: Edge, op: Store) -> None:
         address = self._log.pop()
@@ -268,11 +271,23 @@ class _Backwards:
         elif contents is not None:
             self._mark(edge, Role.MEMORY, contents)
 
+    def _demand_bytes(self, addresses: range, base: Expr | None) -> None:
+        """The present step reads bytes."""
+        self._overwritten(addresses)
+        assert self._here is not None
+        self._bytes.update(dict.fromkeys(addresses, (self._here, base)))
+        self._demanded[base] = self._demanded.get(base, 0) + len(addresses)
+        self._readers[base] = self._here
+
     def _overwritten(self, addresses: range | list[int]) -> User | None:
-        """The step that needs bytes which are written here, if any."""
-        demanded = self._bytes
-        needed = [demanded.pop(at) for at in addresses if at in demanded]
-        return min(needed, default=None)
+        """The step that needs bytes which are written here, if any; they are not demanded any more."""
+        found: User | None = None
+        for at in addresses:
+            if at in self._bytes:
+                user, base = self._bytes.pop(at)
+                self._demanded[base] -= 1
+                found = user if found is None else min(found, user)
+        return found
 
     # ------------------------------------------------------------------------------------- calls
 

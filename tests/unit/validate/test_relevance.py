@@ -91,6 +91,28 @@ def test_bytes_are_told_apart() -> None:
     assert case.told(case.replay(case.fail_if(build.eq(value, seven)))) == case.matter
 
 
+@pytest.mark.parametrize("which", ["same", "other", "unknown"])
+def test_what_a_branch_passes_over_may_be_in_another_object(which: str) -> None:
+    case = Case()
+    b, x = case.b, case.x
+    one, two, pointer = (b.local("main", name) for name in ("one", "two", "pointer"))
+    value, seven = b.local("main", "value", I32), build.constant(7, I32)
+    matters = which != "other"
+    case.add(b.havoc(x), Role.VALUE if matters else None)
+    case.add(b.alloc(one, 4), Role.VALUE)
+    case.add(b.alloc(two, 4))
+    case.add(b.assign((pointer, two)))
+    case.add(b.store(one, 0, seven), Role.MEMORY)
+    taken = b.edge("main", case.here, "meet", Assume(build.eq(x, ZERO)))
+    b.edge("main", case.here, "write", Assume(build.ne(x, ZERO)))
+    target = {"same": one, "other": two, "unknown": pointer}[which]
+    b.edge("main", "write", "meet", b.store(target, 0, build.constant(8, I32)))
+    case.here = "meet"
+    case.add(b.load(value, one), Role.VALUE)
+    found = case.replay(case.fail_if(build.eq(value, seven)))
+    assert case.told(found) == case.matter | ({taken.index: Role.KEEP} if matters else {})
+
+
 def test_contents_of_a_new_object_come_from_its_making() -> None:
     case = Case()
     b = case.b
