@@ -1,12 +1,14 @@
 """Boolean functions of predicates, as reduced ordered binary decision diagrams.
 
 A `Region` is a set of valuations of predicates. Regions are interned: equal ones are the same object.
-The order of predicates is that of their appearance, which puts those of one refinement together.
+The order of predicates is that of their appearance, which puts those of one refinement together; those that
+belong to older ones can be put `beside` them, as long as there is room between levels.
 All operations are one, if-then-else, computed with a stack and remembered.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -14,6 +16,7 @@ from certus.core import build
 from certus.core.terms import Expr
 
 _LEAF: Final = 1 << 62  # the level of the two constants, below all predicates
+_ROOM: Final = 1 << 32  # between the levels of predicates that appear one after the other
 
 
 class Region:
@@ -32,7 +35,8 @@ class Regions:
         self.everything: Final = _leaf()
         self.nothing: Final = _leaf()
         self._levels: Final[dict[Expr, int]] = {}
-        self._predicates: Final[list[Expr]] = []
+        self._predicates: Final[dict[int, Expr]] = {}  # by level
+        self._used: Final[list[int]] = []  # the levels, sorted
         self._nodes: Final[dict[tuple[int, Region, Region], Region]] = {}
         self._known: Final[dict[tuple[Region, Region, Region], Region]] = {}
 
@@ -106,11 +110,27 @@ class Regions:
 
     # ------------------------------------------------------------------------------- diagrams
 
+    def beside(self, predicates: Sequence[Expr]) -> None:
+        """Give predicates that are new a place behind the last of the others."""
+        known = [self._levels[p] for p in predicates if p in self._levels]
+        if known:
+            for predicate in predicates:
+                if predicate not in self._levels:
+                    known.append(self._put(predicate, max(known)))
+
     def _level(self, predicate: Expr) -> int:
         level = self._levels.get(predicate)
-        if level is None:
-            level = self._levels[predicate] = len(self._predicates)
-            self._predicates.append(predicate)
+        return self._put(predicate, self._used[-1] if self._used else 0) if level is None else level
+
+    def _put(self, predicate: Expr, after: int) -> int:
+        """Place a predicate behind the given level, or last if there is no room."""
+        place = bisect_right(self._used, after)
+        level = (self._used[place] + after) // 2 if place < len(self._used) else after + _ROOM
+        if level == after:
+            place, level = len(self._used), self._used[-1] + _ROOM
+        self._used.insert(place, level)
+        self._levels[predicate] = level
+        self._predicates[level] = predicate
         return level
 
     def _node(self, level: int, low: Region, high: Region) -> Region:

@@ -100,3 +100,37 @@ def _conjuncts(formula: Expr) -> Iterator[Expr]:
 def test_valuations_are_counted(members: frozenset[Valuation]) -> None:
     regions = Regions()
     assert regions.count(region_of(regions, members), NAMES) == len(members)
+
+
+def test_predicates_that_belong_together_are_put_together() -> None:
+    """p1 and q1, p2 and q2, ... each agree: few nodes if they stand side by side, 2^n if all p come first."""
+    first, second = ([build.var(f"{letter}{n}", BOOL) for n in range(10)] for letter in "pq")
+
+    def agreeing(regions: Regions) -> Region:
+        region = regions.everything
+        for p, q in zip(first, second, strict=True):
+            both = [regions.minterm({p: holds, q: holds}) for holds in (True, False)]
+            region = regions.both(region, regions.either(*both))
+        return region
+
+    apart, together = Regions(), Regions()
+    for regions in (apart, together):
+        for p in first:
+            regions.literal(p)
+    for pair in zip(first, second, strict=True):
+        together.beside(pair)
+    assert apart.size(agreeing(apart)) > 1000
+    assert together.size(agreeing(together)) == 30
+    assert together.count(agreeing(together), [*first, *second]) == 2**10
+
+
+def test_without_room_predicates_come_last() -> None:
+    regions = Regions()
+    names = [build.var(f"p{n}", BOOL) for n in range(100)]
+    regions.literal(names[0])
+    regions.literal(names[1])
+    for name in names[2:]:
+        regions.beside((names[0], name))
+    region = regions.minterm(dict.fromkeys(names, True))
+    assert regions.size(region) == 100
+    assert regions.count(region, names) == 1

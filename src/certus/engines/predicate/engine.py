@@ -238,6 +238,7 @@ class _Search:
             for copy in self.copies.of(location, group):
                 before = self.precision.get(copy, Precision())
                 spelled = self.values.spelled(group)
+                self.abstraction.regions.beside(spelled)
                 if any(p not in spelled for p in group):
                     self.aside.append((copy, group))
                 after = before.with_group(spelled)
