@@ -1,7 +1,7 @@
 """What intervals of arguments (`intervals`) say of clauses.
 
-An argument with one value for good goes. In a clause, formulas that the intervals of its body decide are
-replaced by their values, and bounds of the variables that its constraint speaks of are given. The intervals
+In a clause, formulas that the intervals of its body decide are replaced by their values, and bounds of the
+variables that its constraint speaks of are given. The intervals
 are inductive, so old and new clauses derive the same: a derivation stays one, and a model of the new clauses
 is one of the old if it is held to the intervals.
 """
@@ -11,72 +11,13 @@ from __future__ import annotations
 from certus.core import build
 from certus.core.horn import Clause, HornSystem, Model, clause_of
 from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import Expr, Kind
 from certus.core.walk import substitute, variables
 from certus.logic.intervals import Interval, conjuncts
 from certus.transform.horn.conditions import Clauses, Intervals
 from certus.transform.horn.intervals import facts
 from certus.transform.horn.spans import TRUTH, spans
-from certus.transform.horn.stages import Made, Meaning, Stage, default, expanded, plain_use, stage, widened
-
-Constants = dict[Function, dict[int, Expr]]  # by place
-
-
-def without_constants(system: HornSystem, known: Intervals) -> Stage | None:
-    """The system whose relations have no arguments of one value; None if there are none."""
-    constants = {r: _constants(r, known[r]) if r in known else {} for r in system.relations}
-    if not any(constants.values()):
-        return None
-    renamed = {r: _without(r, found) if found else r for r, found in constants.items()}
-    made = [
-        Made(_fixed(clause, constants, renamed), (plain_use(number, clause),))
-        for number, clause in enumerate(system.clauses)
-    ]
-    clauses = tuple(item.clause for item in made)
-    after = HornSystem(tuple(renamed.values()), clauses, system.source, system.file)
-
-    def model(found: Model) -> Model:
-        meanings = {}
-        for r in system.relations:
-            places = [place for place in range(len(r.parameters)) if place not in constants[r]]
-            meanings[r] = _held(widened(r, places, found.relations[renamed[r]]), known.get(r))
-        return Model(meanings)
-
-    return Stage("constants", system, after, model, lambda found: expanded(made, found))
-
-
-def _constants(relation: Function, intervals: tuple[Interval, ...]) -> dict[int, Expr]:
-    found: dict[int, Expr] = {}
-    for place, (sort, interval) in enumerate(zip(relation.parameters, intervals, strict=True)):
-        if interval.low is not None and interval.low == interval.high:
-            value = interval.low
-            found[place] = build.boolean(bool(value)) if sort is BOOL else build.integer(value)
-    return found
-
-
-def _without(relation: Function, constants: dict[int, Expr]) -> Function:
-    sorts = tuple(s for place, s in enumerate(relation.parameters) if place not in constants)
-    return Function(relation.name, sorts, relation.result)
-
-
-def _fixed(clause: Clause, constants: Constants, renamed: dict[Function, Function]) -> Clause:
-    given = [
-        build.eq(atom.args[place], value)
-        for atom in clause.body
-        for place, value in constants[atom.function].items()
-    ]
-
-    def cut(atom: Expr) -> Expr:
-        gone = constants[atom.function]
-        return build.apply(
-            renamed[atom.function], [a for place, a in enumerate(atom.args) if place not in gone]
-        )
-
-    head = None if clause.head is None else cut(clause.head)
-    return clause_of([cut(a) for a in clause.body], build.and_(clause.constraint, *given), head)
-
-
-# ------------------------------------------------------------------------------------------ facts
+from certus.transform.horn.stages import Made, Meaning, Stage, default, plain_use, stage
 
 
 def with_facts(system: HornSystem, known: Intervals) -> Stage | None:

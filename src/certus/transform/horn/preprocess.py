@@ -4,7 +4,6 @@
     reachable   relations that nothing derives are empty, and what no query needs may be anything
     inline      a relation with one clause, or with one use, is replaced by its clauses
     arguments   an argument that nothing looks at goes
-    constants   an argument that always has the same value goes
     facts       intervals of arguments decide formulas in clauses, and are given where they may help
 
 Each step has its way back for models and derivations (`stages`).
@@ -28,7 +27,7 @@ from certus.core.walk import postorder
 from certus.logic.derive import shared
 from certus.transform.horn.arguments import without_arguments
 from certus.transform.horn.equations import with_values
-from certus.transform.horn.facts import with_facts, without_constants
+from certus.transform.horn.facts import with_facts
 from certus.transform.horn.inline import without_relation
 from certus.transform.horn.intervals import argument_intervals
 from certus.transform.horn.reachable import reachable
@@ -137,6 +136,6 @@ def _round(done: Preprocessed, budget: Budget, statistics: Statistics) -> Iterat
         yield inlined
     known = argument_intervals(done.system, budget)
     if known is not None:
-        informed = without_constants(done.system, known) or with_facts(done.system, known)
+        informed = with_facts(done.system, known)
         if informed is not None:
             yield informed
