@@ -136,6 +136,8 @@ def run_task(current: str, engine: str, task: str, expected: str, arguments: arg
     answer = text.split(maxsplit=1)[0] if text.strip() else "unknown"
     reason = re.search(r"unknown\[([\w-]+)\]", text) if answer == "unknown" else None
     note = "" if answer != "unknown" else reason.group(1) if reason else "killed"
+    if note and cpu is not None and taken > 0.9 * cpu:
+        note = "cpu-limit"
     return Row(current, engine, task, expected, answer, f"{taken:.1f}", note)
 
 
