@@ -20,7 +20,7 @@ from certus.core.sorts import BOOL
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
 from certus.core.values import Datum
-from certus.core.walk import postorder, substitute, variables
+from certus.core.walk import postorder, variables
 from certus.validate.expansion import Refused
 from certus.validate.proofs import discharge
 from certus.validate.ssa import Clause

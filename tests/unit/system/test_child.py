@@ -343,13 +343,13 @@ def test_memory_is_limited_for_all_together() -> None:
         return kept[:1]
 
     said: list[str] = []
-    with Children(memory=700 << 20) as children:
+    with Children(memory=1200 << 20) as children:
         children.start(
-            "large", lambda reporter: work(reporter, 450 << 20), seconds=60, on_progress=said.append
+            "large", lambda reporter: work(reporter, 700 << 20), seconds=60, on_progress=said.append
         )
         while not said:
             assert children.result_within(0.1) is None
-        children.start("small", lambda reporter: work(reporter, 350 << 20), seconds=60)
+        children.start("small", lambda reporter: work(reporter, 600 << 20), seconds=60)
         name, result = children.next_result()
         assert (name, result.kind) == ("large", "memory")
         assert children.running == ("small",)
