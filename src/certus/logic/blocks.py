@@ -8,8 +8,8 @@ themselves) and fresh symbols. Three kinds of symbols are fresh:
 - a merge `x@n`: the value of x after a choice whose alternatives disagree on it;
 - literals `@n`: "control passed here", and a selector per alternative: "control came from there".
 
-Literals imply what they stand for and nothing else (`definitions`, one conjunct each), so a model
-of definitions and `guard` determines one execution, read off backwards from the end (`path`). This is
+Literals imply what they stand for (`definitions`, one conjunct each; in an instance they equal it), so a
+model of definitions and `guard` determines one execution, read off backwards from the end (`path`). This is
 the thesis' variable substitution (4.4) and propagation (4.5) done by construction: a sequence reads
 the values the first part wrote, and a choice gives every variable a value on every alternative.
 
