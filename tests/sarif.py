@@ -2,15 +2,22 @@
 
 The object model `sarif_om` was generated from the JSON schema of the standard: it knows the properties of
 every object and which of them are required. What these consist of is written down here, for the properties
-that Certus writes."""
+that Certus writes. Where `CERTUS_SARIF_SCHEMA` names the schema itself (`scripts/sarif_schema.py` brings it),
+a log is held against that as well."""
 
 from __future__ import annotations
 
+import json
+import os
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import attr
+import jsonschema
 import sarif_om as om
 
+SCHEMA = os.environ.get("CERTUS_SARIF_SCHEMA")
 Form = (
     Any  # a class of the model, a Python type, a set of words, [form] for a list, {"": form} for a dictionary
 )
@@ -101,6 +108,14 @@ _FORMS: dict[type, dict[str, Form]] = {
 
 def faults(log: Any) -> list[str]:
     """What is wrong with a log, each with its place."""
+    return [*form_faults(log), *schema_faults(log)]
+
+
+def schema_faults(log: Any) -> list[str]:
+    return [f"{error.json_path}: {error.message}" for error in _schema().iter_errors(log)]
+
+
+def form_faults(log: Any) -> list[str]:
     found: list[str] = []
     work: list[tuple[str, Any, Form]] = [("", log, om.SarifLog)]
     while work:
@@ -122,6 +137,13 @@ def faults(log: Any) -> list[str]:
         elif not isinstance(value, form) or (form is int and (isinstance(value, bool) or value < 0)):
             found.append(f"{place} is {value!r}")
     return found
+
+
+@cache
+def _schema() -> Any:
+    """The official schema, or one that everything conforms to."""
+    schema = json.loads(Path(SCHEMA).read_text()) if SCHEMA else {}
+    return jsonschema.validators.validator_for(schema)(schema)
 
 
 def _object_faults(place: str, value: dict[str, Any], form: type) -> list[str]:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.sarif import faults
+from tests.sarif import SCHEMA, faults, form_faults, schema_faults
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Severity, Span
@@ -211,4 +211,5 @@ def test_the_look_at_the_form_sees_faults(counting: SimpleNamespace) -> None:
     del result["message"]
     result["level"] = "fatal"
     result["column"] = 3
-    assert len(faults(log)) == 4  # the property is not known, and not looked into
+    assert len(form_faults(log)) == 4  # the property is not known, and not looked into
+    assert len(schema_faults(log)) == (3 if SCHEMA else 0)
