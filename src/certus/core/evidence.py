@@ -33,6 +33,31 @@ def in_frame(variable: Expr, depth: int) -> Expr:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What a variable of a formula stands for: a `variable` of the program, at the entry (`is_old`) or in
+    the frame entered by the `depth`-th call."""
+
+    variable: Expr
+    is_old: bool = False
+    depth: int = 0
+
+    def of(self, variable: Expr) -> Expr:
+        """Another variable, standing as this one does."""
+        return old(variable) if self.is_old else in_frame(variable, self.depth)
+
+
+def stands_for(x: Expr, named: Mapping[str, Expr]) -> Standing | None:
+    """How `x` of a formula stands for one of the program's variables, which are `named`; None if it is not
+    of the program. It may have another sort there: a partition replaces addresses."""
+    if x.name in named:
+        return Standing(named[x.name])
+    if x.name.startswith("old(") and x.name[4:-1] in named:
+        return Standing(named[x.name[4:-1]], is_old=True)
+    name, _, depth = x.name.rpartition("/")
+    return Standing(named[name], depth=int(depth)) if name in named and depth.isdecimal() else None
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """A location reached through the given calls."""
 

@@ -17,10 +17,10 @@ from certus.core.evidence import (
     Partitioned,
     Point,
     Proof,
+    Standing,
     Trace,
     Unrolling,
-    in_frame,
-    old,
+    stands_for,
 )
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import Outcome, Replay, Role, Step
@@ -137,14 +137,12 @@ def is_vast(value: Datum) -> bool:
 class Names:
     """The user's names for the variables of a program and of the formulas about it."""
 
-    __slots__ = ("_by_name", "_origin", "_results", "_source")
+    __slots__ = ("_by_name", "_results", "_source")
 
     def __init__(self, program: Program) -> None:
         own = (*program.globals, *(v for p in program.procedures.values() for v in p.variables))
         self._source = program.source_names
         self._by_name = {v.name: v for v in own}
-        self._origin = {v: (v, False) for v in own} | {old(v): (v, True) for v in own}  # (variable, is old)
-
         self._results = frozenset(v for p in program.procedures.values() for v in p.results)
 
     def of(self, variable: Expr) -> str:
@@ -186,9 +184,9 @@ class Names:
         chosen: dict[Expr, str] = {}
         taken: set[str] = set()
         for variable in variables(formula):
-            base, at_entry = self._base(variable)
-            for candidate in (self.of(base), base.name):
-                name = f"old({candidate})" if at_entry else candidate
+            found = stands_for(variable, self._by_name) or Standing(variable)
+            for candidate in (self.of(found.variable), found.variable.name):
+                name = f"old({candidate})" if found.is_old else candidate
                 if name not in taken:
                     break
             else:
@@ -196,16 +194,6 @@ class Names:
             chosen[variable] = name
             taken.add(name)
         return chosen
-
-    def _base(self, variable: Expr) -> tuple[Expr, bool]:
-        """The program variable that `x`, `old(x)` or `p.x/2` stands for, and whether it is the old value."""
-        found = self._origin.get(variable)
-        if found is None:
-            name, _, frame = variable.name.partition("/")
-            base = self._by_name.get(name)
-            inner = base is not None and frame.isdigit() and in_frame(base, int(frame)) is variable
-            found = (base, False) if base is not None and inner else (variable, False)
-        return found
 
 
 # ----------------------------------------------------------------------------------------- proofs

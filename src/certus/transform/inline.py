@@ -31,6 +31,7 @@ from certus.core.evidence import (
     Trace,
     Unrolling,
     in_frame,
+    stands_for,
 )
 from certus.core.loops import call_graph, components, recursive
 from certus.core.program import Call, Edge, ErrorSite, Location, Procedure, Program
@@ -301,12 +302,11 @@ class _Back:
         known: dict[Expr, Expr] = {}
         unknown: list[Expr] = []
         for x in variables(formula):
-            base, _, frame = x.name.rpartition("/")
-            copy = self.names.get(base) if base else self.names.get(x.name)
-            if copy is None:
+            copy = stands_for(x, self.names)
+            if copy is None or copy.is_old:
                 continue  # a global, or an old value
-            host = int(frame) if base else 0
-            inside, original = self.copies.variables[copy]
+            host = copy.depth
+            inside, original = self.copies.variables[copy.variable]
             if inside == strings[host][: len(inside)]:
                 known[x] = in_frame(original, sum(map(len, strings[:host])) + len(inside))
             else:

@@ -11,7 +11,7 @@ Nothing here is believed: whatever is carried back is checked on the program wit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -25,8 +25,7 @@ from certus.core.evidence import (
     Proof,
     Trace,
     Unrolling,
-    in_frame,
-    old,
+    stands_for,
 )
 from certus.core.program import Alloc, Assign, Call, Edge, Havoc, Load, Location, Program
 from certus.core.terms import Expr
@@ -100,28 +99,15 @@ class Likeness:
         unknown: list[Expr] = []
         by_name = {x.name: x for x in _all_variables(self.probed)}
         for x in variables(formula):
-            found = _base(x, by_name)
+            found = stands_for(x, by_name)
             if found is None:
                 continue  # not of the program: made by its partition
-            image = self.variables.get(found[0])
+            image = self.variables.get(found.variable)
             if image is None:
                 unknown.append(x)
             else:
-                images[x] = build.var(found[1](image).name, x.sort)
+                images[x] = build.var(found.of(image).name, x.sort)
         return substitute(projected(formula, unknown), images)
-
-
-def _base(x: Expr, by_name: Mapping[str, Expr]) -> tuple[Expr, Callable[[Expr], Expr]] | None:
-    """The program variable that `x`, `old(x)` or `p.x/2` stands for, and how to say the same of another."""
-    name = x.name
-    if name in by_name:
-        return by_name[name], lambda image: image
-    if name.startswith("old(") and name[4:-1] in by_name:
-        return by_name[name[4:-1]], old
-    base, _, frame = name.rpartition("/")
-    if base in by_name and frame.isdigit():
-        return by_name[base], lambda image: in_frame(image, int(frame))
-    return None
 
 
 # --------------------------------------------------------------------------------------- side by side
