@@ -1,25 +1,35 @@
 """The tables on predicate abstraction in docs/benchmarks.md, as Markdown on standard output.
 
-    python scripts/bench_predicate.py                  # all three tables
-    python scripts/bench_predicate.py blocks phases    # only these
+    python scripts/bench_predicate.py --tasks TASKS --keep DIR   # all tables
+    python scripts/bench_predicate.py blocks phases              # only these
     python scripts/bench_predicate.py blocks --only sort --limit 60
 
-blocks  single, large and advanced blocks, encoding and CEGAR apart (seed 004, Table 5.2), and the engine
-        `spacer` on large blocks
-phases  where the time goes under large blocks (seed 001 conjectures: into abstraction)
-growth  locks 5..50 under large and single blocks
+blocks    single, large and advanced blocks, encoding and CEGAR apart (seed 004, Table 5.2), and the engine
+          `spacer` on large blocks
+phases    where the time goes under large blocks (seed 001 conjectures: into abstraction)
+growth    locks 5..50 under large and single blocks
+contract  programs that have to be proved within 1 s or 5 s, from start to end
+suites    real C tasks below TASKS, suite by suite, each with --limit seconds of CPU
 
-Seconds are CPU seconds of this process, so other loads disturb them little.
+Seconds are CPU seconds, so other loads disturb them little; the limit of the first three tables is wall time.
+What is in DIR already is not run again, so the same command goes on after an interruption; take another DIR
+for another Certus.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
+import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 from certus.core.budget import Budget
@@ -32,7 +42,13 @@ from certus.core.verdict import Safe, Unknown, Unsafe
 from certus.engines.predicate import PredicateAbstraction
 from certus.engines.spacer import Spacer
 from certus.frontend import load
+from certus.frontend.properties import UNREACH_CALL
+from certus.pipeline.bench.campaign import ROWS, Rows, all_jobs, run_missing
+from certus.pipeline.bench.contestants import Limits, ours
+from certus.pipeline.bench.pool import run_here, slots
+from certus.pipeline.bench.tasks import BenchTask, sample, select
 from certus.pipeline.confirm import examine
+from certus.report.bench import Row
 from certus.transform.constants import Constants
 from certus.transform.inline import Inline
 from certus.transform.large_blocks import MODES, LargeBlocks, Mode
@@ -40,42 +56,95 @@ from certus.transform.memory import Memory
 from certus.transform.passes import apply_passes
 from certus.transform.slice import Slice
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-LIMIT = 20.0  # seconds of wall time for the engine, unless asked otherwise
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+LIMIT = 20.0  # seconds for one run, unless asked otherwise
+PATIENCE = 6  # seconds of wall time for each of CPU time, at the most
 LOCKS = (5, 8, 10, 12, 15)
 GROWTH = (5, 10, 20, 30, 40, 50)
 PHASES = ("abstraction", "reachability", "trace", "refinement")
+SUITES = (
+    "sv-locks",
+    "sv-ntdrivers-simplified",
+    "sv-ssh-simplified",
+    "sv-systemc",
+    "sv-loops*",
+    "sv-loop-*",
+    "sv-recurs*",
+    "code2inv-linear",
+)
+WHOLE = SUITES[:2]  # of which no sample is taken
+ADDITION = """
+int add(int m, int n) { if (n == 0) return m; if (n > 0) { int r = add(m + 1, n - 1); return r; }
+    int s = add(m - 1, n + 1); return s; }
+void main() { int m = *; int n = *; int r = add(m, n); assert(r == m + n); }
+"""
+EVEN_ODD = """
+int even(int n) { if (n == 0) return 1; int r = odd(n - 1); return r; }
+int odd(int n) { if (n == 0) return 0; int r = even(n - 1); return r; }
+void main() { int n = *; assume(n >= 0); int a = even(n); int b = odd(n); assert(a + b == 1); }
+"""
+TWO_LOOPS = """
+void main() { int x = 0, y = 0, n = *; assume(n >= 0);
+    while (x < n) { x = x + 1; y = y + 1; } while (x > 0) { x = x - 1; y = y - 1; } assert(y == 0); }
+"""
+MCCARTHY = """
+int f(int n) { if (n > 100) return n - 10; int a = f(n + 11); int b = f(a); return b; }
+void main() { int n = *; int r = f(n); assert(n > 101 || r == 91); }
+"""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One program under one size of blocks."""
+    """One program under one size of blocks. `counters` and `seconds` are the engine's statistics."""
 
     answer: str
     encoding: float
     cegar: float
-    statistics: Statistics
+    counters: dict[str, int]
+    seconds: dict[str, float]
 
     @property
     def text(self) -> str:
         return f"{self.answer} {self.cegar:.2f}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Plan:
-    """What is asked for: programs whose names begin so, and seconds of wall time for an engine."""
+    """What is asked for: programs whose names begin so, seconds for one run, a number of tasks. Runs are kept
+    in a file, by what was run."""
 
-    directory: Path
+    directory: Path  # for programs that are made
+    keep: Path
     limit: float
     only: str
+    tasks: Path | None
+    sample: int | None
+    jobs: int
+    _known: dict[str, Run] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        file = self.keep / "runs.jsonl"
+        for line in file.read_text().splitlines() if file.exists() else ():
+            with suppress(ValueError):  # cut off
+                key, values = json.loads(line)
+                self._known[key] = Run(**values)
 
     def programs(self) -> list[Path]:
         return [path for path in programs(self.directory) if path.stem.startswith(self.only)]
 
+    def run(self, path: Path, mode: Mode, engine: Engine | None = None) -> Run:
+        """A program under an engine, by default `predicate`, unless that is known already."""
+        engine = engine or PredicateAbstraction()
+        key = f"{path.name}, {mode} blocks, {engine.name}, {self.limit:g} s"
+        if key not in self._known:
+            self._known[key] = run(path, mode, self.limit, engine)
+            with (self.keep / "runs.jsonl").open("a") as stream:
+                stream.write(json.dumps([key, asdict(self._known[key])]) + "\n")
+        return self._known[key]
 
-def run(path: Path, mode: Mode, limit: float, engine: Engine | None = None) -> Run:
-    """A program under an engine, by default `predicate`."""
-    engine = engine or PredicateAbstraction()
+
+def run(path: Path, mode: Mode, limit: float, engine: Engine) -> Run:
     program = load(path).program
     task, statistics = Task(program), Statistics()
     memory: list[Pass] = [Memory()] if uses_memory(program) else []
@@ -83,18 +152,23 @@ def run(path: Path, mode: Mode, limit: float, engine: Engine | None = None) -> R
     start = time.process_time()
     blocks, second = LargeBlocks(mode).apply(small)
     encoded = time.process_time()
+
+    def ended(answer: str) -> Run:
+        spent = time.process_time() - encoded
+        return Run(answer, encoded - start, spent, dict(statistics.counters), statistics.seconds)
+
     try:
         verdict = engine.run(blocks, engine.options(), Budget(limit), statistics)
     except BudgetExceeded:
-        return Run("TO", encoded - start, time.process_time() - encoded, statistics)
-    cegar = time.process_time() - encoded
+        return ended("TO")
     if isinstance(verdict, Unknown):
-        return Run(verdict.reason.code, encoded - start, cegar, statistics)
+        return ended(verdict.reason.code)
+    found = ended("safe" if isinstance(verdict, Safe) else "unsafe")
+    assert isinstance(verdict, Safe | Unsafe)
     back = second.after(first).verdict(verdict)
     check = examine(program, back, budget=Budget(60), statistics=Statistics())
-    assert isinstance(verdict, Safe | Unsafe)
     assert isinstance(check, ProofCheck | Replay), check
-    return Run("safe" if isinstance(verdict, Safe) else "unsafe", encoded - start, cegar, statistics)
+    return found
 
 
 def lock_file(directory: Path, number: int, **variant: bool) -> Path:
@@ -129,12 +203,15 @@ def table(heads: list[str], rows: Iterator[list[str]]) -> None:
     print()
 
 
+# ---------------------------------------------------------------------------- programs of our own
+
+
 def blocks(plan: Plan) -> None:
     print(f"### Encoding and CEGAR by size of blocks (limit {plan.limit:.0f} s of wall time)\n")
 
     def row(path: Path) -> list[str]:
-        single, large, advanced = (run(path, mode, plan.limit) for mode in MODES)
-        spacer = run(path, "large", plan.limit, Spacer())
+        single, large, advanced = (plan.run(path, mode) for mode in MODES)
+        spacer = plan.run(path, "large", Spacer())
         total = large.encoding + large.cegar
         definite = {"safe", "unsafe"}
         saving = "-"
@@ -156,8 +233,8 @@ def phases(plan: Plan) -> None:
     sums = dict.fromkeys((*PHASES, "all"), 0.0)
 
     def row(path: Path) -> list[str]:
-        found = run(path, "large", plan.limit)
-        counters, seconds = found.statistics.counters, found.statistics.seconds
+        found = plan.run(path, "large")
+        counters, seconds = found.counters, found.seconds
         times = [seconds.get(f"predicate.{phase}", 0.0) for phase in PHASES]
         total = sum(times) + seconds.get("predicate.blocks", 0.0) or 1.0
         for phase, spent in zip((*PHASES, "all"), (*times, total), strict=True):
@@ -167,10 +244,10 @@ def phases(plan: Plan) -> None:
         return [
             path.stem,
             *(f"{spent / total:.0%}" for spent in times),
-            str(counters["predicate.abstractions"]),
+            str(counters.get("predicate.abstractions", 0)),
             str(calls),
-            str(counters["predicate.refinements"]),
-            str(counters["predicate.predicates"]),
+            str(counters.get("predicate.refinements", 0)),
+            str(counters.get("predicate.predicates", 0)),
             f"{solver / total:.0%}",
         ]
 
@@ -184,27 +261,113 @@ def growth(plan: Plan) -> None:
 
     def row(number: int) -> list[str]:
         path = lock_file(plan.directory, number)
-        large = run(path, "large", plan.limit)
-        return [str(number), f"{large.encoding:.4f}", large.text, run(path, "single", plan.limit).text]
+        large = plan.run(path, "large")
+        return [str(number), f"{large.encoding:.4f}", large.text, plan.run(path, "single").text]
 
     table(["locks", "encoding (large)", "CEGAR large", "CEGAR single"], map(row, GROWTH))
 
 
+def contract(plan: Plan) -> None:
+    print("### The programs of the contract (whole commands)\n")
+
+    def made(name: str, text: str) -> Path:
+        path = plan.directory / f"{name}.lp"
+        path.write_text(text)
+        return path
+
+    def row(path: Path, limit: int) -> list[str]:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        words = ["verify", str(path), "--engine", "predicate", "--timeout", f"{plan.limit * PATIENCE:g}s"]
+        done = subprocess.run(
+            [sys.executable, "-m", "certus", *words], capture_output=True, text=True, check=False
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        answer = done.stdout.split(maxsplit=1)[0] if done.stdout else f"exit code {done.returncode}"
+        return [path.stem, answer, f"{spent:.2f}", str(limit)]
+
+    quick = [EXAMPLES / "swap.lp", EXAMPLES / "parity.lp", *(lock_file(plan.directory, n) for n in (5, 15))]
+    texts = {"addition": ADDITION, "even and odd": EVEN_ODD, "two loops": TWO_LOOPS}
+    quick += [made(name, text) for name, text in texts.items()]
+    slow = [
+        lock_file(plan.directory, 12, persist=True),
+        lock_file(plan.directory, 10, correlate=True),
+        made("McCarthy 91", MCCARTHY),
+    ]
+    limits = [*((path, 1) for path in quick), *((path, 5) for path in slow)]
+    table(["program", "answer", "CPU seconds", "limit"], (row(*each) for each in limits))
+
+
+# ------------------------------------------------------------------------------------- real tasks
+
+
+def suites(plan: Plan) -> None:
+    if plan.tasks is None:
+        print("No table of the suites without --tasks.\n")
+        return
+    found = _rows(plan, plan.tasks)
+    print(f"### Verdicts on real tasks ({plan.limit:g} s of CPU)\n")
+
+    def row(name: str, rows: list[Row]) -> list[str]:
+        right = [each for each in rows if each.judgement == "correct"]
+        counts = [sum(each.answer == answer for each in right) for answer in ("true", "false")]
+        counts += [sum(each.judgement == kind for each in rows) for kind in ("wrong", "unknown")]
+        times = sorted(each.cpu for each in right)
+        shown = (f"{times[len(times) // 2]:.1f}", f"{times[-1]:.1f}") if times else ("-", "-")
+        return [name, str(len(rows)), *map(str, counts), *shown]
+
+    by_suite: dict[str, list[Row]] = {}
+    for each in found:
+        by_suite.setdefault(each.suite, []).append(each)
+    heads = ["suite", "tasks", "HOLDS", "VIOLATED", "wrong", "none", "median CPU s", "slowest CPU s"]
+    table(heads, (row(name, rows) for name, rows in [*by_suite.items(), ("all", found)]))
+    left = [each for each in found if each.suite in WHOLE and each.judgement != "correct"]
+    print("Without a correct answer in", " and ".join(WHOLE) + ":", ", ".join(e.task for e in left) or "none")
+
+
+def _rows(plan: Plan, tasks: Path) -> list[Row]:
+    """What `predicate` says to the tasks; those that have a row in DIR are not run again."""
+    paths = [path for pattern in SUITES for path in sorted(tasks.glob(pattern)) if path.is_dir()]
+    by_suite: dict[str, list[BenchTask]] = {}
+    for task in select(paths, [UNREACH_CALL]).tasks:
+        by_suite.setdefault(Path(task.file).parent.name, []).append(task)
+    chosen: list[BenchTask] = []
+    for suite, mine in by_suite.items():
+        chosen += mine if plan.sample is None or suite in WHOLE else sample(mine, plan.sample, 0)
+    contestant = ours(f"predicate --cpu-time {plan.limit:g}s")
+    jobs = all_jobs(chosen, [contestant], Limits(plan.limit * PATIENCE, 4 * 10**9, 1))
+    kept = Rows(plan.keep / ROWS)
+    run_missing(jobs, kept, partial(run_here, places=slots(plan.jobs, 1)), _tell)
+    return kept.of(jobs)
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
 def main() -> None:
-    tables = {"blocks": blocks, "phases": phases, "growth": growth}
+    tables = {"blocks": blocks, "phases": phases, "growth": growth, "contract": contract, "suites": suites}
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of: {', '.join(tables)}")
     parser.add_argument("--only", default="", metavar="NAME", help="programs whose names begin so")
-    parser.add_argument("--limit", type=float, default=LIMIT, metavar="S", help="wall seconds for an engine")
+    parser.add_argument("--limit", type=float, default=LIMIT, metavar="S", help="seconds for one run")
+    parser.add_argument("--tasks", type=Path, metavar="TASKS", help="the directory that has the suites")
+    parser.add_argument("--sample", type=int, metavar="N", help="at most N tasks of each suite")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="tasks at a time")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="where runs are kept")
     given = parser.parse_args()
     chosen = given.tables or list(tables)
     with tempfile.TemporaryDirectory() as directory:
+        keep = given.keep or Path(directory)
+        keep.mkdir(parents=True, exist_ok=True)
+        limits = (given.limit, given.only, given.tasks, given.sample, given.jobs)
+        plan = Plan(Path(directory), keep, *limits)
         for name in chosen:
             if name not in tables:
                 parser.error(f"no table {name!r}: choose of {', '.join(tables)}")
-            tables[name](Plan(Path(directory), given.limit, given.only))
+            tables[name](plan)
 
 
 if __name__ == "__main__":
