@@ -30,7 +30,7 @@ class Unsupported(CertusError):
 
 
 class BudgetExceeded(CertusError):
-    """A limit was reached; `limit` names it: "time", "memory" or "interrupt"."""
+    """A limit was reached; `limit` names it: "time", "memory", "effort" or "interrupt"."""
 
     def __init__(self, limit: str) -> None:
         super().__init__(f"{limit} limit reached")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.budget import Budget
@@ -32,6 +33,9 @@ from certus.logic.narrowing import Narrowing
 from certus.logic.pace import Pace
 from certus.logic.solver import Answer
 from certus.logic.unrolling import Limits, UnrolledProgram, Visit
+
+if TYPE_CHECKING:
+    from certus.logic.patient import PatientSolver
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +72,15 @@ class BoundedModelChecking:
         from certus.logic.patient import PatientSolver
 
         assert isinstance(task.subject, Program)
-        unrolled = UnrolledProgram(task.subject, PatientSolver(statistics), task.bounds)
+        solver = PatientSolver(statistics)
+        unrolled = UnrolledProgram(task.subject, solver, task.bounds)
         unrolled.known = {point.location: fact for point, fact in task.facts.items() if not point.calls}
         unrolled.narrows = options.vectors
-        narrowing = Narrowing(unrolled.solver) if options.narrow else None
-        search, pace = _Search(unrolled, budget, narrowing), Pace(task.subject, task.bounds, options.bound)
+        narrowing = Narrowing(solver) if options.narrow else None
+        search, pace = (
+            _Search(unrolled, solver, budget, narrowing),
+            Pace(task.subject, task.bounds, options.bound),
+        )
         within = _Within(task, budget) if options.within else None
         clear, bound = 0, 1
         statistics.progress("unrolling to bound 1")
@@ -128,6 +136,7 @@ class _Search:
     """Questions to the unrolled program."""
 
     unrolled: UnrolledProgram
+    solver: PatientSolver
     budget: Budget
     narrowing: Narrowing | None = None
 
@@ -138,7 +147,7 @@ class _Search:
             return Answer.UNSAT
         literals = [unrolled.some([e.selector for e in unrolled.errors]), *also, *unrolled.closed()]
         if self.narrowing is None or also:
-            return unrolled.solver.check(literals, budget=self.budget, purpose="bmc")
+            return self.solver.check(literals, budget=self.budget, purpose="bmc")
         self.narrowing.cover(unrolled.symbols)
         return self.narrowing.check(literals, budget=self.budget, purpose="bmc.narrow")
 
@@ -148,10 +157,11 @@ class _Search:
         if not waiting:
             return []
         some = self.unrolled.some([visit.literal for visit in waiting])
-        solver = self.unrolled.solver
-        answer = solver.check([some, *self.unrolled.closed()], budget=self.budget, purpose="bmc.complete")
+        answer = self.solver.check(
+            [some, *self.unrolled.closed()], budget=self.budget, purpose="bmc.complete"
+        )
         if answer is Answer.SAT:
-            return [visit for visit in waiting if solver.value(visit.literal)]
+            return [visit for visit in waiting if self.solver.value(visit.literal)]
         return [] if answer is Answer.UNSAT else waiting
 
     def bounds(self) -> Unrolling:
@@ -162,15 +172,16 @@ class _Search:
         return self.unrolled.trace(self._scalar)
 
     def _scalar(self, term: Expr) -> Value:
-        value = self.unrolled.solver.value(term)
+        value = self.solver.value(term)
         assert not isinstance(value, ArrayValue), "inputs are scalars"
         return value
 
     def shortest(self, clear: int, bound: int) -> Trace:
         """The execution to an error with the least bound above `clear`, then the fewest statements.
 
-        The last query found one within `bound`. It may take a third of the time that is left: what a limit
-        leaves unfinished is not minimal."""
+        The last query found one within `bound`. The effort of each further one is limited, and all together
+        have a third of the time that is left: what a limit leaves unfinished is not minimal."""
+        self.solver.rounds = 1
         self.budget = self.budget.part(1 / 3)
         found = self.trace()
         try:
@@ -188,24 +199,31 @@ class _Search:
         while least < bound:
             middle = (least + bound) // 2
             closer = [build.not_(gate.literal) for gate in self.unrolled.gates() if gate.measure > middle]
-            if self.errors(*closer) is Answer.SAT:
+            if self._there_is(*closer):
                 yield self.trace()
                 within, bound = closer, middle
             else:
                 least = middle + 1
-        self.unrolled.solver.push()
+        self.solver.push()
         length = self.unrolled.lengths()
         least, most = 0, 0
-        if self.errors(*within) is Answer.SAT:
+        if self._there_is(*within):
             yield self.trace()
             most = int(self._scalar(length))
         while least < most:
             middle = (least + most) // 2
-            if self.errors(*within, build.le(length, build.constant(middle, length.sort))) is Answer.SAT:
+            if self._there_is(*within, build.le(length, build.constant(middle, length.sort))):
                 yield self.trace()
                 most = int(self._scalar(length))
             else:
                 least = middle + 1
+
+    def _there_is(self, *also: Expr) -> bool:
+        """Whether there is such an execution to an error. The first question that is too hard is the last."""
+        answer = self.errors(*also)
+        if answer is Answer.UNKNOWN:
+            raise BudgetExceeded("effort")
+        return answer is Answer.SAT
 
 
 def _place(visit: Visit, bounds: Mapping[str, LoopBound]) -> str:

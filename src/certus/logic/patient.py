@@ -2,18 +2,19 @@
 
 The incremental core answers most questions at once and keeps what it has learned, but without
 preprocessing it can lose itself in bit-vectors that a fresh solver simplifies away. So a question that it
-does not answer within `PATIENCE` goes to fresh solvers, with all formulas asserted: one that solves equations
-and searches over terms, and one with z3's own tactics, which goes down to single bits. Neither is better than
-the other, so they take turns, each longer than the one before.
+does not answer with little effort goes to fresh solvers, with all formulas asserted: one that solves
+equations and searches over terms, and one with z3's own tactics, which goes down to single bits. Neither is
+better than the other, so they take turns, each longer than the one before.
 
 Sums that bit-vectors make hard are often easy for integers: machine integers are tried as such first
-(`logic.integers`), for a second or so, and less often where that fails; only that there is no model is
-believed.
+(`logic.integers`), for a moment, and less often where that fails; only that there is no model is believed.
+
+Effort is counted in z3's own units, so who answers does not depend on how busy the machine is. It does not
+count all that z3 does: a part of the time that is left is the limit behind each limit.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -27,13 +28,15 @@ from certus.logic.integers import eliminate_machine
 from certus.logic.solver import Answer
 from certus.logic.units import propagated
 from certus.logic.z3api import Z3Context
-from certus.logic.z3solver import Z3Solver
+from certus.logic.z3solver import MOST_EFFORT, Z3Solver
 from certus.logic.z3terms import Z3Terms
 
-PATIENCE: Final = 0.3  # seconds for the incremental solver
-TURN: Final = 1.5  # seconds for the first turn of each fresh solver
+SECOND: Final = 3_000_000  # z3's units of effort in a second or so: mostly it is 2 to 5 million
+PATIENCE: Final = SECOND // 3  # for the incremental solver
+INTEGERS: Final = SECOND
+TURN: Final = SECOND * 3 // 2  # for the first turn of each fresh solver
+GROWTH: Final = 3
 TERMS: Final = ("simplify", "propagate-values", "solve-eqs", "elim-uncnstr", "smt")
-INTEGERS: Final = 1.0  # seconds for the integers, or as many as their encoding takes
 
 
 @dataclass(slots=True)
@@ -54,9 +57,11 @@ class Pause:
 
 
 class PatientSolver:
-    """The `Solver` protocol on three z3 solvers."""
+    """The `Solver` protocol on three z3 solvers. `rounds` is how many turns each fresh solver may have; None:
+    as many as there is time for."""
 
     def __init__(self, statistics: Statistics) -> None:
+        self.rounds: int | None = None
         terms = Z3Terms(Z3Context())
         self._incremental: Final = Z3Solver(statistics, terms=terms)
         self._over_terms: Final = Z3Solver(statistics, terms=terms, tactics=TERMS)
@@ -76,7 +81,7 @@ class PatientSolver:
 
     def check(self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str) -> Answer:
         self._answered, self._assumed = self._incremental, tuple(assumptions)
-        answer = _ask(self._incremental, assumptions, _part(budget, PATIENCE), purpose)
+        answer = _ask(self._incremental, budget.part(1 / 4), purpose, PATIENCE, assumptions)
         if answer is not Answer.UNKNOWN:
             return answer
         budget.check()
@@ -92,32 +97,28 @@ class PatientSolver:
         for solver in racing:
             solver.reset()
             solver.add(*formulas)
-        turn = TURN
-        while racing:
+        turn, past = TURN, 0
+        while racing and past != self.rounds:
             for solver in tuple(racing):
-                start = time.monotonic()
                 self._answered = solver
-                answer = _ask(solver, (), _part(budget, turn), f"{purpose}.fresh")
+                answer = _ask(solver, budget.part(1 / 2), f"{purpose}.fresh", turn)
                 if answer is not Answer.UNKNOWN:
                     return answer
                 budget.check()
-                if time.monotonic() - start < turn / 2:
-                    racing.remove(solver)  # not for lack of time
-            turn *= 3
+                if not solver.was_ended:
+                    racing.remove(solver)  # more effort would not help
+            turn, past = min(turn * GROWTH, MOST_EFFORT), past + 1
         return Answer.UNKNOWN
 
     def _impossible(self, formulas: Sequence[Expr], budget: Budget, purpose: str) -> bool:
         """Whether formulas with machine integers have no model even where some operations may give any
         result."""
-        start = time.monotonic()
         encoded = eliminate_machine(propagated(formulas))
         if not encoded.symbols:
             return False
-        spent = time.monotonic() - start
         self._over_bits.reset()
         self._over_bits.add(*encoded.formulas, *encoded.ranges)
-        limit = _part(budget.part(1 / 3), max(INTEGERS, spent))
-        return _ask(self._over_bits, (), limit, f"{purpose}.integers") is Answer.UNSAT
+        return _ask(self._over_bits, budget.part(1 / 3), f"{purpose}.integers", INTEGERS) is Answer.UNSAT
 
     def value(self, term: Expr) -> Datum:
         return self._answered.value(term)
@@ -130,16 +131,12 @@ class PatientSolver:
         return self._incremental.core() if self._answered is self._incremental else self._assumed
 
 
-def _part(budget: Budget, seconds: float) -> Budget:
-    """So many seconds of a budget, or what is left of it."""
-    left = budget.remaining()
-    return Budget(seconds if left is None else min(seconds, left))
-
-
-def _ask(solver: Z3Solver, assumptions: Sequence[Expr], budget: Budget, purpose: str) -> Answer:
-    """The answer, unknown if a moment is over before it began."""
+def _ask(
+    solver: Z3Solver, budget: Budget, purpose: str, effort: int, assumptions: Sequence[Expr] = ()
+) -> Answer:
+    """The answer, unknown if the time is over before it began."""
     try:
-        return solver.check(assumptions, budget=budget, purpose=purpose)
+        return solver.check(assumptions, budget=budget, purpose=purpose, effort=effort)
     except BudgetExceeded as limit:
         if limit.limit != "time":
             raise

@@ -28,9 +28,10 @@ from certus.logic.z3terms import Z3Terms
 Option = bool | int | float | str
 
 _ANSWERS: Final = {1: Answer.SAT, -1: Answer.UNSAT, 0: Answer.UNKNOWN}
+MOST_EFFORT: Final = (1 << 32) - 1
 _UNLIMITED: Final = (1 << 32) - 1  # milliseconds, as z3 counts them
 _INTERRUPTED: Final = b"interrupted from keyboard"
-_GAVE_UP: Final = (b"canceled", b"timeout", _INTERRUPTED)
+_ENDED: Final = (b"canceled", b"timeout", b"max. resource limit exceeded")
 
 
 class Z3Solver:
@@ -61,6 +62,7 @@ class Z3Solver:
         self._answer: Answer | None = None  # of the last check, None once it is out of date
         self._model: Z3Model | None = None  # of the last check, once somebody has asked for it
         self._asked: Mapping[int, Expr] = {}  # the literals of the last check
+        self._was_ended = False
         self._catches_interrupts = True  # whether z3 ends a check on SIGINT
         self._solver: Final = self._by_tactics(tactics) if tactics else self._new_solver(logic)
         self._configure(options or {})
@@ -165,7 +167,11 @@ class Z3Solver:
 
     # ------------------------------------------------------------------------------ the check
 
-    def check(self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str) -> Answer:
+    def check(
+        self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str, effort: int = 0
+    ) -> Answer:
+        """As the protocol says. `effort`, if not 0, limits the work as z3 counts it (its `rlimit`): unlike a
+        limit on time it gives the same answer on a busy machine."""
         budget.check()
         self._outdate()
         asked: dict[int, Expr] = {}
@@ -174,7 +180,7 @@ class Z3Solver:
         path = None
         if self._log is not None:
             path = self._log.query((*self.formulas, *assumptions), purpose=purpose, solver="z3")
-        self._limit(budget)
+        self._limit(budget, effort)
         key = f"solver.{purpose}"
         self._statistics.count(key)
         start = time.perf_counter()
@@ -185,7 +191,13 @@ class Z3Solver:
         self._answer, self._asked = answer, asked
         return answer
 
+    @property
+    def was_ended(self) -> bool:
+        """Whether a limit ended the last check."""
+        return self._was_ended
+
     def _ask(self, asked: Mapping[int, Expr]) -> Answer:
+        self._was_ended = False
         result = self._call["solver_check_assumptions"](
             self._pointer, self._solver, len(asked), pointers(list(asked))
         )
@@ -201,14 +213,17 @@ class Z3Solver:
             signal.raise_signal(signal.SIGINT)
         elif b"memory" in reason or b"memory" in reason or b"memout" in reason:
             raise BudgetExceeded("memory")
-        elif reason not in _GAVE_UP:
+        elif reason in _ENDED:
+            self._was_ended = True
+        else:
             self._context.check()
 
-    def _limit(self, budget: Budget) -> None:
+    def _limit(self, budget: Budget, effort: int) -> None:
         """Give z3 what time is left, and let it end a check on SIGINT if that means anything to us."""
         left = budget.remaining()
         milliseconds = _UNLIMITED if left is None else max(1, min(ceil(left * 1000), _UNLIMITED - 1))
         self._call["update_param_value"](self._pointer, b"timeout", str(milliseconds).encode())
+        self._call["update_param_value"](self._pointer, b"rlimit", str(effort).encode())
         catch = callable(signal.getsignal(signal.SIGINT))
         if catch is not self._catches_interrupts:
             self._configure({"ctrl_c": catch})

@@ -24,19 +24,32 @@ def test_what_fails_is_tried_less_and_less_often() -> None:
     assert pause.is_over()
 
 
+def factors(product: int, solver: PatientSolver) -> Answer:
+    """Whether a number has two factors below 256."""
+    limit, one = build.constant(256, U16), build.constant(1, U16)
+    solver.add(build.lt(one, X), build.lt(X, limit), build.lt(one, Y), build.lt(Y, limit))
+    claim = build.eq(build.mul(X, Y), build.constant(product, U16))
+    return solver.check([claim], budget=Budget(60), purpose="test")
+
+
 @pytest.mark.parametrize("product", [221, 40_961])
 def test_fresh_solvers_answer_with_a_model_or_without(monkeypatch: pytest.MonkeyPatch, product: int) -> None:
-    """Two factors below 256; 40,961 is a prime."""
-    monkeypatch.setattr(patient, "PATIENCE", 1e-9)
+    """40,961 is a prime."""
+    monkeypatch.setattr(patient, "PATIENCE", 1)
     statistics = Statistics()
     solver = PatientSolver(statistics)
-    limit = build.constant(256, U16)
-    one = build.constant(1, U16)
-    solver.add(build.lt(one, X), build.lt(X, limit), build.lt(one, Y), build.lt(Y, limit))
-    answer = solver.check(
-        [build.eq(build.mul(X, Y), build.constant(product, U16))], budget=Budget(60), purpose="test"
-    )
+    answer = factors(product, solver)
     assert statistics.counters["solver.test.fresh"] > 0
     assert answer is (Answer.SAT if product == 221 else Answer.UNSAT)
     if answer is Answer.SAT:
         assert sorted(solver.values([X, Y])) == [13, 17]
+
+
+def test_turns_may_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("PATIENCE", "INTEGERS", "TURN"):
+        monkeypatch.setattr(patient, limit, 1)
+    statistics = Statistics()
+    solver = PatientSolver(statistics)
+    solver.rounds = 2
+    assert factors(40_961, solver) is Answer.UNKNOWN
+    assert statistics.counters["solver.test.fresh"] == 4

@@ -236,6 +236,15 @@ def test_a_hard_problem_ends_near_its_limit(solver: Z3Solver) -> None:
     assert ask(solver, P) is Answer.SAT  # an earlier time-out leaves nothing behind
 
 
+def test_a_limit_on_effort_holds_for_one_check(solver: Z3Solver) -> None:
+    solver.add(fermat())
+    assert solver.check(budget=Budget(60), purpose="test", effort=1000) is Answer.UNKNOWN
+    assert solver.was_ended
+    solver.reset()
+    assert ask(solver, P) is Answer.SAT
+    assert not solver.was_ended
+
+
 def test_an_exhausted_budget_is_an_exception(solver: Z3Solver) -> None:
     spent = Budget(0)
     time.sleep(0.001)
