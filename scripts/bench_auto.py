@@ -1,8 +1,9 @@
-"""What `auto` is built on, measured: cheap looks, passes and ranges, the cost of a trivial program.
+"""What `auto` is built on, measured: cheap looks, passes and ranges, a trivial program, limits.
 
     python scripts/bench_auto.py looks TASKS... [--sample N]     tasks expected false: whom random runs find
     python scripts/bench_auto.py passes TASKS... [--sample N]    seconds of each pass, and of ranges
     python scripts/bench_auto.py trivial [PROGRAMS...]           CPU seconds of whole runs: auto and bmc
+    python scripts/bench_auto.py limits                          what runs use that a limit ends
 
 TASKS are those of `certus bench`; only `unreach-call` is asked for. Which engine answers what is for that
 command.
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from certus.core.budget import Budget
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
@@ -31,6 +33,7 @@ from certus.frontend.properties import UNREACH_CALL
 from certus.pipeline.bench.tasks import BenchTask, sample, select
 from certus.pipeline.facts import RangeFacts
 from certus.pipeline.looks import look
+from certus.system.usage import memory_of
 from certus.transform.bounds import Bounds
 from certus.transform.constants import Constants
 from certus.transform.inline import Inline
@@ -41,6 +44,29 @@ from certus.validate.replay import replay
 
 LIMIT = 20.0  # seconds that looks take their share of
 PROGRAMS = ("tests/cli/triangle.lp", "examples/gcd_bug.lp", "examples/parity.lp", "examples/window.c")
+HARD = {  # a question that is hard for solvers, and one whose unrollings grow
+    "factors.c": """
+unsigned long long __VERIFIER_nondet_ulonglong(void);
+void reach_error(void) {}
+int main(void) {
+  unsigned long long a = __VERIFIER_nondet_ulonglong(), b = __VERIFIER_nondet_ulonglong();
+  if (a > 1 && b > 1 && a < 4294967296 && b < 4294967296 && a * b == 8670687648630721837ULL) reach_error();
+}
+""",
+    "growing.c": """
+unsigned __VERIFIER_nondet_uint(void);
+void reach_error(void) {}
+int main(void) {
+  unsigned table[64], n = 0, sum = 0;
+  while (__VERIFIER_nondet_uint()) {
+    unsigned i = __VERIFIER_nondet_uint() % 64;
+    table[i] = table[(i * i + n) % 64] * 5 + __VERIFIER_nondet_uint();
+    sum ^= table[i] * sum + i, n++;
+    if (n > 1000000 && sum == 12345678 && table[0] == sum * 3) reach_error();
+  }
+}
+""",
+}
 
 
 def programs(arguments: argparse.Namespace) -> Iterator[tuple[BenchTask, Program]]:
@@ -93,6 +119,34 @@ def trivial(arguments: argparse.Namespace) -> None:
             print(f"{program} {engine}: {_cpu() - before:.2f} s of CPU time, {done.stdout.strip()}")
 
 
+def limits(_: argparse.Namespace) -> None:
+    """Programs that no engine answers, under each limit."""
+    engines = ("auto", "bmc", "kind", "predicate", "linear", "spacer", "clp")
+    given = (["--timeout", "10s"], ["--timeout", "60s", "--cpu-time", "10s"], ["--memory", "400MB"])
+    with TemporaryDirectory() as scratch:
+        for name, text in HARD.items():
+            file = Path(scratch, name)
+            file.write_text(text)
+            for engine in engines:
+                for options in given:
+                    words = ["verify", str(file), "--engine", engine, "--quiet", *options]
+                    answer, used = _watched([sys.executable, "-m", "certus", *words])
+                    print(f"{name} {engine} {' '.join(options)}: {used}  {answer.split()[0]}", flush=True)
+
+
+def _watched(command: list[str]) -> tuple[str, str]:
+    """What a command prints, and what it used: time, CPU time, and the most memory seen."""
+    before, start, most = _cpu(), time.monotonic(), 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        while child.poll() is None:
+            most = max(most, memory_of([child.pid], 0)[child.pid])
+            time.sleep(0.05)
+        assert child.stdout is not None
+        answer = child.stdout.read()
+    spent = time.monotonic() - start
+    return answer, f"{spent:.1f} s, {_cpu() - before:.1f} s of CPU time, {most >> 20} MB"
+
+
 def _cpu() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
@@ -100,12 +154,12 @@ def _cpu() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what auto is built on.")
-    parser.add_argument("what", choices=("looks", "passes", "trivial"))
+    parser.add_argument("what", choices=("looks", "passes", "trivial", "limits"))
     parser.add_argument("tasks", nargs="*", type=Path)
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    {"looks": looks, "passes": passes, "trivial": trivial}[arguments.what](arguments)
+    {"looks": looks, "passes": passes, "trivial": trivial, "limits": limits}[arguments.what](arguments)
 
 
 if __name__ == "__main__":
