@@ -26,6 +26,7 @@ from functools import cached_property
 from typing import Literal
 
 from certus.core.diagnostic import Span
+from certus.core.objects import SourceObject
 from certus.core.terms import Expr
 
 
@@ -244,7 +245,8 @@ class Program:
 
     `initial` gives closed values of globals at the start. `source_names` maps variables to the
     names a user gave them; what is not in it is ours. `scopes` are the stretches of the source where
-    these names can be used, where the front end knows them."""
+    these names can be used, where the front end knows them. `objects` are the variables of the source that
+    live in memory, by the variable that holds their address."""
 
     procedures: Mapping[str, Procedure]
     main: str
@@ -256,6 +258,7 @@ class Program:
     file: str = ""
     pointer_bits: int = 64  # the size of a pointer in memory
     scopes: Mapping[Expr, Span] = field(default_factory=dict)
+    objects: Mapping[Expr, SourceObject] = field(default_factory=dict)
 
     @cached_property
     def entry(self) -> Location:

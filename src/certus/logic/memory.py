@@ -59,6 +59,31 @@ def lower_memory(program: Program, partition: Partition) -> Program:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """What the variables stand for that replace memory. A cell is at an offset from the address in a variable
+    of the program; an array holds the field at an offset of all objects of a region (None: their bytes).
+    `anchors`: the variable with the address, `BASE`, of a region's only object."""
+
+    cells: Mapping[Expr, tuple[Expr, int]]
+    arrays: Mapping[Expr, tuple[int, int | None]]
+    anchors: Mapping[int, Expr]
+
+
+def replacement(program: Program, partition: Partition) -> Replacement:
+    """How `lower_memory` names what is in memory."""
+    lowering = _Lowering(program, partition)
+    cells = {x: (o.base, at) for o in lowering.objects.values() for at, x in o.cells.items()}
+    arrays: dict[Expr, tuple[int, int | None]] = {}
+    for number, region in enumerate(partition.regions):
+        if region.fields is None:
+            arrays[lowering.bytes(number)] = (number, None)
+        elif number not in lowering.objects:
+            arrays.update((lowering.array(number, f), (number, f.offset)) for f in region.fields)
+    anchors = {pointer.region: x for x, pointer in partition.carriers.items() if x in lowering.anchors}
+    return Replacement(cells, arrays, anchors)
+
+
+@dataclass(frozen=True, slots=True)
 class _Object:
     """The one object of a region that is kept in variables: by offset, each cell and its width."""
 
@@ -79,8 +104,8 @@ class _Lowering:
         self.initial: dict[Expr, Expr] = {}  # of the globals that are added
         self.globals: dict[Expr, None] = {}  # that are added
         self._zeroed = self._zeroed_regions()
-        self._objects = dict(self._find_objects())
-        self._anchors = self._find_anchors()
+        self.objects = dict(self._find_objects())
+        self.anchors = self._find_anchors()
 
     # ----------------------------------------------------------------------------- the program
 
@@ -100,7 +125,7 @@ class _Lowering:
         )
 
     def _procedure(self, procedure: Procedure) -> Procedure:
-        cells = (x for o in self._objects.values() if o.scope == procedure.name for x in o.cells.values())
+        cells = (x for o in self.objects.values() if o.scope == procedure.name for x in o.cells.values())
         edges: list[Edge] = []
         for edge in procedure.edges:
             edges += self._edge(edge, procedure)
@@ -117,7 +142,7 @@ class _Lowering:
         """Objects that are one variable are known by the user's name."""
         found: dict[Expr, str] = {}
         for alloc in self._allocs():
-            made = self._objects.get(self._allocated(alloc).region)
+            made = self.objects.get(self._allocated(alloc).region)
             if made is not None and list(made.cells) == [0] and alloc.size.kind is Kind.CONST:
                 sort = made.cells[0].sort
                 assert isinstance(sort, MachineSort)
@@ -195,12 +220,12 @@ class _Lowering:
             return Havoc((target,))
         field, width = self.types.field(pointer, sort.width // 8), sort.width // 8
         if field is None:
-            memory, index = self._bytes(pointer.region), self.terms.machine(self._anchored(op.address))
+            memory, index = self.bytes(pointer.region), self.terms.machine(self._anchored(op.address))
             value = _composed([build.select(memory, self._at(index, n)) for n in range(width)])
-        elif pointer.region in self._objects:
-            value = self._read(self._objects[pointer.region], field, pointer, op.address)
+        elif pointer.region in self.objects:
+            value = self._read(self.objects[pointer.region], field, pointer, op.address)
         else:
-            value = build.select(self._array(pointer.region, field), self._index(op.address, pointer))
+            value = build.select(self.array(pointer.region, field), self._index(op.address, pointer))
         return Assign((target,), (build.wrap(value, sort),))
 
     def _store(self, op: Store) -> BasicOp:
@@ -213,22 +238,22 @@ class _Lowering:
         value = build.wrap(self.terms.plain(op.value), machine(sort.width, signed=False))
         field = self.types.field(pointer, width)
         if field is None:
-            memory, index = self._bytes(pointer.region), self.terms.machine(self._anchored(op.address))
+            memory, index = self.bytes(pointer.region), self.terms.machine(self._anchored(op.address))
             after = memory
             for n, byte in enumerate(_decomposed(value, width)):
                 after = build.store(after, self._at(index, n), byte)
             return Assign((memory,), (after,))
-        if pointer.region in self._objects:
-            return self._write(self._objects[pointer.region], field, pointer, op.address, value)
-        memory = self._array(pointer.region, field)
+        if pointer.region in self.objects:
+            return self._write(self.objects[pointer.region], field, pointer, op.address, value)
+        memory = self.array(pointer.region, field)
         return Assign((memory,), (build.store(memory, self._index(op.address, pointer), value),))
 
     # ----------------------------------------------------------------------------------- arrays
 
-    def _array(self, region: int, field: Field) -> Expr:
+    def array(self, region: int, field: Field) -> Expr:
         return self._memory(f"mem${region}${field.offset}", field.width, region)
 
-    def _bytes(self, region: int) -> Expr:
+    def bytes(self, region: int) -> Expr:
         return self._memory(f"mem${region}", 1, region)
 
     def _memory(self, name: str, width: int, region: int) -> Expr:
@@ -258,7 +283,7 @@ class _Lowering:
     def _anchored(self, address: Expr) -> Expr:
         """The address of a valid access, with the constant for a base that then can have no other value."""
         parts = address.args if address.kind is Kind.ADD else (address,)
-        found = [x for x in parts if x in self._anchors]
+        found = [x for x in parts if x in self.anchors]
         return build.add(address, build.sub(build.integer(BASE), found[0])) if len(found) == 1 else address
 
     def _find_anchors(self) -> frozenset[Expr]:
@@ -347,8 +372,8 @@ class _Lowering:
     def _alloc(self, op: Alloc) -> list[BasicOp]:
         pointer, target = self._allocated(op), self.terms.variable(op.target)
         region = self._region(pointer)
-        if pointer.region in self._objects:
-            return self._fresh_cells(op, target, self._objects[pointer.region])
+        if pointer.region in self.objects:
+            return self._fresh_cells(op, target, self.objects[pointer.region])
         if region.layout == "fixed":
             return [*self._next_address(op, target, pointer.region), *self._zeros(op, pointer)]
         return [*self._any_address(op, target), *self._zeros(op, pointer)]
@@ -404,12 +429,12 @@ class _Lowering:
         index = self.terms.machine(op.target)
         after: dict[Expr, Expr] = {}
         if region.fields is None:
-            after[self._bytes(number)] = self._zeroed_cells(
-                self._bytes(number), index, range(int(op.size.value))
+            after[self.bytes(number)] = self._zeroed_cells(
+                self.bytes(number), index, range(int(op.size.value))
             )
         for field in region.fields or ():
             starts = (at - field.offset for at in cell_offsets(region, field, op.size))
-            memory = self._array(number, field)
+            memory = self.array(number, field)
             after[memory] = self._zeroed_cells(memory, index, starts)
         return [Assign(tuple(after), tuple(after.values()))] if after else []
 

@@ -308,7 +308,9 @@ def _local(reading: Reading, node: Node, parts: list[Part]) -> Part:
     if variable.storage is Storage.STATIC:
         if initialiser is not None:
             reading.initialisers.append((variable, initialiser))
-        return tuple(made)
+        if variable.function is None:  # `extern`
+            return tuple(made)
+        initialiser = None  # nothing happens when control comes here
     made.append(ast.Declaration(variable, initialiser, span))
     return tuple(made)
 

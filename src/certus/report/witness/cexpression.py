@@ -12,7 +12,7 @@ unless the bounds of their operands rule that out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -95,12 +95,13 @@ class Said:
         return self.text if self.atomic else f"({self.text})"
 
 
-def say(term: Expr, names: Mapping[Expr, str]) -> Said:
-    """The expression for a term whose variables have these names. Raises `Unsayable`."""
+def say(term: Expr, names: Mapping[Expr, str], pointers: Collection[Expr] = ()) -> Said:
+    """The expression for a term whose variables have these names; those of sort Int are pointers, and so are
+    `pointers`. Raises `Unsayable`."""
     done: dict[Expr, Said] = {}
     for part in postorder(term):
         if part.kind is Kind.VAR:
-            found = _variable(part, names)
+            found = _variable(part, names, pointers)
         else:
             handler = _HANDLERS.get(part.kind)
             if handler is None:
@@ -164,11 +165,11 @@ def _difference(term: Expr, done: Mapping[Expr, Said]) -> Said | None:
     return found
 
 
-def _variable(term: Expr, names: Mapping[Expr, str]) -> Said:
+def _variable(term: Expr, names: Mapping[Expr, str], pointers: Collection[Expr]) -> Said:
     name = names.get(term)
     if name is None:
         raise Unsayable(f"{term.name} has no name there")
-    if term.sort is INT:
+    if term.sort is INT or term in pointers:
         return Said(name, True, _UNSIGNED_LONG, 0, _UNSIGNED_LONG.high, pointer=True)
     sort = term.sort
     if not isinstance(sort, MachineSort) or (sort.width, sort.signed) not in _NAMES:
@@ -312,6 +313,7 @@ def _division(operator: str) -> Callable[[Expr, list[Said]], Said]:
 def _floored(term: Expr, args: list[Said]) -> Said:
     """SMT-LIB's `div` and `mod` by a positive constant: the remainder is never negative."""
     a, b = args
+    _numbers(a, b)
     if b.low != b.high or b.low <= 0:
         raise Unsayable("a division that rounds downwards")
     size = b.low

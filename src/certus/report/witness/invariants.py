@@ -16,14 +16,15 @@ from typing import Final
 from certus.core import build
 from certus.core.callstrings import CallStrings
 from certus.core.diagnostic import Span
-from certus.core.evidence import Inductive, KInductive, Proof, in_frame
+from certus.core.evidence import Inductive, KInductive, Partitioned, Proof
 from certus.core.program import Assume, Location, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import rebuild, substitute, transform, variables
 from certus.core.witness import WitnessInvariant
 from certus.report.witness.cexpression import Unsayable, say
-from certus.report.witness.scope import names_at, place_at
+from certus.report.witness.scope import place_at
+from certus.report.witness.vocabulary import Lexicon, Vocabulary
 
 _LOOP, _LOCATION = "loop_invariant", "location_invariant"
 _KEYWORD: Final = re.compile(r"while\b|for\b|do\b")
@@ -39,43 +40,43 @@ class Translation:
 
 def translate(proof: Proof | None, program: Program) -> Translation:
     """All of a proof that C can say, in program order. Other proofs than by invariants have none."""
+    partition = proof.partition if isinstance(proof, Partitioned) else None
+    proof = proof.proof if isinstance(proof, Partitioned) else proof
     if not isinstance(proof, (Inductive, KInductive)):
         return Translation((), 0)
     roots = {program.main, *(proof.summaries if isinstance(proof, Inductive) else ())}
-    strings = CallStrings(program, frozenset(roots))
+    strings, lexicon = CallStrings(program, frozenset(roots)), Lexicon(program, partition)
     by_location: dict[Location, dict[tuple[int, ...], Expr]] = {}
     for point, formula in proof.invariants.items():
         by_location.setdefault(point.location, {})[point.calls] = formula
     found: list[WitnessInvariant] = []
     left_out = 0
     for location in sorted(by_location, key=lambda at: at.index):
-        made, complete = _at_location(program, location, by_location[location], strings)
+        made, complete = _at_location(lexicon, location, by_location[location], strings)
         left_out += not complete
         found.extend(made)
     return Translation(tuple(found), left_out)
 
 
 def _at_location(
-    program: Program, location: Location, formulas: Mapping[tuple[int, ...], Expr], strings: CallStrings
+    lexicon: Lexicon, location: Location, formulas: Mapping[tuple[int, ...], Expr], strings: CallStrings
 ) -> tuple[list[WitnessInvariant], bool]:
     """The invariant of a location, if it can be told, and whether it is all that the proof says there."""
-    place = _place(program, location)
+    place = _place(lexicon.program, location)
     required = strings.of(location.procedure)
     if all(formula is build.TRUE for formula in formulas.values()):
         return [], True
     if place is None or required is None or any(string not in formulas for string in required):
         return [], False
     kind, span = place
-    names = names_at(program, location.procedure, span)
+    words = lexicon.at(span, in_loop=kind == _LOOP)
     parts, complete = [], True
     for string in required:
-        in_scope = {in_frame(x, len(string)) if x in strings.locals else x: name for x, name in names.items()}
-        part, whole = weakened(formulas[string], in_scope)
-        renamed = {in_frame(x, len(string)): x for x in names}
-        parts.append(substitute(part, renamed))
+        part, whole = weakened(words.formula(formulas[string], len(string)), words)
+        parts.append(part)
         complete &= whole
     try:
-        said = say(build.disjunction(parts), names)
+        said = say(build.disjunction(parts), words.names, words.pointers)
     except Unsayable:
         return [], False
     if said.is_constant:
@@ -118,19 +119,55 @@ def _statement(program: Program, location: Location) -> tuple[str, Span] | None:
 # ------------------------------------------------------------------------------------------- weakening
 
 
-def weakened(formula: Expr, names: Mapping[Expr, str]) -> tuple[Expr, bool]:
-    """What of a formula can be said with these names, and whether that is all."""
-    formula = transform(_without_copies(formula, names), _quotient)
+def weakened(formula: Expr, words: Vocabulary) -> tuple[Expr, bool]:
+    """What of a formula can be said in these words, and whether that is all. What is only about the encoding
+    is no part of what the proof says."""
+    formula = transform(_without_copies(_pushed_in(formula), words.names), _quotient)
     parts: dict[Expr, Expr] = {}
     complete = True
     for literal in _literals(formula):
+        parts[literal] = build.TRUE
+        if words.lexicon.is_of_encoding(literal):
+            continue
         try:
-            said = say(literal, names)
-            parts[literal] = build.boolean(bool(said.low)) if said.is_constant else literal
+            said = say(literal, words.names, words.pointers)
         except Unsayable:
-            parts[literal] = build.TRUE
             complete = False
+            continue
+        if not words.is_sayable(literal):
+            complete = False
+        else:
+            parts[literal] = build.boolean(bool(said.low)) if said.is_constant else literal
     return _replaced(formula, parts), complete
+
+
+def _pushed_in(formula: Expr) -> Expr:
+    """Negations stand before literals, so that single literals can be left out."""
+    done: dict[tuple[Expr, bool], Expr] = {}
+    stack = [(formula, True)]
+    while stack:
+        term, positive = stack[-1]
+        inner = (
+            [(arg, positive is not (term.kind is Kind.NOT)) for arg in term.args] if _is_joint(term) else []
+        )
+        missing = [each for each in inner if each not in done] if stack[-1] not in done else []
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        made = [done[each] for each in inner]
+        if term.kind is Kind.NOT and made:
+            done[term, positive] = made[0]
+        elif made:
+            conjoined = (term.kind is Kind.AND) is positive
+            done[term, positive] = build.conjunction(made) if conjoined else build.disjunction(made)
+        else:
+            done[term, positive] = term if positive else build.not_(term)
+    return done[formula, True]
+
+
+def _is_joint(term: Expr) -> bool:
+    return _is_join(term) or term.kind is Kind.NOT
 
 
 def _quotient(term: Expr, args: tuple[Expr, ...]) -> Expr:

@@ -63,7 +63,7 @@ def _assumptions(
     span = location.statement
     if span is None or span.file != program.file:
         return
-    names = names_at(program, location.procedure, span)
+    names = names_at(program, span)
     said = [
         f"{names[variable]} == {number(int(value)).operand}"
         for variable, value in values

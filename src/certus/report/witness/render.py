@@ -23,7 +23,6 @@ from certus.core.witness import (
     WitnessInvariant,
     WitnessTask,
 )
-from certus.report.content import proof_of
 from certus.report.witness.invariants import translate
 from certus.report.witness.path import segments
 
@@ -46,7 +45,7 @@ def witness_of(outcome: Outcome) -> tuple[Witness, str] | str:
             return "the violation is in another file than the program"
         return ViolationWitness(task, found), ""
     if isinstance(outcome.verdict, Safe):
-        made = translate(proof_of(outcome), program)
+        made = translate(outcome.verdict.proof, program)
         remark = ""
         if made.left_out:
             remark = f"weakened: of {made.left_out} formulas of the proof, C cannot say all or anything"

@@ -14,19 +14,19 @@ def place_at(span: Span, procedure: str) -> Place:
     return Place(span.file, span.line, span.column, function)
 
 
-def names_at(program: Program, procedure: str, place: Span) -> dict[Expr, str]:
-    """The variables, of this procedure or global, whose names mean them at the start of `place`: those in
-    whose scope it is, unless one of the same name is declared in between."""
-    own = program.procedures[procedure].variables
+def names_at(program: Program, place: Span, *, in_loop: bool = False) -> dict[Expr, str]:
+    """The variables whose names mean them at the start of `place`: those in whose scope it is, unless one of
+    the same name is declared in between. A variable that lives in memory is given by the one that holds its
+    address. What a `for` declares has a name in its loop (`in_loop`), but not before the statement."""
     at = (place.line, place.column)
     found: dict[str, tuple[tuple[int, int], Expr]] = {}
-    for variable in (*program.globals, *own):
-        name, scope = program.source_names.get(variable), program.scopes.get(variable)
-        if name is None or scope is None or scope.file != place.file:
+    named = [(x, program.source_names.get(x), scope) for x, scope in program.scopes.items()]
+    named += [(x, each.name, each.scope) for x, each in program.objects.items()]
+    for variable, name, scope in named:
+        if name is None or scope.file != place.file:
             continue
         start = (scope.line, scope.column)
-        if start <= at < (scope.end_line, scope.end_column) and (
-            name not in found or found[name][0] <= start
-        ):
+        inside = start < at or (start == at and in_loop)
+        if inside and at < (scope.end_line, scope.end_column) and found.get(name, (start,))[0] <= start:
             found[name] = (start, variable)
     return {variable: name for name, (_, variable) in found.items()}

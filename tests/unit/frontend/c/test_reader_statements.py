@@ -30,7 +30,7 @@ from certus.frontend.c import ast
          "(Declaration x -) <unsupported-asm> <unsupported-asm>"),
         ("void *p = &&l; goto *p; l: ;",
          "(Declaration p <unsupported-computed-goto>) <unsupported-computed-goto> (Label l (Empty ))"),
-        ("static int n = 3; extern int e; e = n;", "(Assignment e (load n))"),
+        ("static int n = 3; extern int e; e = n;", "(Declaration n -) (Assignment e (load n))"),
         ("int n = 2; int v[n + 1]; v[0] = 1;",
          "(Declaration n 2) (Declaration $length (+ (load n) 1)) (Declaration v -) "
          "(Assignment (Subscript (decay v) 0) 1)"),

@@ -74,13 +74,15 @@ def declare_home(body: Body, variable: ast.Variable, *, zero: bool = False) -> H
         size, align = body.size_of(variable.type, variable.span), body.world.align_of(variable)
         base = body.stack_object(variable.name, size, align, variable.span, zero=zero)
         home = Home(base, in_memory=True)
+        if variable.name and not variable.name.startswith("$"):
+            body.world.declare(variable, home, body.scope.from_here(variable.span))
     else:
         sort = sort_of(variable.type)
         assert sort is not None
         home = Home(body.name_local(variable.name, sort), in_memory=False)
         if variable.name and not variable.name.startswith("$"):
             body.world.source_names[home.variable] = variable.name
-            body.world.scopes[home.variable] = body.scope.from_here(variable.span)
+            body.world.declare(variable, home, body.scope.from_here(variable.span))
     body.homes[variable.identity] = home
     return home
 

@@ -88,6 +88,7 @@ def unmodelled(body: Body, node: ast.UnmodelledStatement) -> None:
 def declaration(body: Body, node: ast.Declaration) -> Steps[None]:
     variable = node.variable
     if variable.storage is ast.Storage.STATIC:
+        body.world.static_scopes[variable.identity] = body.scope.from_here(variable.span)
         return
     if isinstance(unqualified(variable.type), VariableArrayType):
         _variable_length(body, node)
@@ -118,7 +119,8 @@ def _variable_length(body: Body, node: ast.Declaration) -> None:
     variable, text = node.variable, body.text(node.span)
     size, align = body.extent(variable.type, node.span), body.world.align_of(variable)
     base = body.name_local(f"$&{variable.name}", INT)
-    body.homes[variable.identity] = Home(base, in_memory=True)
+    home = body.homes[variable.identity] = Home(base, in_memory=True)
+    body.world.declare(variable, home, body.scope.from_here(variable.span))
     zero = node.initialiser is not None  # an initialiser can only be empty
     body.emit(Alloc(base, size, align, "stack", variable.name, zero), node.span, text)
     body.scope.dynamic.append(base)

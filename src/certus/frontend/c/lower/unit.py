@@ -24,6 +24,7 @@ from certus.frontend.c.lower.exits import EXIT, exit_body, registers
 from certus.frontend.c.lower.function import RULES, lower_function
 from certus.frontend.c.lower.liveness import Liveness, reads, writes
 from certus.frontend.c.lower.routines import Routine
+from certus.frontend.c.lower.shapes import Shapes
 from certus.frontend.c.lower.sourcetext import SourceText
 from certus.frontend.c.lower.standins import callee
 from certus.frontend.c.lower.start import START, Start
@@ -67,7 +68,9 @@ def _world(unit: ast.Unit, property_: ErrorRules) -> World:
     sized = any("realloc" in each.functions for each in surveys.values())
     address = machine(unit.types.model.pointer, signed=False)
     sizes = build.var("$sizes", array(address, address)) if sized else None
-    return World(unit, Layout(unit.types), text, property_, surveys, addressed, initialised, sizes)
+    layout = Layout(unit.types)
+    shapes = Shapes(layout)
+    return World(unit, layout, shapes, text, property_, surveys, addressed, initialised, sizes)
 
 
 def _surveys(
@@ -178,6 +181,7 @@ class _Assembly:
             world.unit.file,
             world.pointer_width,
             world.scopes,
+            world.named,
         )
         return Lowered(program, tuple(world.warnings.values()))
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Severity, Span
+from certus.core.objects import SourceObject
 from certus.core.sorts import INT, MachineSort, machine
 from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.layout import Layout, NoSize
+from certus.frontend.c.lower.shapes import Shapes
 from certus.frontend.c.lower.sourcetext import SourceText
 from certus.frontend.c.lower.survey import Survey
 from certus.frontend.c.lower.values import is_scalar, sort_of
@@ -63,6 +65,7 @@ class World:
 
     unit: ast.Unit
     layout: Layout
+    shapes: Shapes
     text: SourceText
     errors: ErrorRules
     surveys: Mapping[str, Survey]
@@ -81,6 +84,8 @@ class World:
     initial: dict[Expr, Expr] = field(default_factory=dict)  # values of globals at the start
     source_names: dict[Expr, str] = field(default_factory=dict)
     scopes: dict[Expr, Span] = field(default_factory=dict)  # where these names can be used
+    named: dict[Expr, SourceObject] = field(default_factory=dict)  # variables in memory, by their address
+    static_scopes: dict[str, Span] = field(default_factory=dict)  # of static locals, by identity
     _homes: dict[str, Home] = field(default_factory=dict)
     _library: dict[str, Expr] = field(default_factory=dict)  # objects that library functions keep
     _strings: dict[tuple[bytes, int], Expr] = field(default_factory=dict)
@@ -128,10 +133,20 @@ class World:
             home = Home(made_variable, in_memory=False)
             self.globals[made_variable] = variable
             self.global_variables.add(made_variable)
-            if variable.function is None:
-                self.scopes[made_variable] = self.text.rest(variable.span)
+        scope = self.static_scopes.get(variable.identity)
+        if variable.function is None:
+            scope = self.text.rest(variable.span)
+        if scope is not None:
+            self.declare(variable, home, scope)
         self._homes[variable.identity] = home
         return home
+
+    def declare(self, variable: ast.Variable, home: Home, scope: Span) -> None:
+        """The variable's name can be used in `scope`."""
+        if home.in_memory:
+            self.named[home.variable] = SourceObject(variable.name, scope, self.shapes.of(variable.type))
+        else:
+            self.scopes[home.variable] = scope
 
     def string(self, data: bytes, type_: CType, span: Span) -> Expr:
         """The address of a string literal: one object for every place."""
