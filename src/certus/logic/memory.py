@@ -55,32 +55,7 @@ ZEROED = 256  # the largest object, in bytes, that is made zero by single stores
 
 def lower_memory(program: Program, partition: Partition) -> Program:
     """`program` without memory operations; raises `Mistyped` where the partition does not fit it."""
-    return _Lowering(program, partition).program()
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """What the variables stand for that replace memory. A cell is at an offset from the address in a variable
-    of the program; an array holds the field at an offset of all objects of a region (None: their bytes).
-    `anchors`: the variable with the address, `BASE`, of a region's only object."""
-
-    cells: Mapping[Expr, tuple[Expr, int]]
-    arrays: Mapping[Expr, tuple[int, int | None]]
-    anchors: Mapping[int, Expr]
-
-
-def replacement(program: Program, partition: Partition) -> Replacement:
-    """How `lower_memory` names what is in memory."""
-    lowering = _Lowering(program, partition)
-    cells = {x: (o.base, at) for o in lowering.objects.values() for at, x in o.cells.items()}
-    arrays: dict[Expr, tuple[int, int | None]] = {}
-    for number, region in enumerate(partition.regions):
-        if region.fields is None:
-            arrays[lowering.bytes(number)] = (number, None)
-        elif number not in lowering.objects:
-            arrays.update((lowering.array(number, f), (number, f.offset)) for f in region.fields)
-    anchors = {pointer.region: x for x, pointer in partition.carriers.items() if x in lowering.anchors}
-    return Replacement(cells, arrays, anchors)
+    return MemoryLowering(program, partition).program()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +67,10 @@ class _Object:
     scope: str | None  # the procedure the cells are local to
 
 
-class _Lowering:
+class MemoryLowering:
+    """The replacement of one program's memory operations. `objects` are the regions kept in variables,
+    `anchors` the variables that hold the address of the one object of a fixed region, or nothing of use."""
+
     def __init__(self, program: Program, partition: Partition) -> None:
         self.original = program
         self.partition = partition
@@ -197,7 +175,7 @@ class _Lowering:
             arguments = tuple(map(terms.value, op.arguments, callee.parameters))
             return [Call(op.procedure, arguments, tuple(map(terms.variable, op.targets)))]
         if isinstance(op, Load):
-            return [self._load(op)]
+            return [self.load(op)]
         if isinstance(op, Store):
             return [self._store(op)]
         if isinstance(op, Alloc):
@@ -211,7 +189,7 @@ class _Lowering:
         ]
         return Assign(tuple(x for x, _ in pairs), tuple(v for _, v in pairs))
 
-    def _load(self, op: Load) -> BasicOp:
+    def load(self, op: Load) -> BasicOp:
         pointer = self.types.of(op.address)
         target = self.terms.variable(op.target)
         sort = op.target.sort

@@ -27,10 +27,10 @@ from certus.core.callstrings import CallStrings
 from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
-from certus.core.evidence import Inductive, Point, Proof, Trace, in_frame
+from certus.core.evidence import Inductive, Partitioned, Point, Proof, Trace, in_frame
 from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, Replay
-from certus.core.program import Assume, Edge, Program
+from certus.core.program import Assume, Edge, Load, Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
@@ -44,6 +44,7 @@ from certus.frontend.properties import Property, check_supported, property_of, p
 from certus.frontend.source import read_source
 from certus.frontend.task_files import C_SUFFIXES
 from certus.frontend.witness import CODE, read_witness
+from certus.logic.memoryterms import ConditionReader
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.confirm import confirm
 from certus.pipeline.settings import Settings
@@ -248,11 +249,11 @@ def _try_inputs(case: _Case, guided: Guided, trace: Trace, budget: Budget) -> Ou
 
 
 def _correctness(case: _Case, witness: CorrectnessWitness) -> Said:
-    known, claimed = _claims(case)
-    if known and len(claimed) == len(case.probes):
-        first = _apart(case, case.program, FIRST_SHARE, lambda budget: _try_proof(case, known, budget))
+    if case.probes:
+        first = _apart(case, case.program, FIRST_SHARE, lambda budget: _try_proof(case, budget))
         if first is not None and isinstance(first.verdict, Safe):
             return "CONFIRMED", _note("witness-confirmed", "its invariants are a proof"), first
+    known, _ = _claims(case, None)
     refused: Diagnostic | None = None
     for engines in ((), EXPLICIT):
         found = _search(case, case.probed, engines)
@@ -300,18 +301,19 @@ def _counterexample(case: _Case, found: Outcome) -> Said:
     return "UNKNOWN", _reason(checked), None
 
 
-def _claims(case: _Case) -> tuple[dict[Point, Expr], frozenset[int]]:
-    """The invariants that are terms over variables of the program, at all points of their locations, and the
-    numbers of these. An expression that takes steps (it reads memory) is none; neither is one in a
-    procedure that is called in too many ways."""
+def _claims(case: _Case, reader: ConditionReader | None) -> tuple[dict[Point, Expr], frozenset[int]]:
+    """The invariants that are terms over the program's variables (or, with a reader, over what they have
+    become where memory operations are replaced) at all points of their locations; and the numbers of these.
+    An expression that branches is none; neither is one in a procedure that is called in too many ways."""
     strings = CallStrings(case.program, frozenset({case.program.main}))
+    inner = reader.locals if reader is not None else frozenset(x.name for x in strings.locals)
     found: dict[Point, list[Expr]] = {}
     claimed: list[int] = []
     for edge in case.probed.edge.values():
         number = probe_number(edge.text)
         if number is None or edge.branch is not True:
             continue
-        location, formula = case.alike.locations.get(edge.source), _condition(case, edge)
+        location, formula = case.alike.locations.get(edge.source), _condition(case, edge, reader)
         if location is None or formula is None:
             continue
         ways = strings.of(location.procedure)
@@ -319,29 +321,56 @@ def _claims(case: _Case) -> tuple[dict[Point, Expr], frozenset[int]]:
             continue
         claimed.append(number)
         for string in ways:
-            own = [x for x in variables(formula) if x in strings.locals]
+            own = [x for x in variables(formula) if x.name in inner]
             frames = {x: in_frame(x, len(string)) for x in own}
             found.setdefault(Point(location, string), []).append(substitute(formula, frames))
     return {point: build.conjunction(parts) for point, parts in found.items()}, frozenset(claimed)
 
 
-def _condition(case: _Case, edge: Edge) -> Expr | None:
-    """What a probe tests, about the program itself; None if it is about variables of the probe's own."""
+def _condition(case: _Case, edge: Edge, reader: ConditionReader | None) -> Expr | None:
+    """What a probe tests, about the program itself; None if it is about variables of the probe's own, other
+    than those it has read from memory."""
     assert isinstance(edge.op, Assume)
-    condition, images = edge.op.condition, case.alike.variables
-    if not all(x in images for x in variables(condition)):
+    images, loads = case.alike.variables, _loads(case.probed, edge)
+    read = [load.target for load in loads]
+    mentioned = variables(edge.op.condition, *(load.address for load in loads))
+    if not all(x in images or x in read for x in variables(edge.op.condition)):
         return None
-    return substitute(condition, {x: images[x] for x in variables(condition)})
+    if not all(x in images for load in loads for x in variables(load.address)):
+        return None
+    own = {x: images[x] for x in mentioned if x in images and x not in read}
+    condition = substitute(edge.op.condition, own)
+    if reader is None:
+        return None if loads else condition
+    return reader.term(condition, [replace(load, address=substitute(load.address, own)) for load in loads])
 
 
-def _try_proof(case: _Case, known: dict[Point, Expr], budget: Budget) -> Outcome | None:
-    """The invariants as a proof."""
-    from certus.transform.memory import Memory
+def _loads(program: Program, edge: Edge) -> list[Load]:
+    """What a probe reads from memory before it tests, in order."""
+    found: list[Load] = []
+    procedure = program.procedures[edge.source.procedure]
+    at = edge.source
+    while True:
+        before = [e for e in procedure.predecessors[at] if e.text == edge.text and isinstance(e.op, Load)]
+        if len(before) != 1 or len(procedure.predecessors[at]) != 1:
+            return found[::-1]
+        assert isinstance(before[0].op, Load)
+        found.append(before[0].op)
+        at = before[0].source
 
+
+def _try_proof(case: _Case, budget: Budget) -> Outcome | None:
+    """The invariants as a proof, if all of them can be told as terms."""
+    from certus.transform.memory import find_partition
+
+    partition = find_partition(case.program) if uses_memory(case.program) else None
+    reader = None if partition is None else ConditionReader(case.program, partition)
+    known, claimed = _claims(case, reader)
+    if len(claimed) < len(case.probes):
+        return None
     proof: Proof = Inductive(known)
-    if uses_memory(case.program):
-        _, back = Memory().apply(case.task(case.program))
-        proof = back.proof(proof)
+    if partition is not None:
+        proof = Partitioned(partition, proof)
     return _examined(case, Safe(proof), "witness", budget)
 
 

@@ -11,7 +11,7 @@ from tests.expectations import PROGRAMS, expected
 from certus.core.errors import InputError
 from certus.core.validation import Validation
 from certus.core.verdict import Safe, Unsafe
-from certus.core.witness import ViolationWitness
+from certus.core.witness import CorrectnessWitness, ViolationWitness
 from certus.pipeline.settings import Settings
 from certus.pipeline.verify import verify
 from certus.pipeline.witness import validate_witness
@@ -49,6 +49,29 @@ int main(void) {
     last[0] = x;
   }
   if (y != n) reach_error();
+  return 0;
+}
+"""
+PARTS = """\
+extern int __VERIFIER_nondet_int(void);
+extern void reach_error(void);
+struct point { unsigned char kind; int at[2]; } shared;
+int steps(void) {
+  static int taken = 0;
+  if (taken < 10) taken += 2;
+  while (__VERIFIER_nondet_int())
+    shared.kind = 3;
+  return taken;
+}
+int main(void) {
+  int table[3] = {7, 8, 9};
+  shared.kind = 3;
+  shared.at[1] = 4;
+  while (__VERIFIER_nondet_int()) {
+    table[1] = table[1] == 8 ? 8 : table[0];
+    if (steps() % 2 == 1) reach_error();
+  }
+  if (table[1] != 8 || shared.kind != 3 || shared.at[1] != 4) reach_error();
   return 0;
 }
 """
@@ -184,6 +207,23 @@ def test_golden_programs_there_and_back(name: str, tmp_path: Path) -> None:
     told = witness_of(outcome)
     assert not isinstance(told, str)
     file = tmp_path / "w.yml"
+    file.write_text(render_witness(told[0], engine=outcome.engine, remark=told[1], created=""))
+    found = validate_witness(file, path, Settings())
+    assert found.answer == "CONFIRMED", found.reason
+
+
+def test_what_lives_in_memory_is_told_and_confirmed(tmp_path: Path) -> None:
+    path, file = tmp_path / "p.c", tmp_path / "w.yml"
+    path.write_text(PARTS)
+    outcome = verify(path, Settings(engine="predicate"))
+    told = witness_of(outcome)
+    assert not isinstance(told, str)
+    assert isinstance(told[0], CorrectnessWitness)
+    by_line = {each.place.line: each.value for each in told[0].invariants}
+    assert {"table[1] == 8", "shared.kind == 3", "shared.at[1] == 4"} <= {*by_line[15].split(" && ")}
+    assert "taken" in by_line[7]
+    assert "taken" not in by_line[15]
+    assert told[1].startswith("weakened: of 2 ")  # `table` has no name in `steps`, nor `taken` in `main`
     file.write_text(render_witness(told[0], engine=outcome.engine, remark=told[1], created=""))
     found = validate_witness(file, path, Settings())
     assert found.answer == "CONFIRMED", found.reason

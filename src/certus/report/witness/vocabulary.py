@@ -23,7 +23,8 @@ from certus.core.program import Alloc, Program
 from certus.core.sorts import INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder, rebuild, substitute, transform, variables
-from certus.logic.memory import BASE, replacement
+from certus.logic.memory import BASE
+from certus.logic.memoryterms import replacement
 from certus.report.witness.scope import names_at
 
 _BREAK: Final = "mem$brk"  # the variables with the end of the last object
