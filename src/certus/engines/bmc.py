@@ -4,7 +4,8 @@ The program is unrolled block by block, with growing bounds on how often a loop 
 deep a recursive procedure is active. For each bound a solver is asked for an execution that
 reaches an error. The first found is made the shortest: with the least bound, and among those with
 the fewest statements. If no execution goes beyond the bound, the program is safe, and the bounds are
-the proof. Loops that are known to count go to their end at once (`logic.pace`).
+the proof; where that is hard to tell, it is not asked for every bound. Loops that are known to count go to
+their end at once (`logic.pace`).
 
 Invariant: no execution within `clear` reaches an error. Sound because the unrolled formula holds
 exactly the executions within the bound; both answers are checked again by `validate`.
@@ -36,6 +37,8 @@ from certus.logic.unrolling import Limits, UnrolledProgram, Visit
 
 if TYPE_CHECKING:
     from certus.logic.patient import PatientSolver
+
+SELDOM = 3  # bounds in a row for which it is not asked whether they are enough, where that is hard to tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class BoundedModelChecking:
         return Diagnostic("unsupported-subject", "bmc treats programs, not Horn clauses", Severity.NOTE)
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-        from certus.logic.patient import PatientSolver
+        from certus.logic.patient import PatientSolver, Pause
 
         assert isinstance(task.subject, Program)
         solver = PatientSolver(statistics)
@@ -77,12 +80,10 @@ class BoundedModelChecking:
         unrolled.known = {point.location: fact for point, fact in task.facts.items() if not point.calls}
         unrolled.narrows = options.vectors
         narrowing = Narrowing(solver) if options.narrow else None
-        search, pace = (
-            _Search(unrolled, solver, budget, narrowing),
-            Pace(task.subject, task.bounds, options.bound),
-        )
+        search = _Search(unrolled, solver, budget, narrowing)
+        pace = Pace(task.subject, task.bounds, options.bound)
         within = _Within(task, budget) if options.within else None
-        clear, bound = 0, 1
+        clear, bound, pause = 0, 1, Pause(most=SELDOM)
         statistics.progress("unrolling to bound 1")
         while True:
             unrolled.expand(pace.limits(bound), budget)
@@ -98,13 +99,15 @@ class BoundedModelChecking:
                 budget.check()
                 return _gave_up(clear, bound)
             clear = bound
-            beyond = search.beyond()
-            if not beyond:
-                return Safe(search.bounds())
-            if clear == options.bound:
-                return _bound_reached(clear, beyond, task.bounds)
+            if clear == options.bound or pause.is_over():
+                beyond = search.beyond()
+                if not beyond:
+                    return Safe(search.bounds())
+                pause.after(solver.was_easy)
+                if clear == options.bound:
+                    return _bound_reached(clear, beyond, task.bounds)
+                place = _place(beyond[0], task.bounds)
             bound = pace.next(clear)
-            place = _place(beyond[0], task.bounds)
             statistics.progress(f"no error within bound {clear}; unrolling {place} to bound {bound}")
 
 

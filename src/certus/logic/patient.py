@@ -4,7 +4,8 @@ The incremental core answers most questions at once and keeps what it has learne
 preprocessing it can lose itself in bit-vectors that a fresh solver simplifies away. So a question that it
 does not answer with little effort goes to fresh solvers, with all formulas asserted: one that solves
 equations and searches over terms, and one with z3's own tactics, which goes down to single bits. Neither is
-better than the other, so they take turns, each longer than the one before.
+better than the other, so they take turns, each longer than the one before; who answered last begins. Where
+the incremental core keeps failing, it is asked less and less often.
 
 Sums that bit-vectors make hard are often easy for integers: machine integers are tried as such first
 (`logic.integers`), for a moment, and less often where that fails; only that there is no model is believed.
@@ -41,8 +42,10 @@ TERMS: Final = ("simplify", "propagate-values", "solve-eqs", "elim-uncnstr", "sm
 
 @dataclass(slots=True)
 class Pause:
-    """What has failed is tried less and less often: after n failures in a row, 2**n - 1 times not."""
+    """What has failed is tried less and less often: after n failures in a row, 2**n - 1 times not, or `most`
+    times."""
 
+    most: int = 1 << 20
     failures: int = 0
     left: int = 0
 
@@ -52,7 +55,7 @@ class Pause:
 
     def after(self, success: bool) -> bool:
         self.failures = 0 if success else self.failures + 1
-        self.left = (1 << self.failures) - 1
+        self.left = min((1 << self.failures) - 1, self.most)
         return success
 
 
@@ -64,11 +67,11 @@ class PatientSolver:
         self.rounds: int | None = None
         terms = Z3Terms(Z3Context())
         self._incremental: Final = Z3Solver(statistics, terms=terms)
-        self._over_terms: Final = Z3Solver(statistics, terms=terms, tactics=TERMS)
         self._over_bits: Final = Z3Solver(statistics, terms=terms)
+        self._fresh = [Z3Solver(statistics, terms=terms, tactics=TERMS), self._over_bits]
         self._answered = self._incremental  # the one whose answer is the last
         self._assumed: tuple[Expr, ...] = ()
-        self._pause = Pause()
+        self._moment, self._integers = Pause(), Pause()
 
     def add(self, *formulas: Expr) -> None:
         self._incremental.add(*formulas)
@@ -81,32 +84,32 @@ class PatientSolver:
 
     def check(self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str) -> Answer:
         self._answered, self._assumed = self._incremental, tuple(assumptions)
-        answer = _ask(self._incremental, budget.part(1 / 4), purpose, PATIENCE, assumptions)
-        if answer is not Answer.UNKNOWN:
-            return answer
-        budget.check()
+        if self._moment.is_over():
+            answer = _ask(self._incremental, budget.part(1 / 4), purpose, PATIENCE, assumptions)
+            if self._moment.after(answer is not Answer.UNKNOWN):
+                return answer
+            budget.check()
         self._answered = self._over_bits
         formulas = (*self._incremental.formulas, *assumptions)
-        if self._pause.is_over() and self._pause.after(self._impossible(formulas, budget, purpose)):
+        if self._integers.is_over() and self._integers.after(self._impossible(formulas, budget, purpose)):
             return Answer.UNSAT
         return self._in_turns(formulas, budget, purpose)
 
     def _in_turns(self, formulas: Sequence[Expr], budget: Budget, purpose: str) -> Answer:
         """The answer of the first fresh solver that has one."""
-        racing = [self._over_terms, self._over_bits]
-        for solver in racing:
+        for solver in self._fresh:
             solver.reset()
             solver.add(*formulas)
-        turn, past = TURN, 0
+        racing, turn, past = self._fresh, TURN, 0
         while racing and past != self.rounds:
-            for solver in tuple(racing):
+            for solver in racing:
                 self._answered = solver
-                answer = _ask(solver, budget.part(1 / 2), f"{purpose}.fresh", turn)
+                answer = _ask(solver, budget.part(1 / 2, at_least=0.2), f"{purpose}.fresh", turn)
                 if answer is not Answer.UNKNOWN:
+                    self._fresh.sort(key=lambda other: other is not solver)
                     return answer
                 budget.check()
-                if not solver.was_ended:
-                    racing.remove(solver)  # more effort would not help
+            racing = [solver for solver in racing if solver.was_ended]  # else more effort does not help
             turn, past = min(turn * GROWTH, MOST_EFFORT), past + 1
         return Answer.UNKNOWN
 
@@ -120,6 +123,11 @@ class PatientSolver:
         self._over_bits.add(*encoded.formulas, *encoded.ranges)
         return _ask(self._over_bits, budget.part(1 / 3), f"{purpose}.integers", INTEGERS) is Answer.UNSAT
 
+    @property
+    def was_easy(self) -> bool:
+        """Whether the last question took but a moment."""
+        return self._answered is self._incremental
+
     def value(self, term: Expr) -> Datum:
         return self._answered.value(term)
 
@@ -128,7 +136,7 @@ class PatientSolver:
 
     def core(self) -> tuple[Expr, ...]:
         """The assumptions of an UNSAT: all of them if the fresh solver found it, which cannot tell."""
-        return self._incremental.core() if self._answered is self._incremental else self._assumed
+        return self._incremental.core() if self.was_easy else self._assumed
 
 
 def _ask(

@@ -53,3 +53,14 @@ def test_turns_may_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     solver.rounds = 2
     assert factors(40_961, solver) is Answer.UNKNOWN
     assert statistics.counters["solver.test.fresh"] == 4
+
+
+def test_who_keeps_failing_is_asked_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patient, "PATIENCE", 1)
+    statistics = Statistics()
+    solver = PatientSolver(statistics)
+    for _ in range(8):
+        assert factors(221, solver) is Answer.SAT
+        assert not solver.was_easy
+    assert statistics.counters["solver.test"] == 3  # the first, third and seventh time
+    assert statistics.counters["solver.test.fresh"] == 8  # who answers begins the next time
