@@ -1,10 +1,10 @@
-"""What an outcome says, before it is laid out: the one source of the text and of the JSON.
+"""What an outcome says, before it is laid out, in the user's terms: source names, lines and C expressions.
 
-Everything here is in the user's terms: source names, lines and C expressions."""
+Counterexamples are in `certus.report.steps`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -18,13 +18,12 @@ from certus.core.evidence import (
     Point,
     Proof,
     Standing,
-    Trace,
     Unrolling,
     stands_for,
 )
 from certus.core.horn import Derivation, HornSystem, Model
-from certus.core.outcome import Outcome, Replay, Role, Step
-from certus.core.program import Alloc, Call, Edge, ErrorSite, Free, Havoc, Load, Location, Program
+from certus.core.outcome import Outcome, Step
+from certus.core.program import Edge, Havoc, Location, Program
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
 from certus.core.verdict import Safe, Unsafe
@@ -56,49 +55,6 @@ class Bound:
     name: str
     span: Span | None
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """One step of a counterexample: its number in the run, from 0, the statement, and the values that it
-    changed. `reason` says in words why it matters, and is empty if the violation does not depend on it.
-    `omitted` is the number of steps just before it that nothing is known of."""
-
-    number: int
-    edge: Edge
-    depth: int
-    changes: tuple[tuple[str, Value], ...]
-    reason: str = ""
-    omitted: int = 0
-
-    @property
-    def statement(self) -> str:
-        """An input into a variable of ours is shown as the `*` in the source that stands for it."""
-        return INPUT if INPUT in (name for name, _ in self.changes) else self.edge.text
-
-    @property
-    def is_visible(self) -> bool:
-        """Whether there is anything in it that a user could see."""
-        return bool(self.statement or self.changes)
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A counterexample. `matter` of its `steps` influence the violation (None: it is not known which), and
-    all that do are among the moves if it is `complete`. The values of globals at the start are in two
-    parts: those that matter, and the others."""
-
-    steps: int
-    initial: tuple[tuple[str, Value], ...]
-    unimportant: tuple[tuple[str, Value], ...]
-    moves: tuple[Move, ...]
-    error: ErrorSite
-    matter: int | None
-    complete: bool
-
-    @property
-    def omitted(self) -> int:
-        return sum(move.omitted for move in self.moves)
 
 
 def file_of(outcome: Outcome) -> str:
@@ -254,74 +210,6 @@ def relations(proof: Proof) -> tuple[tuple[str, str], ...]:
 
 
 # ---------------------------------------------------------------------------------- refutations
-
-
-def path(outcome: Outcome) -> Path | None:
-    """The replayed counterexample of a violated program."""
-    program, check, verdict = outcome.subject, outcome.check, outcome.verdict
-    if not isinstance(program, Program) or not isinstance(check, Replay) or not isinstance(verdict, Unsafe):
-        return None
-    initial = verdict.refutation.initial if isinstance(verdict.refutation, Trace) else {}
-    names = Names(program)
-    matters = frozenset(initial if check.initial is None else check.initial)
-    return Path(
-        check.steps,
-        names.values((v, value) for v, value in initial.items() if v in matters),
-        names.values((v, value) for v, value in initial.items() if v not in matters),
-        tuple(_moves(check.kept, program, names)),
-        program.error_at(program.location[check.error]),
-        check.matter,
-        check.matter == sum(step.reason is not None for step in check.kept),
-    )
-
-
-def _moves(steps: Iterable[Step], program: Program, names: Names) -> Iterator[Move]:
-    """The steps but for those in which there is nothing to see; what was omitted before one of these counts
-    for the next."""
-    awaited, omitted = 0, 0
-    for step in steps:
-        edge = program.edge[step.edge]
-        omitted += step.number - awaited
-        awaited = step.number + 1
-        changes = names.changes(edge, step)
-        if changes or not _is_bookkeeping(edge):
-            yield Move(step.number, edge, step.depth, changes, reason_text(step, program, names), omitted)
-            omitted = 0
-
-
-def _is_bookkeeping(edge: Edge) -> bool:
-    """Whether a step only reads memory into a variable of ours, or begins or ends the life of an object."""
-    if isinstance(edge.op, Alloc | Free):
-        return edge.op.storage != "heap"
-    return isinstance(edge.op, Load)
-
-
-def reason_text(step: Step, program: Program, names: Names) -> str:
-    """Why a step matters, in words; empty if it does not."""
-    reason, op = step.reason, program.edge[step.edge].op
-    if reason is None:
-        return ""
-    if reason.role is Role.UNKNOWN:
-        return "may matter: the execution is too long to tell"
-    if reason.role is Role.CLAIM:
-        return "the violated claim"
-    line = _line(program.edge[reason.at].span, program)
-    if reason.role is Role.CALL:
-        return f"calls {op.procedure if isinstance(op, Call) else 'it'}, which matters at {line}"
-    if reason.role is Role.BRANCH:
-        return f"decides that {line} is reached"
-    read = None if reason.variable is None else names.known(reason.variable)
-    if reason.role is Role.KEEP:
-        return f"keeps {read} as {line} reads it" if read else f"keeps what {line} reads"
-    if isinstance(op, Havoc):
-        return f"an input, read at {line}"
-    return f"computes what {line} reads" if read is None else f"gives {read} the value read at {line}"
-
-
-def _line(span: Span | None, program: Program) -> str:
-    if span is None:
-        return "a later step"
-    return f"line {span.line}" if span.file == program.file else f"line {span.line} of {span.file}"
 
 
 def derivation(outcome: Outcome) -> tuple[tuple[int, tuple[tuple[str, Datum], ...], tuple[int, ...]], ...]:

@@ -18,21 +18,19 @@ from certus.core.values import ArrayValue, Datum
 from certus.core.verdict import Unknown
 from certus.core.version import VERSION
 from certus.report.content import (
-    Move,
-    Path,
     assumptions,
     bounds,
     derivation,
     file_of,
     invariants,
     is_vast,
-    path,
     proof_of,
     relations,
     summaries,
     total_seconds,
     value_text,
 )
+from certus.report.steps import Move, Path, path
 
 FORMAT: Final = 1
 
@@ -64,7 +62,7 @@ def outcome_json(outcome: Outcome) -> Json:
     if assumptions(outcome):
         found["assuming"] = list(assumptions(outcome))
     if trace is not None:
-        found["trace"] = _trace(trace)
+        found["trace"] = _trace(trace, outcome)
     if steps:
         found["derivation"] = [
             {"clause": clause, "values": _values(values), "premises": list(premises)}
@@ -127,13 +125,14 @@ def _proof(proof: Proof, outcome: Outcome) -> Json:
     return found
 
 
-def _trace(found: Path) -> Json:
+def _trace(found: Path, outcome: Outcome) -> Json:
     """`head` is what comes before the first omitted step, `tail` all that comes after."""
-    site, moves = found.error, found.moves
+    site, moves, check = found.error, found.moves, outcome.check
+    assert isinstance(check, Replay)
     gap = next((i for i, move in enumerate(moves) if move.omitted), len(moves))
     return {
-        "steps": found.steps,
-        "matter": found.matter,
+        "steps": check.steps,
+        "matter": check.matter,
         "initial": _values((*found.initial, *found.unimportant)),
         "head": [_move(move) for move in moves[:gap]],
         "omitted": found.omitted,
@@ -145,11 +144,14 @@ def _trace(found: Path) -> Json:
 def _move(move: Move) -> Json:
     return {
         "number": move.number,
-        **_place(move.edge.span),
+        "file": None if move.span is None else move.span.file,
+        **_place(move.span),
         "statement": move.statement,
-        "branch": move.edge.branch,
+        "branch": move.branch,
         "depth": move.depth,
         "changes": _values(move.changes),
+        "shown": [{"name": c.name, "value": c.value} for c in move.scene.changes],
+        "because": [{"name": name, "value": value} for name, value in move.scene.because],
         "reason": move.reason or None,
     }
 

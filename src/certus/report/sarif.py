@@ -18,8 +18,9 @@ from certus.core.program import Call, Havoc, Program, Return
 from certus.core.values import Datum
 from certus.core.verdict import Unknown, Unsafe
 from certus.core.version import VERSION
-from certus.report.content import Move, Path, assumptions, derivation, file_of, path, value_text
+from certus.report.content import assumptions, counted, derivation, file_of, value_text
 from certus.report.rules import CLAUSES, Rule, rules
+from certus.report.steps import Move, Path, path
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_STEPS: Final = 1000  # of a code flow: code hosts show no more
@@ -146,14 +147,13 @@ def _failed(index: int, rule: Rule) -> Json:
 
 
 def _message(found: Path, rule: Rule) -> str:
-    given = [*found.initial]
+    given = [f"{name} = {value_text(value)}" for name, value in found.initial]
     for move in found.moves:
         if isinstance(move.edge.op, Havoc) and move.reason:
-            given += move.changes
-    shown = ", ".join(f"{name} = {value_text(value)}" for name, value in given[:5])
-    inputs = f" with {shown}{', ...' * (len(given) > 5)}" if given else ""
-    steps = f"after {found.steps:,} step{'s' * (found.steps != 1)}"
-    return f"{rule.failure.format(found.error.text or rule.id)}{inputs}, {steps}."
+            given += [f"{change.name} = {change.value}" for change in move.scene.changes]
+    inputs = f" with {', '.join(given[:5])}{', ...' * (len(given) > 5)}" if given else ""
+    failure = rule.failure.format(found.error.text or rule.id)
+    return f"{failure}{inputs}, after {counted(found.steps, 'step')}."
 
 
 def _fingerprint(found: Path, calls: Sequence[Move], program: Program) -> str:
@@ -168,7 +168,7 @@ def _fingerprint(found: Path, calls: Sequence[Move], program: Program) -> str:
 
     claim = text_at(site.span, site.text)
     before = 0 if site.span is None else lines[: site.span.line - 1].count(claim)
-    callers = dict.fromkeys(text_at(call.edge.span, call.statement) for call in calls)
+    callers = dict.fromkeys(text_at(call.span, call.statement) for call in calls)
     return f"{_hash(site.kind, site.location.procedure, claim, site.text, *callers)}:{before + 1}"
 
 
@@ -180,25 +180,22 @@ def _hash(*parts: str) -> str:
 
 
 def _flow(found: Path) -> Json:
-    moves = [move for move in found.moves if move.is_visible]
+    moves: Sequence[Move] = found.moves
     if len(moves) > MOST_STEPS:
         moves = [move for move in moves if move.reason][-MOST_STEPS:]
     flow: Json = {"locations": [_step(move, known=found.matter is not None) for move in moves]}
     initial = (*found.initial, *found.unimportant)
     if initial:
-        flow["initialState"] = _state(initial)
+        flow["initialState"] = _state([(name, value_text(value)) for name, value in initial])
     return flow
 
 
 def _step(move: Move, *, known: bool) -> Json:
-    effect = ", ".join(f"{name} = {value_text(value)}" for name, value in move.changes)
-    if move.edge.branch is not None:
-        effect = value_text(move.edge.branch)
     reason = f" ({move.reason})" if known and move.reason else ""
-    said = f"{move.statement or 'start'}{': ' * bool(effect)}{effect}{reason}"
+    said = f"{move.statement.rstrip(';')}{': ' * bool(move.effect)}{move.effect}{reason}"
     place: Json = {"message": _text(said)}
-    if move.edge.span is not None:
-        place["physicalLocation"] = _physical(move.edge.span)
+    if move.span is not None:
+        place["physicalLocation"] = _physical(move.span)
     found: Json = {
         "location": place,
         "nestingLevel": move.depth,
@@ -208,21 +205,22 @@ def _step(move: Move, *, known: bool) -> Json:
     kinds = _kinds(move)
     if kinds:
         found["kinds"] = kinds
-    if move.changes:
-        found["state"] = _state(move.changes)
+    changes = [(change.name, change.value) for change in move.scene.changes]
+    if changes:
+        found["state"] = _state(changes)
     return found
 
 
 def _kinds(move: Move) -> list[str]:
-    if move.edge.branch is not None:
-        return ["branch", "true" if move.edge.branch else "false"]
+    if move.branch is not None:
+        return ["branch", value_text(move.branch)]
     if isinstance(move.edge.op, Call):
         return ["call", "function"]
     return ["return", "function"] if isinstance(move.edge.op, Return) else []
 
 
-def _state(values: Sequence[tuple[str, Datum]]) -> Json:
-    return {name: _text(value_text(value)) for name, value in values}
+def _state(values: Sequence[tuple[str, str]]) -> Json:
+    return {name: _text(value) for name, value in values}
 
 
 def _inference(number: int, clause: int, values: Sequence[tuple[str, Datum]], used: tuple[int, ...]) -> Json:
@@ -230,7 +228,7 @@ def _inference(number: int, clause: int, values: Sequence[tuple[str, Datum]], us
     return {
         "location": {"message": _text(f"step {number}: clause {clause}{premises}")},
         "importance": "essential",
-        "state": _state(values),
+        "state": _state([(name, value_text(value)) for name, value in values]),
     }
 
 
@@ -247,7 +245,7 @@ def _open_calls(found: Path) -> tuple[Move, ...]:
 
 def _stack(found: Path, calls: Sequence[Move]) -> Json:
     frames = [_frame(found.error.span, found.error.location.procedure)]
-    frames += [_frame(call.edge.span, call.edge.source.procedure) for call in calls]
+    frames += [_frame(call.span, call.edge.source.procedure) for call in calls]
     return {"message": _text("the calls that lead to the violation"), "frames": frames}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Final, Literal
 
 from certus.core.diagnostic import Diagnostic, Span
@@ -15,15 +16,12 @@ from certus.core.values import Datum
 from certus.core.verdict import Unknown
 from certus.report.content import (
     Invariant,
-    Move,
-    Path,
     assumptions,
     bounds,
     counted,
     derivation,
     file_of,
     invariants,
-    path,
     proof_of,
     relations,
     summaries,
@@ -31,11 +29,13 @@ from certus.report.content import (
     value_text,
 )
 from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render_diagnostic
+from certus.report.steps import Move, Path, path
 
 Detail = Literal["quiet", "normal", "verbose"]
 _ANSWER_COLOURS: Final = {"HOLDS": "green", "VIOLATED": "red", "UNKNOWN": "yellow"}
+_PLACE_WIDTH: Final = 6  # at least
 _STATEMENT_WIDTH: Final = 60  # at most; longer statements push their effect to the right
-_EFFECT_WIDTH: Final = 24
+_EFFECT_WIDTH: Final = 32
 
 
 def render_text(
@@ -133,11 +133,11 @@ def refutation_lines(outcome: Outcome, palette: Palette, *, full_trace: bool = F
         yield f"  {number}: clause {clause}{used}  {_values(values)}".rstrip()
     found = path(outcome)
     if found is not None:
-        yield from _counterexample(found, palette, full=full_trace)
+        yield from _counterexample(found, file_of(outcome), palette, full=full_trace)
         yield from _failed_claim(found, outcome, palette)
 
 
-def _counterexample(found: Path, palette: Palette, *, full: bool) -> Iterator[str]:
+def _counterexample(found: Path, file: str, palette: Palette, *, full: bool) -> Iterator[str]:
     """The steps that matter, each with its reason; with `full`, or if it is not known which do, all steps."""
     told, full = "", full or found.matter is None
     if found.matter is not None:
@@ -146,22 +146,15 @@ def _counterexample(found: Path, palette: Palette, *, full: bool) -> Iterator[st
     initial = (*found.initial, *found.unimportant) if full else found.initial
     if initial:
         yield f"   initially  {_values(initial)}"
-    shown = [m for m in found.moves if m.is_visible and (full or m.reason)]
-    columns = _Columns(
-        min(_STATEMENT_WIDTH, max((len(_statement(m)) for m in shown), default=0)),
-        min(_EFFECT_WIDTH, max((len(_effect(m)) for m in shown), default=0)),
-        reasons=found.matter is not None,
-    )
+    columns = _columns([m for m in found.moves if full or m.reason], file, reasons=found.matter is not None)
     folded, omitted = 0, 0
     for move in found.moves:
         omitted += move.omitted
-        if not move.is_visible:
-            continue
         if not full and not move.reason:
             folded += 1
             continue
         if folded or omitted:
-            yield palette.paint(f"        ... {_fold(folded, omitted, found)} ...", "grey")
+            yield palette.paint(f"{'':{columns.place}}  ... {_fold(folded, omitted, found)} ...", "grey")
             folded, omitted = 0, 0
         yield columns.line(move, palette)
 
@@ -176,26 +169,43 @@ def _fold(folded: int, omitted: int, found: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """How wide statements and effects are, and whether reasons stand behind them."""
+    """How wide places, statements and effects are, and whether reasons stand behind them. Places in another
+    file than `file` are told with its name."""
 
+    file: str
+    place: int
     statement: int
     effect: int
     reasons: bool
 
     def line(self, move: Move, palette: Palette) -> str:
-        number = "" if move.edge.span is None else str(move.edge.span.line)
-        text = f"{palette.paint(f'{number:>6}', 'grey')}  {_statement(move):<{self.statement}}  "
+        place = palette.paint(f"{_at(move, self.file):>{self.place}}", "grey")
+        text = f"{place}  {_statement(move):<{self.statement}}  "
         if not (self.reasons and move.reason):
-            return f"{text}{_effect(move)}".rstrip()
-        return f"{text}{_effect(move):<{self.effect}}  {palette.paint(f'({printable(move.reason)})', 'grey')}"
+            return f"{text}{printable(move.effect)}".rstrip()
+        reason = palette.paint(f"({printable(move.reason)})", "grey")
+        return f"{text}{printable(move.effect):<{self.effect}}  {reason}"
 
 
-def _effect(move: Move) -> str:
-    return _values(move.changes) if move.edge.branch is None else value_text(move.edge.branch)
+def _columns(shown: Sequence[Move], file: str, *, reasons: bool) -> _Columns:
+    return _Columns(
+        file,
+        max(_PLACE_WIDTH, *(len(_at(move, file)) for move in shown)),
+        min(_STATEMENT_WIDTH, max((len(_statement(move)) for move in shown), default=0)),
+        min(_EFFECT_WIDTH, max((len(move.effect) for move in shown), default=0)),
+        reasons,
+    )
+
+
+def _at(move: Move, file: str) -> str:
+    if move.span is None:
+        return ""
+    name = "" if move.span.file == file else f"{PurePath(move.span.file).name}:"
+    return printable(f"{name}{move.span.line}")
 
 
 def _statement(move: Move) -> str:
-    return "  " * move.depth + printable(move.statement or "(start)")
+    return "  " * move.depth + printable(move.statement)
 
 
 def _failed_claim(found: Path, outcome: Outcome, palette: Palette) -> Iterator[str]:
@@ -228,7 +238,7 @@ def check_lines(outcome: Outcome) -> Iterator[str]:
     elif isinstance(check, DerivationCheck):
         yield f"  checked: evaluated again, {counted(check.steps, 'step')}"
     elif isinstance(check, Replay):
-        yield f"  checked: replayed on the program, {counted(check.steps, 'step')}"
+        yield f"  checked: replayed on the program, {counted(check.steps, 'step')} of the interpreter"
         if check.compiled:
             confirmed = check.compiled == CONFIRMED
             yield f"  replayed: interpreter{', compiled' if confirmed else f' only; {check.compiled}'}"

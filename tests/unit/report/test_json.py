@@ -103,12 +103,15 @@ def test_a_trace(counting: SimpleNamespace) -> None:
         "head": [
             {
                 "number": 0,
+                "file": "count.lp",
                 "line": 3,
                 "column": 3,
                 "statement": "int x = *;",
                 "branch": None,
                 "depth": 0,
                 "changes": [{"name": "x", "value": 7}],
+                "shown": [{"name": "x", "value": "7"}],
+                "because": [],
                 "reason": None,
             }
         ],
@@ -116,12 +119,15 @@ def test_a_trace(counting: SimpleNamespace) -> None:
         "tail": [
             {
                 "number": 3,
+                "file": "count.lp",
                 "line": 7,
                 "column": 3,
                 "statement": "assert(x == limit);",
                 "branch": False,
                 "depth": 1,
                 "changes": [],
+                "shown": [],
+                "because": [],
                 "reason": "the violated claim",
             }
         ],

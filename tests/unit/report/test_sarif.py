@@ -72,7 +72,10 @@ def test_a_violation_is_a_result_with_its_path(counting: SimpleNamespace) -> Non
         ["call", "function"],
         ["return", "function"],
     ]
-    assert steps[-1]["location"]["message"]["text"] == "assert(x == limit);: false (the violated claim)"
+    assert (
+        steps[-1]["location"]["message"]["text"]
+        == "assert(x == limit): false, as x = 7, limit = 3 (the violated claim)"
+    )
     assert run["invocations"][0]["executionSuccessful"] is True
     assert run["invocations"][0]["exitCode"] == 1
 
@@ -101,7 +104,7 @@ def test_steps_without_a_place(counting: SimpleNamespace) -> None:
     bare = replace(program, procedures={**program.procedures, "main": replace(main, edges=edges)})
     (result,) = run_of(replace(found, subject=bare))["results"]
     first = result["codeFlows"][0]["threadFlows"][0]["locations"][0]
-    assert first["location"] == {"message": {"text": "int x = *;: x = 7"}}
+    assert first["location"] == {"message": {"text": "int x = *: x = 7"}}
 
 
 def test_it_is_not_said_what_matters_if_nobody_knows(counting: SimpleNamespace) -> None:

@@ -61,18 +61,18 @@ def violated(counting: SimpleNamespace, *, omitted: int = 0) -> Outcome:
 def test_a_counterexample(counting: SimpleNamespace) -> None:
     assert render_text(violated(counting, omitted=1200)) == (
         "VIOLATED  count.lp  unreach-call  (bmc, 0.50 s)\n"
-        "counterexample, 1,206 steps:\n"
+        "counterexample, 1,205 steps:\n"
         "   initially  limit = 3\n"
         "     3  int x = *;           x = 7\n"
         "        ... 1,200 steps omitted ...\n"
-        "    10    return x + 1;      (result) = 8\n"
-        "     3  *                    * = 4\n"
+        "    10    return x + 1;      returns 8\n"
+        "     3  *                    = 4\n"
         "     4  while (x < limit)    false\n"
         "     7  assert(x == limit);  false\n"
         "count.lp:7:3: violated[assertion]: x == limit\n"
         "    7 |   assert(x == limit);\n"
         "      |   ^~~~~~~~~~~~~~~~~~~\n"
-        "  checked: replayed on the program, 1,206 steps"
+        "  checked: replayed on the program, 1,206 steps of the interpreter"
     )
 
 
@@ -94,7 +94,7 @@ def explained(counting: SimpleNamespace, *, matter: int = 3) -> Outcome:
 
 def test_steps_that_do_not_matter_are_folded(counting: SimpleNamespace) -> None:
     assert render_text(explained(counting)).splitlines()[1:5] == [
-        "counterexample, 94 steps, 3 of which matter:",
+        "counterexample, 93 steps, 3 of which matter:",
         "     3  int x = *;           x = 7  (an input, read at line 4)",
         "        ... 90 steps that do not matter ...",
         "     4  while (x < limit)    false  (decides that line 7 is reached)",
@@ -104,16 +104,16 @@ def test_steps_that_do_not_matter_are_folded(counting: SimpleNamespace) -> None:
 def test_a_full_trace_shows_what_does_not_matter_too(counting: SimpleNamespace) -> None:
     assert render_text(explained(counting), full_trace=True).splitlines()[2:7] == [
         "   initially  limit = 3",
-        "     3  int x = *;           x = 7         (an input, read at line 4)",
+        "     3  int x = *;           x = 7      (an input, read at line 4)",
         "        ... 88 steps that do not matter ...",
-        "    10    return x + 1;      (result) = 8",
-        "     3  *                    * = 4",
+        "    10    return x + 1;      returns 8",
+        "     3  *                    = 4",
     ]
 
 
 def test_omitted_steps_may_matter(counting: SimpleNamespace) -> None:
     text = render_text(explained(counting, matter=50))
-    assert "94 steps, 50 of which matter" in text
+    assert "93 steps, 50 of which matter" in text
     assert "... 90 steps omitted ..." in text
 
 

@@ -15,10 +15,12 @@ from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.verdict import Unknown
 from certus.core.version import VERSION
-from certus.report.content import file_of, path, total_seconds, value_text
+from certus.report.content import file_of, total_seconds, value_text
 from certus.report.html import answer, automata, numbers, trace
 from certus.report.html.markup import code, data, line_link, text
 from certus.report.html.source import Notes, listing
+from certus.report.steps import Path as Counterexample
+from certus.report.steps import path
 
 _HERE: Final = Path(__file__).parent
 _TABS: Final = {
@@ -31,10 +33,10 @@ _TABS: Final = {
 
 def render_html(outcome: Outcome) -> str:
     """The page."""
-    staged = trace.stages(outcome)
+    found = path(outcome)
     style, script = (_HERE.joinpath(name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
     tabs = {
-        "source": _source(outcome, staged),
+        "source": _source(outcome, found),
         "automata": automata.panel(outcome),
         "findings": numbers.findings(outcome),
         "statistics": numbers.statistics(outcome),
@@ -53,16 +55,21 @@ def render_html(outcome: Outcome) -> str:
 <style>{style}</style>
 </head>
 <body>
-{_header(outcome)}
+{_header(outcome, found)}
 {_tab_list(shown)}
 <main>
 {"".join(_panel(name, inside) for name, inside in shown.items())}</main>
 <footer>Certus {VERSION}, {text(outcome.property_name)}, {text(outcome.engine)}</footer>
-{data("trace", trace.trace_data(outcome, staged) if staged else None)}
+{data("trace", _trace(outcome, found))}
 <script>{script}</script>
 </body>
 </html>
 """
+
+
+def _trace(outcome: Outcome, found: Counterexample | None) -> object:
+    program = outcome.subject
+    return trace.trace_data(program, found) if found is not None and isinstance(program, Program) else None
 
 
 def _policy(style: str, script: str) -> str:
@@ -79,7 +86,7 @@ def _policy(style: str, script: str) -> str:
 # ---------------------------------------------------------------------------------------- header
 
 
-def _header(outcome: Outcome) -> str:
+def _header(outcome: Outcome, found: Counterexample | None) -> str:
     contradicted = ""
     if outcome.contradicted:
         expected = value_text(bool(outcome.expected))
@@ -87,18 +94,17 @@ def _header(outcome: Outcome) -> str:
     return f"""<header>
 <div class="title">
 <h1><span class="answer">{outcome.answer}</span> <span class="file">{text(file_of(outcome))}</span></h1>
-<p class="claim">{_claim(outcome)}</p>{contradicted}</div>
+<p class="claim">{_claim(outcome, found)}</p>{contradicted}</div>
 <button id="theme" type="button" title="Light or dark" aria-label="Switch between light and dark">◐</button>
 </header>"""
 
 
-def _claim(outcome: Outcome) -> str:
+def _claim(outcome: Outcome, found: Counterexample | None) -> str:
     """The answer as a sentence."""
     took = f"{text(outcome.engine)}, {total_seconds(outcome):.2f} s"
     asked = code(outcome.property_name)
     if isinstance(outcome.verdict, Unknown):
         return f"No answer to {asked}: {code(outcome.verdict.reason.code)} ({took})"
-    found = path(outcome)
     if found is not None:
         place = line_link(found.error.span, outcome.subject.file)
         claim = f" {code(found.error.text)}" if found.error.text else ""
@@ -132,17 +138,17 @@ def _start(outcome: Outcome, notes: Notes) -> int:
     return min(said) if said else 0 if span is None or span.file != outcome.subject.file else span.line
 
 
-def _source(outcome: Outcome, staged: tuple[trace.Stage, ...]) -> str:
-    subject, found = outcome.subject, path(outcome)
+def _source(outcome: Outcome, found: Counterexample | None) -> str:
+    subject = outcome.subject
     marked: dict[int, str] = {}
-    for stage in staged:
-        if stage.span is not None and stage.span.file == subject.file:
-            line = stage.span.line
-            marked[line] = "met matters" if stage.move.reason else marked.get(line, "met")
+    for move in () if found is None else found.moves:
+        if move.span is not None and move.span.file == subject.file:
+            line = move.span.line
+            marked[line] = "met matters" if move.reason else marked.get(line, "met")
     notes = answer.notes(outcome)
     side = answer.panel(outcome)
     if found is not None:
-        side = trace.panel(found, staged, subject.file)
+        side = trace.panel(found, subject.file)
         span = found.error.span
         if span is not None and span.file == subject.file:
             marked[span.line] = f"{marked.get(span.line, 'met')} violated"

@@ -5,28 +5,17 @@ step (values, call stack, why a branch was taken) goes with the page as data."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
 from certus.core.diagnostic import Span
-from certus.core.evidence import Trace
-from certus.core.outcome import Outcome, Replay
 from certus.core.program import Call, Program
-from certus.core.verdict import Unsafe
-from certus.report.cfa import statement
-from certus.report.content import Move, Path, path, value_text
+from certus.report.content import counted, value_text
 from certus.report.html.markup import code, text
-from certus.report.html.playback import MEMORY, Change, Playback, Scene
+from certus.report.playback import Change
+from certus.report.steps import Move, Path, condition_of, effect_of
 
-_CONDITION: Final = (
-    re.compile(r"(?:if|while|switch|assume|assert)\s*\((.*)\)\s*;?", re.DOTALL),
-    re.compile(r"for\s*\(;(.*);\)", re.DOTALL),
-)
-
-_MARKER: Final = re.compile(r'#\s*\d+ "[^"]*"(?: \d+)*\s*')
 _ICONS: Final = {
     name: f'<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="{shape}"/></svg>'
     for name, shape in {
@@ -38,115 +27,46 @@ _ICONS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One step as it is shown, and the state after it. `depth` counts calls of the user's procedures.
-    `noticed` is what became known, or unknown, since the step shown before, in order."""
-
-    move: Move
-    scene: Scene
-    noticed: tuple[Change | str, ...]
-    statement: str
-    depth: int
-
-    @property
-    def span(self) -> Span | None:
-        return self.move.edge.span
-
-
-def stages(outcome: Outcome) -> tuple[Stage, ...]:
-    """All steps of the counterexample that a user can see."""
-    program, found, check = outcome.subject, path(outcome), outcome.check
-    if found is None or not isinstance(check, Replay) or not isinstance(program, Program):
-        return ()
-    playback = _playback(outcome, program)
-    hidden = 1 if program.main.startswith("$") else 0  # what comes before the user's main procedure
-    moves = {move.number: move for move in found.moves if move.is_visible}
-    staged: list[Stage] = []
-    noticed: list[Change | str] = []
-    awaited = 0
-    for step in check.kept:
-        if step.number != awaited:
-            playback.forget(program.edge[step.edge].source.procedure, step.depth)
-        awaited = step.number + 1
-        scene, move = playback.play(step), moves.get(step.number)
-        noticed += scene.noticed
-        if move is None:
-            noticed += [change for change in scene.changes if change.scope == MEMORY]
-        else:
-            depth = max(0, move.depth - hidden)
-            staged.append(Stage(move, scene, tuple(noticed), _statement(move, program), depth))
-            noticed = []
-    return tuple(staged)
-
-
-def _statement(move: Move, program: Program) -> str:
-    """The statement as in the source, without line markers that stand in the middle of it; of a step whose
-    source is not at hand, what it does."""
-    if move.statement:
-        return _MARKER.sub("", move.statement)
-    return "(start)" if move.edge.span is None else statement(move.edge, program.source_names)
-
-
-def _playback(outcome: Outcome, program: Program) -> Playback:
-    assert isinstance(outcome.verdict, Unsafe)
-    trace = outcome.verdict.refutation
-    assert isinstance(trace, Trace)
-    return Playback(program, trace)
-
-
-def condition_of(words: str) -> str:
-    """The condition in the text of a branch."""
-    for form in _CONDITION:
-        found = form.fullmatch(words.strip())
-        if found is not None:
-            return found[1].strip()
-    return words.strip().rstrip(";")
-
-
 # ------------------------------------------------------------------------------------------ data
 
 
-def trace_data(outcome: Outcome, staged: tuple[Stage, ...]) -> dict[str, Any]:
+def trace_data(program: Program, found: Path) -> dict[str, Any]:
     """What the script needs: for each step its line, the top of its call stack (a number in `frames`), the
     changes as [scope, key, name, value], and the values that decided a branch."""
-    program = outcome.subject
-    assert isinstance(program, Program)
     frames: dict[tuple[int, str, int | None], int] = {}
-    steps: list[dict[str, Any]] = []
-    for stage in staged:
-        edge, scene = stage.move.edge, stage.scene
-        step: dict[str, Any] = {
-            "at": edge.target.name,
-            "line": _line(stage.span, program.file),
-            "stack": _stack(scene.stack, frames),
-            "set": [_told(change) for change in scene.changes],
-        }
-        if isinstance(edge.op, Call):
-            step["call"] = True  # its frame is a new one, even if it looks like the one before
-        if stage.noticed:
-            step["noticed"] = [n if isinstance(n, str) else _told(n) for n in stage.noticed]
-        if stage.move.reason:
-            step["reason"] = stage.move.reason
-        if stage.move.omitted:
-            step["gap"] = True
-        if edge.branch is not None:
-            step["why"] = [condition_of(stage.statement), edge.branch, list(scene.because)]
-        elif stage is staged[-1] and steps and "why" in steps[-1]:
-            step["why"] = steps[-1]["why"]  # the step into the error itself decides nothing
-        if stage.span is not None and (place := _elsewhere(stage.span, program.file)):
-            step["in"] = place
-        steps.append(step)
-    initially = _playback(outcome, program).initially
-    site = program.error_at(program.location[_replay(outcome).error])
+    steps = [_step_data(move, program.file, frames) for move in found.moves]
+    site = found.error
     return {
         "claim": f"{'violated' if site.kind == 'assertion' else site.kind.replace('-', ' ')}: {site.text}",
-        "folds": any(not stage.move.reason for stage in staged),
-        "initially": [_told(change) for change in initially],
+        "folds": any(not move.reason for move in found.moves),
+        "initially": [_told(change) for change in found.initially],
         "frames": [list(frame) for frame in frames],
-        "scopes": _scopes(program, staged),
+        "scopes": _scopes(program, found),
         "steps": steps,
     }
+
+
+def _step_data(move: Move, file: str, frames: dict[tuple[int, str, int | None], int]) -> dict[str, Any]:
+    scene = move.scene
+    step: dict[str, Any] = {
+        "at": move.edge.target.name,
+        "line": _line(move.span, file),
+        "stack": _stack(scene.stack, frames),
+        "set": [_told(change) for change in scene.changes if not change.before],
+    }
+    if isinstance(move.edge.op, Call):
+        step["call"] = True  # its frame is a new one, even if it looks like the one before
+    if move.noticed:
+        step["noticed"] = [n if isinstance(n, str) else _told(n) for n in move.noticed]
+    if move.reason:
+        step["reason"] = move.reason
+    if move.omitted:
+        step["gap"] = True
+    if move.branch is not None:
+        step["why"] = [condition_of(move.statement), move.branch, list(scene.because)]
+    if move.span is not None and (place := _elsewhere(move.span, file)):
+        step["in"] = place
+    return step
 
 
 def _told(change: Change) -> list[int | str]:
@@ -163,9 +83,9 @@ def _stack(stack: Sequence[tuple[str, int | None]], frames: dict[tuple[int, str,
     return number
 
 
-def _scopes(program: Program, staged: tuple[Stage, ...]) -> dict[str, tuple[int, int]]:
+def _scopes(program: Program, found: Path) -> dict[str, tuple[int, int]]:
     """For variables of procedures the lines where their names can be used, as far as that is known."""
-    met = {change.key for stage in staged for change in stage.scene.changes if change.scope >= 0}
+    met = {change.key for move in found.moves for change in move.scene.changes if change.scope >= 0}
     return {
         variable.name: (span.line, span.end_line)
         for variable, span in program.scopes.items()
@@ -182,11 +102,6 @@ def _elsewhere(span: Span, file: str) -> str:
     return ""
 
 
-def _replay(outcome: Outcome) -> Replay:
-    assert isinstance(outcome.check, Replay)
-    return outcome.check
-
-
 def _line(span: Span | None, file: str) -> int:
     return 0 if span is None or span.file != file else span.line
 
@@ -194,7 +109,7 @@ def _line(span: Span | None, file: str) -> int:
 # ---------------------------------------------------------------------------------------- markup
 
 
-def panel(found: Path, staged: tuple[Stage, ...], file: str) -> str:
+def panel(found: Path, file: str) -> str:
     """What stands beside the source: controls, the present step, values, call stack, all steps."""
     return f"""
 <section class="stepper" aria-label="Counterexample">
@@ -212,35 +127,35 @@ def panel(found: Path, staged: tuple[Stage, ...], file: str) -> str:
 </section>
 <section class="steps">
 <h2>Steps</h2>
-<p class="quiet">{_about(found, staged)}</p>
+<p class="quiet">{_about(found)}</p>
 <ol id="steps" role="listbox" tabindex="0" aria-label="Steps of the counterexample">
-{"".join(_item(n, stage, file) for n, stage in enumerate(staged))}</ol>
+{"".join(_item(n, move, file) for n, move in enumerate(found.moves))}</ol>
 </section>
 """
 
 
-def _about(found: Path, staged: tuple[Stage, ...]) -> str:
-    folded = sum(1 for stage in staged if not stage.move.reason)
-    told = f"; {folded:,} that do not matter are folded" if folded else ""
-    kept = f"; {found.omitted:,} are not kept" if found.omitted else ""
-    return f"{found.steps:,} steps{told}{kept}. Arrow keys step through them."
+def _about(found: Path) -> str:
+    folded = sum(1 for move in found.moves if not move.reason)
+    matter = "" if found.matter is None else f", {found.matter:,} of which matter"
+    told = f"; {folded:,} folded" if folded else ""
+    kept = f"; {found.omitted:,} not kept" if found.omitted else ""
+    return f"{counted(found.steps, 'step')}{matter}{told}{kept}. Arrow keys step through them."
 
 
-def _item(number: int, stage: Stage, file: str) -> str:
-    move = stage.move
+def _item(number: int, move: Move, file: str) -> str:
     gap = (
-        f'<li class="gap" role="presentation">{move.omitted:,} steps are not kept</li>\n'
+        f'<li class="gap" role="presentation">{counted(move.omitted, "step")} not kept</li>\n'
         if move.omitted
         else ""
     )
-    place = str(_line(stage.span, file) or _short(stage.span))
-    effect = "" if move.edge.branch is None else f'<em class="{_word(move)}">{_word(move)}</em>'
-    changes = "".join(f"<span>{text(c.name)} = {text(c.value)}</span>" for c in stage.scene.changes)
-    depth = f' data-depth="{min(stage.depth, 12)}"' if stage.depth else ""
+    place = str(_line(move.span, file) or _short(move.span))
+    effect = "" if move.branch is None else f'<em class="{_word(move)}">{_word(move)}</em>'
+    changes = "".join(f"<span>{text(effect_of(c, move.statement))}</span>" for c in move.scene.changes)
+    depth = f' data-depth="{min(move.depth, 12)}"' if move.depth else ""
     folded = "" if move.reason else ' class="folded"'
     return (
         f'{gap}<li role="option" id="S{number}"{depth}{folded}><span class="at">{place}</span>'
-        f'{code(stage.statement)}<span class="effect">{effect}{changes}</span></li>\n'
+        f'{code(move.statement)}<span class="effect">{effect}{changes}</span></li>\n'
     )
 
 
@@ -253,4 +168,4 @@ def _short(span: Span | None) -> str:
 
 
 def _word(move: Move) -> str:
-    return value_text(bool(move.edge.branch))
+    return value_text(bool(move.branch))

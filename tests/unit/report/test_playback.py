@@ -11,7 +11,9 @@ from certus.core.program import Havoc, Program
 from certus.core.verdict import Unsafe
 from certus.frontend import load
 from certus.frontend.lp import load_lp
-from certus.report.html.trace import Stage, condition_of, stages, trace_data
+from certus.report.html.trace import trace_data
+from certus.report.steps import Move, condition_of, path
+from certus.report.steps import Path as Counterexample
 from certus.validate.replay import replay
 
 FACTORIAL = """\
@@ -52,39 +54,43 @@ def outcome(program: Program, trace: Trace, **kept: int) -> Outcome:
     return Outcome(program, "unreach-call", Unsafe(trace), "bmc", check)
 
 
+def read(made: Outcome) -> Counterexample:
+    found = path(made)
+    assert found is not None
+    return found
+
+
 def error(program: Program) -> str:
     return program.errors[0].location.name
 
 
-def steps_at(staged: tuple[Stage, ...], line: int) -> list[Stage]:
-    return [stage for stage in staged if stage.span is not None and stage.span.line == line]
+def steps_at(moves: tuple[Move, ...], line: int) -> list[Move]:
+    return [move for move in moves if move.span is not None and move.span.line == line]
 
 
 class TestFrames:
     program = load_lp(FACTORIAL, "down.lp").program
-    staged = stages(outcome(program, Trace(error(program))))
+    moves = read(outcome(program, Trace(error(program)))).moves
 
     def test_the_stack_names_the_calls(self) -> None:
-        deepest = max(self.staged, key=lambda stage: len(stage.scene.stack))
+        deepest = max(self.moves, key=lambda move: len(move.scene.stack))
         assert deepest.scene.stack == (("main", None), ("down", 11), ("down", 6), ("down", 6))
 
     def test_parameters_belong_to_the_new_frame(self) -> None:
-        (call,) = steps_at(self.staged, 11)
+        (call,) = steps_at(self.moves, 11)
         assert [(c.scope, c.name, c.value) for c in call.scene.changes] == [(1, "n", "2")]
 
     def test_what_a_call_returns_belongs_to_the_caller(self) -> None:
         """The procedure calls itself: `m` of the caller is written, not that of the callee."""
-        returned = [
-            c for stage in steps_at(self.staged, 8) for c in stage.scene.changes if c.name in ("m", "r")
-        ]
+        returned = [c for move in steps_at(self.moves, 8) for c in move.scene.changes if c.name in ("m", "r")]
         assert [(c.scope, c.name, c.value) for c in returned] == [(2, "m", "0"), (1, "m", "1"), (0, "r", "3")]
 
     def test_globals_start_with_their_values(self) -> None:
-        found = trace_data(outcome(self.program, Trace(error(self.program))), self.staged)
+        found = trace_data(self.program, read(outcome(self.program, Trace(error(self.program)))))
         assert found["initially"] == [[-1, "calls", "calls", "7"]]
 
     def test_a_branch_says_which_values_decided_it(self) -> None:
-        assert [stage.scene.because for stage in steps_at(self.staged, 5)] == [
+        assert [move.scene.because for move in steps_at(self.moves, 5)] == [
             (("n", "2"),),
             (("n", "1"),),
             (("n", "0"),),
@@ -94,15 +100,15 @@ class TestFrames:
 def test_memory(tmp_path: Path) -> None:
     (tmp_path / "pair.c").write_text(MEMORY)
     program = load(tmp_path / "pair.c").program
-    staged = stages(outcome(program, Trace(error(program))))
-    changes = [(c.name, c.value) for stage in staged for c in stage.scene.changes]
+    moves = read(outcome(program, Trace(error(program)))).moves
+    changes = [(c.name, c.value) for move in moves for c in move.scene.changes]
     assert ("a[2]", "4") in changes
     assert ("p", "&s") in changes
     assert ("s.right", "4") in changes
-    asserted = [stage for stage in steps_at(staged, 12) if stage.move.edge.branch is not None][-1]
+    asserted = [move for move in steps_at(moves, 12) if move.branch is not None][-1]
     assert dict(asserted.scene.because) == {"s.left": "1", "s.right": "4", "a[1]": "2"}
-    assert max(stage.depth for stage in staged) == 1
-    assert all("$" not in stage.statement for stage in staged)
+    assert max(move.depth for move in moves) == 1
+    assert all("$" not in move.statement for move in moves)
 
 
 def test_where_steps_are_not_kept_nothing_is_known() -> None:
@@ -112,12 +118,12 @@ def test_where_steps_are_not_kept_nothing_is_known() -> None:
     program = load_lp(source, "long.lp").program
     (havoc,) = (e.index for e in program.edge.values() if isinstance(e.op, Havoc))
     made = outcome(program, Trace(error(program), inputs={havoc: ((-1,),)}))
-    staged = stages(made)
-    data = trace_data(made, staged)
+    moves = read(made).moves
+    data = trace_data(program, read(made))
     assert any(step.get("gap") for step in data["steps"])
-    assert len(staged) < 5000
-    last = staged[-1]
-    assert last.move.edge.branch is False
+    assert len(moves) < 5000
+    last = moves[-1]
+    assert last.branch is False
 
 
 def test_conditions() -> None:
@@ -149,8 +155,8 @@ int main(void) {
 def test_the_heap(tmp_path: Path) -> None:
     (tmp_path / "list.c").write_text(LIST)
     program = load(tmp_path / "list.c").program
-    staged = stages(outcome(program, Trace(error(program))))
-    changes = [(c.name, c.value.partition(" (")[0]) for stage in staged for c in stage.scene.changes]
+    moves = read(outcome(program, Trace(error(program)))).moves
+    changes = [(c.name, c.value.partition(" (")[0]) for move in moves for c in move.scene.changes]
     assert ("malloc#1.value", "0") in changes
     assert ("malloc#2.value", "1") in changes
     assert ("malloc#2.next", "&malloc#1") in changes
@@ -170,7 +176,7 @@ def test_what_ends_is_gone(tmp_path: Path) -> None:
     made = outcome(program, Trace(error(program)))
     memory: dict[str, str] = {}
     seen = []
-    for step in trace_data(made, stages(made))["steps"]:
+    for step in trace_data(program, read(made))["steps"]:
         for each in (*step.get("noticed", ()), *step["set"]):
             if isinstance(each, str):
                 memory.pop(each, None)

@@ -1,0 +1,256 @@
+"""A counterexample as a user reads it: the one sequence of steps that every report is made from.
+
+Each step has its statement, what it did, in the user's names, and why it matters. Steps in which there is
+nothing to see are left out: reading memory into a variable of ours, the beginning and the end of objects,
+what goes on before the user's main procedure. All counts are of the steps that are left, and of those that
+the replay did not keep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Final
+
+from certus.core import build
+from certus.core.ctext import c_text
+from certus.core.diagnostic import Span
+from certus.core.evidence import Trace
+from certus.core.outcome import Outcome, Replay, Role, Step
+from certus.core.program import Alloc, Assume, Call, Edge, ErrorSite, Free, Havoc, Load, Program, Return
+from certus.core.terms import Value
+from certus.core.verdict import Unsafe
+from certus.report.cfa import statement
+from certus.report.content import INPUT, RESULT, Names, value_text
+from certus.report.playback import MEMORY, Change, Playback, Scene
+
+_MARKER: Final = re.compile(r'#\s*\d+ "[^"]*"(?: \d+)*\s*')  # a line marker of the preprocessor
+_CONDITION: Final = (
+    re.compile(r"(?:if|while|switch|assume|assert)\s*\((.*)\)\s*;?", re.DOTALL),
+    re.compile(r"for\s*\(;(.*);\)", re.DOTALL),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One step: its number in the run, from 0, its edge, the statement, and the state after it. `depth`
+    counts calls of the user's procedures; `branch` is the side of a condition that it takes. `changes` are
+    those of variables, with plain values. `reason` says in words why the step matters, and is empty if the
+    violation does not depend on it. `noticed` is what became known, or unknown, since the move before, in
+    order; `omitted` is the number of steps just before it that nothing is known of."""
+
+    number: int
+    edge: Edge
+    statement: str
+    depth: int
+    branch: bool | None
+    changes: tuple[tuple[str, Value], ...]
+    scene: Scene
+    reason: str
+    noticed: tuple[Change | str, ...] = ()
+    omitted: int = 0
+
+    @property
+    def span(self) -> Span | None:
+        return self.edge.span
+
+    @property
+    def effect(self) -> str:
+        """What it did, or which values decided it."""
+        if self.branch is None:
+            told = (effect_of(change, self.statement) for change in self.scene.changes)
+            return ", ".join(words for words in told if words)
+        because = self.scene.because
+        if [name for name, _ in because] == [condition_of(self.statement)]:
+            return f"{value_text(self.branch)}, as it is {because[0][1]}"
+        said = ", ".join(f"{name} = {value}" for name, value in because)
+        return f"{value_text(self.branch)}, as {said}" if said else value_text(self.branch)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A counterexample. `matter` of its steps influence the violation (None: it is not known which), and
+    all that do are among the moves if it is `complete`. The values of globals at the start are in two
+    parts: those that matter, and the others."""
+
+    initial: tuple[tuple[str, Value], ...]
+    unimportant: tuple[tuple[str, Value], ...]
+    initially: tuple[Change, ...]  # all that is known of globals at the start
+    moves: tuple[Move, ...]
+    error: ErrorSite
+    matter: int | None
+    complete: bool
+
+    @property
+    def steps(self) -> int:
+        return len(self.moves) + self.omitted
+
+    @property
+    def omitted(self) -> int:
+        return sum(move.omitted for move in self.moves)
+
+
+def effect_of(change: Change, statement: str) -> str:
+    """`x = 3`; of a value that is that of the statement itself, `= 3`, unless it says so."""
+    if change.name == RESULT:
+        return f"returns {change.value}"
+    if change.name == statement:
+        return f"= {change.value}" if change.value != statement else ""
+    return f"{'still ' * change.before}{change.name} = {change.value}"
+
+
+def condition_of(words: str) -> str:
+    """The condition in the text of a branch."""
+    for form in _CONDITION:
+        found = form.fullmatch(words.strip())
+        if found is not None:
+            return found[1].strip()
+    return words.strip().rstrip(";")
+
+
+def path(outcome: Outcome) -> Path | None:
+    """The replayed counterexample of a violated program."""
+    program, check, verdict = outcome.subject, outcome.check, outcome.verdict
+    if not isinstance(program, Program) or not isinstance(check, Replay) or not isinstance(verdict, Unsafe):
+        return None
+    trace = verdict.refutation
+    if not isinstance(trace, Trace):
+        return None
+    playback = Playback(program, trace)
+    names, initially = playback.names, playback.initially
+    moves = _ending(list(_moves(check, program, playback)))
+    matters = frozenset(trace.initial if check.initial is None else check.initial)
+    hidden = 0 if check.matter is None else check.matter - sum(s.reason is not None for s in check.kept)
+    return Path(
+        names.values((v, value) for v, value in trace.initial.items() if v in matters),
+        names.values((v, value) for v, value in trace.initial.items() if v not in matters),
+        initially,
+        tuple(moves),
+        program.error_at(program.location[check.error]),
+        None if check.matter is None else sum(bool(move.reason) for move in moves) + hidden,
+        check.matter is not None and hidden == 0,
+    )
+
+
+def _moves(check: Replay, program: Program, playback: Playback) -> Iterator[Move]:
+    """The steps but for those in which there is nothing to see; what was omitted before one of these counts
+    for the next."""
+    names = playback.names
+    outside = 1 if program.main.startswith("$") else 0  # calls around the user's main procedure
+    noticed: list[Change | str] = []
+    awaited, omitted = 0, 0
+    for step in check.kept:
+        edge = program.edge[step.edge]
+        if step.number != awaited:
+            playback.forget(edge.source.procedure, step.depth)
+        omitted += step.number - awaited
+        awaited = step.number + 1
+        words = _statement(edge, playback)
+        scene = playback.play(step)
+        changes = names.changes(edge, step)
+        noticed += scene.noticed
+        if not _is_visible(edge, scene, changes):
+            noticed += [change for change in scene.changes if change.scope == MEMORY]
+            continue
+        yield Move(
+            step.number,
+            edge,
+            INPUT if INPUT in (name for name, _ in changes) else words,
+            max(0, step.depth - outside),
+            edge.branch,
+            changes,
+            scene,
+            reason_text(step, scene, program, names),
+            tuple(noticed),
+            omitted,
+        )
+        noticed, omitted = [], 0
+
+
+def _is_visible(edge: Edge, scene: Scene, changes: tuple[tuple[str, Value], ...]) -> bool:
+    op = edge.op
+    if changes:
+        return True
+    if isinstance(op, Load) or (isinstance(op, Alloc | Free) and op.storage != "heap"):
+        return False
+    if isinstance(op, Call) and edge.source.procedure.startswith("$"):
+        return op.procedure.startswith("$") is False and op.procedure != "main"
+    if edge.text or edge.span is None:
+        return bool(edge.text)
+    seen = any(change.scope == MEMORY for change in scene.changes)
+    return seen or edge.branch is not None or isinstance(op, Call | Return)
+
+
+def _ending(moves: list[Move]) -> list[Move]:
+    """The step into the error itself decides nothing: where the one before it takes the side on which the
+    same claim is violated, they are one."""
+    if len(moves) < 2:
+        return moves
+    *rest, before, last = moves
+    same = before.span == last.span and before.statement == last.statement and not last.omitted
+    if last.branch is not None or last.scene.changes or before.branch is None or not same:
+        return moves
+    scene = replace(last.scene, because=before.scene.because)
+    noticed = before.noticed + before.scene.changes + last.noticed
+    return [*rest, replace(last, branch=before.branch, scene=scene, noticed=noticed, omitted=before.omitted)]
+
+
+def _statement(edge: Edge, playback: Playback) -> str:
+    """The statement as in the source, without line markers that stand in the middle of it; of one whose
+    source is not at hand, what it does."""
+    if edge.text:
+        return _MARKER.sub("", edge.text)
+    if edge.span is None:
+        return "(start)"
+    names = playback.spoken(edge)
+    if isinstance(edge.op, Assume):
+        condition = edge.op.condition if edge.branch is not False else build.not_(edge.op.condition)
+        return c_text(condition, names=names)  # the side that is taken is said beside it
+    return statement(edge, names)
+
+
+# ----------------------------------------------------------------------------------------- reasons
+
+
+def reason_text(step: Step, scene: Scene, program: Program, names: Names) -> str:
+    """Why a step matters, in words; empty if it does not."""
+    reason, edge = step.reason, program.edge[step.edge]
+    if reason is None:
+        return ""
+    if reason.role is Role.UNKNOWN:
+        return "may matter: the execution is too long to tell"
+    if reason.role is Role.CLAIM:
+        return "the violated claim"
+    reader = program.edge[reason.at]
+    line = _line(reader.span, program)
+    if reason.role is Role.CALL:
+        called = edge.op.procedure if isinstance(edge.op, Call) else "it"
+        return f"calls {called}, which matters at {line}"
+    if reason.role is Role.BRANCH:
+        return f"decides {_continuation(edge, reader, line)}"
+    read = None if reason.variable is None else names.known(reason.variable)
+    if reason.role is Role.KEEP:
+        return f"keeps {read} as {line} reads it" if read else f"keeps what {line} reads"
+    if isinstance(edge.op, Havoc):
+        return f"an input, read at {line}"
+    if read == RESULT:
+        return f"its result is read at {line}"
+    if read is None:
+        written = [change.name for change in scene.changes if change.scope == MEMORY]
+        read = written[0] if len(written) == 1 else None
+    return f"computes what {line} reads" if read is None else f"gives {read} the value read at {line}"
+
+
+def _continuation(edge: Edge, reader: Edge, line: str) -> str:
+    here, there = edge.span, reader.span
+    same = here is not None and there is not None and (here.file, here.line) == (there.file, there.line)
+    return f"how {line} goes on" if same else f"that {line} is reached"
+
+
+def _line(span: Span | None, program: Program) -> str:
+    if span is None:
+        return "a later step"
+    elsewhere = "" if span.file == program.file else f" of {PurePath(span.file).name}"
+    return f"line {span.line}{elsewhere}"
