@@ -5,7 +5,7 @@ preprocessing it can lose itself in bit-vectors that a fresh solver simplifies a
 does not answer with little effort goes to fresh solvers, with all formulas asserted: one that solves
 equations and searches over terms, and one with z3's own tactics, which goes down to single bits. Neither is
 better than the other, so they take turns, each longer than the one before; who answered last begins. Where
-the incremental core keeps failing, it is asked less and less often.
+the incremental core keeps failing at questions of one purpose, it is asked less and less often.
 
 Sums that bit-vectors make hard are often easy for integers: machine integers are tried as such first
 (`logic.integers`), for a moment, and less often where that fails; only that there is no model is believed.
@@ -16,6 +16,7 @@ count all that z3 does: a part of the time that is left is the limit behind each
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -71,7 +72,8 @@ class PatientSolver:
         self._fresh = [Z3Solver(statistics, terms=terms, tactics=TERMS), self._over_bits]
         self._answered = self._incremental  # the one whose answer is the last
         self._assumed: tuple[Expr, ...] = ()
-        self._moment, self._integers = Pause(), Pause()
+        self._moments: Final[defaultdict[str, Pause]] = defaultdict(Pause)  # by purpose
+        self._integers: Final[defaultdict[str, Pause]] = defaultdict(Pause)
 
     def add(self, *formulas: Expr) -> None:
         self._incremental.add(*formulas)
@@ -84,14 +86,15 @@ class PatientSolver:
 
     def check(self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str) -> Answer:
         self._answered, self._assumed = self._incremental, tuple(assumptions)
-        if self._moment.is_over():
+        moment, integers = self._moments[purpose], self._integers[purpose]
+        if moment.is_over():
             answer = _ask(self._incremental, budget.part(1 / 4), purpose, PATIENCE, assumptions)
-            if self._moment.after(answer is not Answer.UNKNOWN):
+            if moment.after(answer is not Answer.UNKNOWN):
                 return answer
             budget.check()
         self._answered = self._over_bits
         formulas = (*self._incremental.formulas, *assumptions)
-        if self._integers.is_over() and self._integers.after(self._impossible(formulas, budget, purpose)):
+        if integers.is_over() and integers.after(self._impossible(formulas, budget, purpose)):
             return Answer.UNSAT
         return self._in_turns(formulas, budget, purpose)
 
