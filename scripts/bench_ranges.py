@@ -15,12 +15,14 @@ than the limit, is counted as such.
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -195,21 +197,52 @@ def observations(wanted: int, directories: list[Path], seconds: float) -> None:
     print(f"{total - seen} values in runs of {used} tasks lie in their ranges", flush=True)
 
 
-@dataclass(slots=True)
-class Runs:
-    """What one engine did with the tasks: its answers (none for unknown) and CPU seconds."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one engine did with a task: its answer (none for unknown), CPU seconds, whether it is wrong."""
 
-    answers: list[str] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    wrong: int = 0
+    answer: str
+    seconds: float
+    wrong: bool
 
-    def add(self, path: Path, settings: Settings) -> None:
+
+class Record:
+    """Runs that were done, one line of JSON each in a file if there is one: a later call goes on there. A run
+    counts for the same task, variant and limit only."""
+
+    def __init__(self, file: Path | None, limit: float) -> None:
+        self.file, self.limit = file, limit
+        self.runs: dict[tuple[str, str], Run] = {}
+        text = file.read_text() if file is not None and file.exists() else ""
+        for line in text.splitlines():
+            with suppress(json.JSONDecodeError):  # the last line of a run that was ended may be cut off
+                known = json.loads(line)
+                if known["limit"] == limit:
+                    run = Run(known["answer"], known["seconds"], known["wrong"])
+                    self.runs[known["task"], known["engine"]] = run
+
+    def run(self, path: Path, name: str) -> Run:
+        task = f"{path.parent.name}/{path.stem}"
+        if (task, name) not in self.runs:
+            found = self.runs[task, name] = self._run(path, SETTINGS[name])
+            if self.file is not None:
+                line = {"task": task, "engine": name, "limit": self.limit, **asdict(found)}
+                with self.file.open("a") as out:
+                    out.write("\n" * self._cut_off() + json.dumps(line) + "\n")
+        return self.runs[task, name]
+
+    def _cut_off(self) -> bool:
+        assert self.file is not None
+        text = self.file.read_bytes()
+        return bool(text) and not text.endswith(b"\n")
+
+    def _run(self, path: Path, settings: Settings) -> Run:
         before = _cpu()
-        outcome = verify(path, settings)
-        self.seconds.append(_cpu() - before)
+        limits = {"cpu_time": self.limit, "timeout": BUSY * self.limit}
+        outcome = verify(path, replace(settings, execute=False, **limits))
         unknown = isinstance(outcome.verdict, Unknown)
-        self.answers.append("" if unknown else type(outcome.verdict).__name__)
-        self.wrong += outcome.contradicted
+        answer = "" if unknown else type(outcome.verdict).__name__
+        return Run(answer, round(_cpu() - before, 3), outcome.contradicted)
 
 
 def _cpu() -> float:
@@ -217,26 +250,27 @@ def _cpu() -> float:
     return sum(each.ru_utime + each.ru_stime for each in spent)
 
 
-def engines(directories: Sequence[Path], seconds: float, most: int, names: Sequence[str]) -> None:
+def engines(
+    directories: Sequence[Path], seconds: float, most: int, names: Sequence[str], file: Path | None
+) -> None:
     """Every task by every engine, one after the other, so that other loads disturb all alike."""
-    runs = {name: Runs() for name in names}
+    record = Record(file, seconds)
+    rows: list[list[Run]] = []  # by task
     for directory in directories:
         chosen = list(tasks(directory))
         for path in chosen[:: max(1, len(chosen) // most)][:most]:
-            for name in names:
-                limits = {"cpu_time": seconds, "timeout": BUSY * seconds}
-                runs[name].add(path, replace(SETTINGS[name], execute=False, **limits))
-            told = ", ".join(f"{runs[n].answers[-1] or '-'} {runs[n].seconds[-1]:.2f}" for n in names)
+            rows.append([record.run(path, name) for name in names])
+            told = ", ".join(f"{each.answer or '-'} {each.seconds:.2f}" for each in rows[-1])
             print(f"{directory.name}/{path.stem}: {told}", file=sys.stderr, flush=True)
     print("| engine | tasks | solved | wrong | median s | total s | median s of all solved | total s |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    answers = zip(*(each.answers for each in runs.values()), strict=True)
-    common = [n for n, solved in enumerate(answers) if all(solved)]
-    for name, each in runs.items():
-        both = [each.seconds[n] for n in common] or [0.0]
+    for name, runs in zip(names, zip(*rows, strict=True), strict=True):
+        all_ = [each.seconds for each in runs]
+        both = [runs[n].seconds for n, row in enumerate(rows) if all(each.answer for each in row)] or [0.0]
         print(
-            f"| {name} | {len(each.answers)} | {sum(map(bool, each.answers))} | {each.wrong} "
-            f"| {median(each.seconds):.2f} | {sum(each.seconds):.1f} | {median(both):.2f} | {sum(both):.1f} |"
+            f"| {name} | {len(runs)} | {sum(bool(each.answer) for each in runs)} "
+            f"| {sum(each.wrong for each in runs)} | {median(all_):.2f} | {sum(all_):.1f} "
+            f"| {median(both):.2f} | {sum(both):.1f} |"
         )
 
 
@@ -264,7 +298,7 @@ def calls(directories: Sequence[Path], seconds: float, most: int) -> None:
                 bits_ = declared_bits(x.sort) or 0
                 one, other = (
                     bits_ - min(bits_, bits_ if (n := needed_bits(r)) is None else n)
-                    for r in (joined.of(x), graph.of(merged.names.get(x, x)))
+                    for r in (joined.seen(x), graph.seen(merged.names.get(x, x)))
                 )
                 total += bits_
                 saved.update(joined=one, graph=other, better=other > one, worse=other < one)
@@ -306,10 +340,18 @@ def main() -> None:
     )
     parser.add_argument("what", choices=("growth", "bits", "observe", "engines", "calls", "cores", "vectors"))
     parser.add_argument("rest", nargs="*")
-    parser.add_argument("--seconds", type=float, default=20.0, help="limit for each task")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="limit for each task; for engines CPU time"
+    )
     parser.add_argument("--most", type=int, default=30, help="tasks of a suite, evenly chosen")
     parser.add_argument(
         "--only", nargs="*", default=list(SETTINGS), choices=list(SETTINGS), help="of engines"
+    )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="of engines: keep runs in FILE, go on after those in it",
     )
     given = parser.parse_args()
     if given.what == "growth":
@@ -322,7 +364,7 @@ def main() -> None:
     elif given.what == "calls":
         calls([Path(each) for each in given.rest], given.seconds, given.most)
     elif given.what == "engines":
-        engines([Path(each) for each in given.rest], given.seconds, given.most, given.only)
+        engines([Path(each) for each in given.rest], given.seconds, given.most, given.only, given.record)
     else:
         observations(int(given.rest[0]), [Path(each) for each in given.rest[1:]], given.seconds)
 

@@ -9,12 +9,13 @@ from random import Random
 from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
 from certus.analysis.ranges.essa import Scope
 from certus.analysis.ranges.members import FewValues
-from certus.analysis.ranges.result import Ranges, analyse
+from certus.analysis.ranges.result import Ranges, analyse, interval
 from certus.analysis.ranges.symbolic import Affine, Case, symbolic_ranges
 from certus.core.budget import Budget
 from certus.core.loops import loop_forest
 from certus.core.program import Edge, Location, Program
-from certus.core.terms import Expr
+from certus.core.sorts import MachineSort
+from certus.core.terms import Expr, Kind
 from certus.core.values import ArrayValue, Datum
 from certus.logic.intervals import Interval
 from certus.validate.compile import compile_program
@@ -26,8 +27,9 @@ class OutOfRange(AssertionError):
     """A value that the ranges exclude."""
 
 
-Known = dict[Location, Mapping[Expr, Interval]]  # the ranges at locations that are reached
-Few = dict[Location, dict[Expr, tuple[int, ...]]]  # and the values, of variables that have only a few
+Seen = tuple[Expr, MachineSort | None]  # a variable, and the type its bits are read as if it is not its own
+Known = dict[Location, dict[Seen, Interval]]  # the ranges at locations that are reached
+Few = dict[Location, dict[Seen, tuple[int, ...]]]  # and the values, of variables that have only a few
 
 
 class Watch:
@@ -45,11 +47,11 @@ class Watch:
         at = machine.location
         if at not in self._known:
             raise OutOfRange(f"{at} is reached")
-        for x, found in self._known[at].items():
-            for value in numbers(machine.value(x)):
+        for (x, view), found in self._known[at].items():
+            for value in numbers(machine.value(x), view):
                 self.compare(x, value, found.low, found.high, at)
-        for x, values in self._few.get(at, {}).items():
-            for value in numbers(machine.value(x)):
+        for (x, view), values in self._few.get(at, {}).items():
+            for value in numbers(machine.value(x), view):
                 if value not in values:
                     raise OutOfRange(f"{x.name} is {value} at {at}, none of {values}")
 
@@ -120,11 +122,13 @@ def _at(bound: Affine, given: Mapping[Expr, int]) -> int:
     return bound.constant + sum(c * given[x] for c, x in bound.terms)
 
 
-def numbers(value: Datum) -> list[int]:
-    """The integers in a value: all elements of an array."""
+def numbers(value: Datum, view: MachineSort | None = None) -> list[int]:
+    """The integers in a value, or their bits in a view: all elements of an array."""
     if isinstance(value, ArrayValue):
-        return [n for each in (value.default, *value.entries.values()) for n in numbers(each)]
-    return [int(value)] if isinstance(value, int | bool) else []
+        return [n for each in (value.default, *value.entries.values()) for n in numbers(each, view)]
+    if not isinstance(value, int | bool):
+        return []
+    return [int(value) if view is None else view.wrap(int(value))]
 
 
 def observe(
@@ -159,14 +163,33 @@ def _analysed(program: Program, budget: Budget | None = None) -> Ranges:
 
 
 def known(ranges: Ranges | BoundedRanges) -> Known:
-    return {at: ranges.at(at) for at in ranges.version.at if ranges.reaches(at)}
+    """What is told of locations, and what is known of bits that are read as signed."""
+    views, found = ranges.version.translation.views, Known()
+    for at, state in ranges.version.at.items():
+        if ranges.reaches(at):
+            told = found[at] = {_seen(term): each for term, each in ranges.at(at).items()}
+            for x, q in state.environment.items():
+                if x in views and ranges.values.has(q):
+                    told[x, views[x]] = interval(ranges.values[q])
+    return found
+
+
+def _seen(term: Expr) -> Seen:
+    if term.kind is not Kind.WRAP:
+        return term, None
+    assert isinstance(term.sort, MachineSort)
+    return term.args[0], term.sort
 
 
 def few(ranges: Ranges | BoundedRanges) -> Few:
     version = ranges.version
-    found = FewValues(version.system, ranges.values, Budget())
+    found, views = FewValues(version.system, ranges.values, Budget()), version.translation.views
     return {
-        at: {x: values for x, q in state.environment.items() if (values := found.of([q])) is not None}
+        at: {
+            (x, views.get(x)): values
+            for x, q in state.environment.items()
+            if (values := found.of([q])) is not None
+        }
         for at, state in version.at.items()
         if ranges.reaches(at)
     }

@@ -6,13 +6,22 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Final
 
 from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
 from certus.analysis.ranges.members import FewValues
 from certus.analysis.ranges.offsets import Offsets, Pointing
-from certus.analysis.ranges.result import Ranges, analyse, declared_bits, needed_bits, type_range
+from certus.analysis.ranges.result import (
+    Ranges,
+    analyse,
+    converted,
+    declared_bits,
+    needed_bits,
+    type_range,
+)
+from certus.analysis.ranges.system import limits
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.ctext import c_text
@@ -20,7 +29,7 @@ from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, Unsupported
 from certus.core.memory import uses_memory
 from certus.core.program import Location, Program
-from certus.core.sorts import BOOL, ArraySort
+from certus.core.sorts import BOOL, ArraySort, Sort
 from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.engines.ranges import Options
@@ -228,11 +237,12 @@ def _variables(
     owners += [(name, p.variables) for name, p in program.procedures.items()]
     for owner, names in owners:
         for x in names:
-            range_ = found.of(x)
+            range_ = found.seen(x)
+            sort = x.sort if isinstance(x.sort, ArraySort) else found.kept(x)
             made = VariableRange(
                 program.source_names.get(x, x.name),
                 owner,
-                x.sort.name,
+                sort.name,
                 range_ is not None,
                 None if range_ is None else range_.low,
                 None if range_ is None else range_.high,
@@ -271,16 +281,16 @@ def _memory(
 ) -> Iterator[VariableRange]:
     """One range for the elements of each array, one for each field. The bits of cells are counted one by one,
     as those of variables that the source does not name."""
-    fields: dict[str, tuple[str, Interval]] = {}
+    fields: dict[str, list[tuple[Sort, Interval]]] = {}
     for x in declared(program) if offsets is not None else ():
         assert offsets is not None
-        name, range_ = offsets.field(x), found.of(x)
+        name, range_ = offsets.field(x), found.seen(x)
         if name is not None and range_ is not None and x not in program.source_names:
-            sort = x.sort.element if isinstance(x.sort, ArraySort) else x.sort
-            before = fields.get(name)
-            fields[name] = sort.name, range_ if before is None else before[1].hull(range_)
-    for name, (type_, range_) in fields.items():
-        yield VariableRange(name, None, type_, True, range_.low, range_.high, None, None, ours=False)
+            fields.setdefault(name, []).append((found.kept(x), range_))
+    for name, cells in fields.items():
+        sort = min((sort for sort, _ in cells), key=lambda sort: limits(sort)[0])  # signed if one of them is
+        shown = reduce(Interval.hull, (converted(range_, sort) for _, range_ in cells))
+        yield VariableRange(name, None, sort.name, True, shown.low, shown.high, None, None, ours=False)
 
 
 def _not_linear(program: Program, found: Ranges) -> Iterator[NotLinear]:

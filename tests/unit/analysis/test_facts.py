@@ -23,6 +23,9 @@ int main(void) { int i = 0; while (any()) { if (i < 100) i++; if (i > 100) reach
 CALLS = """extern int any(void); extern void reach_error(void); int g;
 int next(int k) { int j; for (j = 0; j < 10; j++) g = j; if (k < 9) return k + 1; return 0; }
 int main(void) { int i = 0; while (any()) { i = next(i); if (i > 9 || g > 9) reach_error(); } return 0; }"""
+CELLS = """extern int any(void); extern void reach_error(void);
+void move(int *p) { if (*p < 5) *p = *p + 1; else *p = -3; }
+int main(void) { int l = -3; while (any()) { move(&l); if (l > 5 || l < -3) reach_error(); } return 0; }"""
 RECURSIVE = "void f(int n) { if (n > 0) { f(n - 1); } assert(n <= 7); } void main() { f(7); }"
 
 
@@ -48,8 +51,8 @@ def test_facts_are_inductive_without_summaries() -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [c_program(GUARDED), c_program(CALLS), lp_program(RECURSIVE)],
-    ids=["guarded", "calls", "recursive"],
+    [c_program(GUARDED), c_program(CALLS), c_program(CELLS), lp_program(RECURSIVE)],
+    ids=["guarded", "calls", "cells", "recursive"],
 )
 def test_ranges_alone_prove_range_properties(program: Program) -> None:
     found = proof(program)

@@ -1,4 +1,4 @@
-"""The paper's mixed-integer programs: its three heuristics, and what its misprint would do."""
+"""The paper's mixed-integer programs: its objective, its three heuristics, and what its misprint would do."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import pytest
 from tests.unit.analysis.ranges_of import lp_program
 
 from certus.analysis.ranges import milp
-from certus.analysis.ranges.result import analyse
+from certus.analysis.ranges.essa import Scope, Version, translate
+from certus.analysis.ranges.intervals import Propagation
+from certus.analysis.ranges.milp import MixedInteger
+from certus.analysis.ranges.result import analyse, solve
+from certus.analysis.ranges.system import Values
 from certus.core.budget import Budget
 from certus.core.loops import loop_forest
+from certus.logic.lp import LinearProgram
 
 DOWN = "void main() {{ int x; int y; x = {x}; y = {y}; while (x <= y + 1) {{ y = y - 1; }} assert(y != 0); }}"
 
@@ -23,6 +28,56 @@ def head(x: int, y: int) -> tuple[int | None, int | None]:
 
 def test_conditions_relax_flow() -> None:
     assert head(10, 100) == (8, 100)
+
+
+def test_the_objective_is_the_sum_of_all_widths() -> None:
+    """Section 3.4: |U - L| of all that is read, with the coefficients of parameters as in section 4; binaries
+    and constraints cost nothing."""
+    version = translate(lp_program(DOWN.format(x=10, y=100)), Scope())
+    outer = Propagation(version.system, version.translation.limits).intervals(Budget())
+    whole = MixedInteger(version.system, outer, {}, lambda quantity: (None, None), parameters=2)
+    model = milp._Model(whole, [5, 6, 7])
+    assert sorted(model.columns) == [10, 11, 12, 13, 14, 15]  # U and -L of each
+    assert [len(columns) for columns in model.columns.values()] == [3] * 6
+    assert model.program.cost == [1.0] * 18
+    model._either(5, 0, [(1, ((1, 6),), 1), (2, ((1, 7),), 1)])
+    assert model.program.whole[18:] == [True, True]
+    assert model.program.cost[18:] == [0.0, 0.0]
+
+
+def test_the_objective_chooses_the_least_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turned round, it chooses the widest that the encoding has numbers for."""
+    original = LinearProgram.column
+
+    def widest(self: LinearProgram, lower: float, upper: float, cost: float, *, whole: bool = False) -> int:
+        return original(self, lower, upper, -cost, whole=whole)
+
+    monkeypatch.setattr(LinearProgram, "column", widest)
+    low, high = head(10, 100)
+    assert low is None or low < 8
+    assert high is None or high > 100
+
+
+def test_no_single_bound_can_be_less() -> None:
+    """The least solution: one number less anywhere, and a constraint does not hold."""
+    version = translate(lp_program(DOWN.format(x=10, y=100)), Scope())
+    found = solve(version, Budget(20), "milp").values
+    assert not _violated(version, found)
+    for quantity in range(len(version.system)):
+        if found.low[quantity] < found.high[quantity]:
+            for side in (found.low, found.high):
+                before = side[quantity]
+                side[quantity] += 1 if side is found.low else -1
+                assert _violated(version, found)
+                side[quantity] = before
+
+
+def _violated(version: Version, values: Values) -> bool:
+    for quantity, definition in enumerate(version.system.definitions):
+        low, high = values.evaluate(quantity, definition)
+        if low <= high and (low < values.low[quantity] or high > values.high[quantity]):
+            return True
+    return False
 
 
 def test_the_printed_sign_loses_the_condition(monkeypatch: pytest.MonkeyPatch) -> None:

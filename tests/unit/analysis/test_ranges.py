@@ -132,6 +132,39 @@ def test_elements_of_an_array_have_one_range_and_fields_one_each() -> None:
     assert found.before("return x")["x"] == (12, 18)
 
 
+def test_elements_that_are_read_as_signed_have_a_signed_range() -> None:
+    found = Found(
+        c_program("""extern int any(void); int t[200]; short s[3]; int small[3]; unsigned u[200];
+            int main(void) { int i, x, y, z; for (i = 0; i < 200; i++) { t[i] = i % 7 - 1; u[i] = i % 7 - 1; }
+            s[any() & 1] = -3; small[any() & 1] = t[5] - 1; x = t[any() & 127];
+            y = s[any() & 1]; z = small[1]; return x + y + z + (u[any() & 127] < 5u); }""")
+    )
+    assert (found.of("x"), found.of("y"), found.of("z")) == ((-1, 5), (-3, 0), (-2, 4))
+    views = found.ranges.version.translation.views
+    kept = {x.name: (sort.name, found.ranges.seen(x)) for x, sort in views.items()}
+    assert kept["mem$0$0"] == ("i32", Interval(-1, 5))
+    assert "mem$3$0" not in kept  # is compared as it is
+
+
+def test_conditions_on_what_was_read_are_conditions_on_the_cell() -> None:
+    found = Found(
+        c_program("""extern int any(void); int t[3]; int main(void) { int *p = t; *p = -5;
+            while (any()) { if (*p < 9) *p = *p + 1; if (*p == -1) t[1] = *p; if (*p > 50) t[2] = 1; }
+            return t[1] + t[2]; }""")
+    )
+    (head,) = [at for at in found.program.procedures["main"].locations if at.loop]
+    told = {str(term): (i.low, i.high) for term, i in found.ranges.at(head).items()}
+    assert told == {"(i32)mem$0$0": (-5, 9), "(i32)mem$0$4": (-1, 0), "mem$0$8": (0, 0)}
+
+
+def test_what_was_read_before_a_write_says_nothing_of_the_cell() -> None:
+    found = Found(
+        c_program("""extern int any(void); int t[3]; int main(void) { int *p = t, x, y; *p = any(); x = *p;
+            *p = any(); if (x < 9) y = *p; else y = x; return y; }""")
+    )
+    assert found.of("y") == INT_RANGE
+
+
 def test_a_pointer_ranges_over_its_array() -> None:
     found = Found(c_program("int t[200]; int main(void) { int *p = t; while (p < t + 10) p++; return *p; }"))
     low, high = found.heads()[0]["p"]

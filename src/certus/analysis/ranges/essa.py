@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from certus.analysis.ranges.control import Effects, Flow, Stretch, flat, flows
 from certus.analysis.ranges.system import Gate, Join, System, limits
 from certus.analysis.ranges.terms import Translation
+from certus.analysis.ranges.views import signed_views
 from certus.core.loops import call_graph, components
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Location, Procedure, Program, Return
 from certus.core.terms import Expr
@@ -85,7 +86,8 @@ class _Building:
     def __init__(self, program: Program, scope: Scope) -> None:
         system = System()
         self.program, self.scope = program, scope
-        self.system, self.translation = system, Translation(system, elements=scope.elements)
+        self.system = system
+        self.translation = Translation(system, signed_views(program), elements=scope.elements)
         self.made = Version(program, system, self.translation)
         self.effects = Effects(program)
         self.flows = flows(program, self.effects, lasting=scope.lasting)
@@ -120,13 +122,13 @@ class _Building:
 
     def _join(self, x: Expr | None) -> int:
         quantity = self.system.add(Join(cyclic=True))
-        self.translation.limits[quantity] = (0, 0) if x is None else limits(x.sort)
+        self.translation.limits[quantity] = (0, 0) if x is None else limits(self.translation.kept(x))
         self.made.called[quantity] = None
         return quantity
 
     def given(self, join: int, x: Expr) -> int:
         """What a procedure gets or gives: the join, or by itself anything."""
-        return self.translation.arbitrary(x.sort) if self.scope.alone else join
+        return self.translation.arbitrary(self.translation.kept(x)) if self.scope.alone else join
 
     def joined(self, join: int, operand: int, gate: int) -> None:
         definition = self.system.definitions[join]
@@ -194,9 +196,9 @@ class _Walk:
             if interface is not None and x in interface.inputs:
                 environment[x] = self.building.given(interface.inputs[x], x)
             elif x in program.initial and interface is None:
-                environment[x] = self.translation.quantity(program.initial[x], {})
+                environment[x] = self.translation.given(x, program.initial[x], {})
             else:
-                environment[x] = self.translation.arbitrary(x.sort)
+                environment[x] = self.translation.arbitrary(self.translation.kept(x))
             self.building.define(x, environment[x])
         return State(self.system.open if interface is None else interface.entered, environment)
 
@@ -226,7 +228,17 @@ class _Walk:
                 environment[x] = self._join(x, operands, gates, cyclic=False)
         if loop is not None:
             self.heads[at] = heads
+            if not self.building.scope.elements:
+                self._part(environment)
         return State(gate, environment)
+
+    def _part(self, environment: dict[Expr, int]) -> None:
+        """Variables with one quantity get one each: formulas at loop heads do not say that they are equal."""
+        known: set[int] = set()
+        for x, quantity in environment.items():
+            if quantity in known and not self.system.is_constant(quantity):
+                environment[x] = self.translation.copied(quantity, self.translation.kept(x))
+            known.add(quantity)
 
     def _gate(self, gates: list[int], *, cyclic: bool = False) -> int:
         """Open if one of the gates is."""
@@ -234,7 +246,7 @@ class _Walk:
 
     def _join(self, x: Expr, operands: Sequence[int], gates: Sequence[int], *, cyclic: bool) -> int:
         quantity = self.system.add(Join(list(operands), list(gates), cyclic))
-        self.translation.limits[quantity] = limits(x.sort)
+        self.translation.limits[quantity] = limits(self.translation.kept(x))
         return quantity
 
     def _arrive(self, edge: Edge, gate: int, environment: Mapping[Expr, int]) -> None:
@@ -273,10 +285,10 @@ class _Walk:
                 gate = self.system.add(Gate(gate, tuple(dict.fromkeys(needs))))
         elif isinstance(op, Assign | Return):
             targets = op.targets if isinstance(op, Assign) else self.procedure.results
-            values = [self.translation.quantity(value, state.environment) for value in op.values]
-            changed = dict(zip(targets, values, strict=True))
+            pairs = zip(targets, op.values, strict=True)
+            changed = {x: self.translation.given(x, value, state.environment) for x, value in pairs}
         elif isinstance(op, Havoc):
-            changed = {x: self.translation.arbitrary(x.sort) for x in op.targets}
+            changed = {x: self.translation.arbitrary(self.translation.kept(x)) for x in op.targets}
         else:
             assert isinstance(op, Call), f"{op} in a program for range analysis"
             gate, changed = self._call(op, state)
@@ -302,16 +314,16 @@ class _Walk:
         for x, join in interface.inputs.items():
             term = arguments.get(x)
             given = (
-                state.environment[x] if term is None else self.translation.quantity(term, state.environment)
+                state.environment[x] if term is None else self.translation.given(x, term, state.environment)
             )
             building.joined(join, given, state.gate)
         changed = {x: self._returned(x, interface) for x in building.effects.writes[op.procedure]}
         for x, result in zip(op.targets, callee.results, strict=True):
-            changed[x] = self._returned(result, interface)
+            changed[x] = self.translation.given(x, result, {result: self._returned(result, interface)})
         return self.system.add(Gate(state.gate, (interface.left,))), changed
 
     def _returned(self, x: Expr, interface: _Interface) -> int:
         join = self.building.given(interface.outputs[x], x)
-        quantity = self.translation.copied(join, x.sort)
+        quantity = self.translation.copied(join, self.translation.kept(x))
         self.building.made.called[quantity] = None
         return quantity

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from certus.analysis.ranges.control import mentioned
 from certus.analysis.ranges.essa import Scope
 from certus.analysis.ranges.result import Ranges, Solver, analyse
 from certus.core import build
@@ -22,22 +23,22 @@ from certus.core.terms import Expr
 from certus.logic.intervals import Interval
 
 
-def range_formula(variable: Expr, found: Interval) -> Expr:
-    """That a variable is in a range; true of what has no numbers."""
-    sort = variable.sort
+def range_formula(term: Expr, found: Interval) -> Expr:
+    """That a term is in a range; true of what has no numbers."""
+    sort = term.sort
     if sort is BOOL:
         if found.low != found.high:
             return build.TRUE
-        return variable if found.low else build.not_(variable)
+        return term if found.low else build.not_(term)
     if not (sort is INT or isinstance(sort, MachineSort)):
         return build.TRUE
     if found.low is not None and found.low == found.high:
-        return build.eq(variable, build.constant(found.low, sort))
+        return build.eq(term, build.constant(found.low, sort))
     parts = []
     if found.low is not None:
-        parts.append(build.le(build.constant(found.low, sort), variable))
+        parts.append(build.le(build.constant(found.low, sort), term))
     if found.high is not None:
-        parts.append(build.le(variable, build.constant(found.high, sort)))
+        parts.append(build.le(term, build.constant(found.high, sort)))
     return build.conjunction(parts)
 
 
@@ -76,5 +77,6 @@ def proof(
 def _summary(found: Ranges, exit_: Location, names: Iterable[Expr]) -> Expr:
     if exit_ not in found.version.at or not found.reaches(exit_):
         return build.FALSE
-    known = found.at(exit_)
-    return build.conjunction(range_formula(x, known[x]) for x in names if x in known)
+    wanted, known = frozenset(names), found.at(exit_).items()
+    told = ((term, each) for term, each in known if wanted.issuperset(mentioned(term)))
+    return build.conjunction(range_formula(term, each) for term, each in told)

@@ -10,7 +10,8 @@ from certus.analysis.ranges.essa import Scope, Version, translate
 from certus.analysis.ranges.intervals import Propagation
 from certus.analysis.ranges.operations import INFINITE, Bounds
 from certus.analysis.ranges.strategy import StrategyIteration
-from certus.analysis.ranges.system import NOTHING, Fixed, Values, limits
+from certus.analysis.ranges.system import NOTHING, Fixed, Values, element, limits
+from certus.core import build
 from certus.core.budget import Budget
 from certus.core.program import Edge, Location, Program
 from certus.core.sorts import ArraySort, MachineSort, Sort
@@ -39,12 +40,36 @@ class Solution:
         return state is None or self.values.has(state.gate)
 
     def at(self, location: Location) -> dict[Expr, Interval]:
-        """The ranges of the live variables at a location whose state was kept; of arrays, of elements."""
-        state = self.version.at[location]
-        return {x: interval(self.values[q]) for x, q in state.environment.items() if self.values.has(q)}
+        """The ranges at a location whose state was kept, of its live variables; or of the conversion to the
+        signed type, where only that has a range. Of arrays, it is the range of elements."""
+        state, found = self.version.at[location], {}
+        for x, quantity in state.environment.items():
+            if self.values.has(quantity):
+                term, range_ = self._told(x, interval(self.values[quantity]))
+                found[term] = range_
+        return found
+
+    def _told(self, x: Expr, seen: Interval) -> tuple[Expr, Interval]:
+        """What lies in a range that a variable has in the sort it is kept as."""
+        sort, own = self.kept(x), element(x.sort)
+        if sort is own or isinstance(x.sort, ArraySort):
+            return x, converted(seen, own)
+        assert isinstance(sort, MachineSort)
+        told = converted(seen, own)
+        return (x, told) if told != type_range(own) else (build.wrap(x, sort), seen)
+
+    def kept(self, variable: Expr) -> Sort:
+        """The sort in which the values of a variable, or of its elements, are counted: its own, or the signed
+        one that its bits are read as."""
+        return element(self.version.translation.kept(variable))
 
     def of(self, variable: Expr) -> Interval | None:
         """All values that a variable is given; None if it is given none."""
+        seen = self.seen(variable)
+        return None if seen is None else converted(seen, element(variable.sort))
+
+    def seen(self, variable: Expr) -> Interval | None:
+        """All that a variable is given, counted in the sort it is kept as."""
         low, high = NOTHING
         for quantity in self.version.defined.get(variable, ()):
             if self.values.has(quantity):
@@ -54,7 +79,7 @@ class Solution:
     def is_input(self, variable: Expr) -> bool:
         """Whether a variable is given anything of its type, from outside the program."""
         definitions = self.version.system.definitions
-        everything = limits(variable.sort)
+        everything = limits(self.kept(variable))
         for quantity in self.version.defined.get(variable, ()):
             found = definitions[quantity]
             if (
@@ -87,10 +112,17 @@ def interval(bounds: Bounds) -> Interval:
     return Interval(None if low <= -INFINITE else low, None if high >= INFINITE else high)
 
 
+def converted(found: Interval, sort: Sort) -> Interval:
+    """The numbers of a range converted to a sort of the same width: all move alike, or they may be any."""
+    if not isinstance(sort, MachineSort) or found.low is None or found.high is None:
+        return found
+    low, high = sort.wrap(found.low), sort.wrap(found.high)
+    return Interval(low, high) if high - low == found.high - found.low else type_range(sort)
+
+
 def declared_bits(sort: Sort) -> int | None:
     """The bits of a variable, or of an element of an array; None if it is no machine integer."""
-    while isinstance(sort, ArraySort):
-        sort = sort.element
+    sort = element(sort)
     return sort.width if isinstance(sort, MachineSort) else None
 
 

@@ -65,7 +65,8 @@ def symbolic_ranges(
     budget = budget or Budget()
     numeric = _numeric(program, function, assumption, budget)
     known = _at_entry(numeric, function)
-    parameters = [x for x in program.procedures[function].parameters if _number(x)]
+    views = numeric.version.translation.views
+    parameters = [x for x in program.procedures[function].parameters if _number(x) and x not in views]
     symbols = [x for x in parameters if x in known][:SPLIT]
     found = []
     for choice in product(*(_signs(known[x]) for x in symbols)):

@@ -27,10 +27,16 @@ ANYTHING: Final[Bounds] = (-INFINITE, INFINITE)
 Terms = tuple[tuple[int, int], ...]  # (coefficient, quantity), each quantity once
 
 
-def limits(sort: Sort) -> Bounds:
-    """The values of a sort; of an array, the values of its elements."""
+def element(sort: Sort) -> Sort:
+    """A sort; of arrays, that of their elements."""
     while isinstance(sort, ArraySort):
         sort = sort.element
+    return sort
+
+
+def limits(sort: Sort) -> Bounds:
+    """The values of a sort; of an array, the values of its elements."""
+    sort = element(sort)
     if isinstance(sort, MachineSort):
         return sort.low, sort.high
     return (0, 1) if sort is BOOL else ANYTHING
@@ -136,6 +142,10 @@ class System:
         if found is None:
             found = self._fixed[(low, high)] = self.add(Fixed(low, high))
         return found
+
+    def is_constant(self, quantity: int) -> bool:
+        definition = self.definitions[quantity]
+        return isinstance(definition, Fixed) and definition.low == definition.high
 
     def uses(self) -> list[tuple[int, ...]]:
         """The quantities each definition depends on, gates included."""

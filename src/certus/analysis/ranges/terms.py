@@ -3,10 +3,12 @@
 A term becomes a *form*: a linear combination of quantities over the integers that is congruent to the term's
 value modulo its type. Sums, differences and multiples of forms are forms, whatever wraps in between; only
 where the value itself is needed does the form become a `Sum`, which may wrap once. Arrays are as one
-element: reading gives that quantity, writing joins the value to it.
+element: reading gives that quantity, writing joins the value to it. Variables whose bits are read as signed
+are kept as signed numbers (`views`), and what is chosen or read from them stays so until it is used.
 
 A condition is solved for each of its variables (seed 002, section 3.3): `x + 2 * y <= z` bounds x and y from
-above and z from below. If a side may wrap, nothing follows for the variables in it.
+above and z from below. If a side may wrap, nothing follows for the variables in it. What it says of a
+variable is true of all that have the same quantity: of the cell of memory that it was just read from.
 """
 
 from __future__ import annotations
@@ -41,11 +43,13 @@ Environment = Mapping[Expr, int]  # from a variable to its quantity
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """`constant` + the terms over the integers, congruent to a value of `sort`."""
+    """`constant` + the terms over the integers, congruent to a value of `sort`. A form that is one quantity
+    and belongs to variables kept as another sort has that as its `view`."""
 
     sort: Sort
     constant: int
     terms: Terms
+    view: MachineSort | None = None
 
     def plus(self, other: Form, factor: int = 1) -> Form:
         coefficients = {quantity: c for c, quantity in self.terms}
@@ -62,21 +66,38 @@ class Form:
     def of(self, sort: Sort) -> Form:
         return Form(sort, self.constant, self.terms)
 
+    def seen_as(self, view: MachineSort | None) -> Form:
+        """The same bits, if there is a view, as a number of it."""
+        return self if view is None else self.of(view)
+
 
 class Translation:
-    """Adds the quantities of terms to a system. `opaque` collects the terms that are not linear."""
+    """Adds the quantities of terms to a system. `views` are the variables that are kept as another sort;
+    `opaque` collects the terms that are not linear."""
 
-    def __init__(self, system: System, *, elements: bool = True) -> None:
+    def __init__(
+        self, system: System, views: Mapping[Expr, MachineSort] | None = None, *, elements: bool = True
+    ) -> None:
         self.system = system
+        self.views = views or {}
         self.elements = elements  # whether elements of arrays have bounds
         self.limits: dict[int, tuple[int, int]] = {}  # of quantities, as far as their type is known
         self.opaque: dict[int, Expr] = {}
+        self._shared: set[int] = set()  # quantities that were given on, as they are
 
     # ------------------------------------------------------------------------------------- values
 
-    def quantity(self, term: Expr, environment: Environment) -> int:
-        """The quantity that is the value of a term; of an array, of its elements."""
-        return self.settle(self.form(term, environment))
+    def kept(self, x: Expr) -> Sort:
+        """The sort that the quantities of a variable are of; of an array, that of elements."""
+        return self.views.get(x, x.sort)
+
+    def given(self, x: Expr, term: Expr, environment: Environment) -> int:
+        """The quantity that a variable becomes by being given the value of a term."""
+        form = self.form(term, environment)
+        quantity = self.settle(form.of(self.kept(x)))
+        if form.terms == ((1, quantity),):
+            self._shared.add(quantity)
+        return quantity
 
     def settle(self, form: Form) -> int:
         """The quantity that is the value of a form."""
@@ -123,7 +144,9 @@ class Translation:
             )
         if kind is Kind.VAR:
             found = environment.get(term)
-            return self._alone(self.arbitrary(sort) if found is None else found, sort)
+            if found is None:
+                return self._alone(self.arbitrary(sort), sort)
+            return self._alone(found, sort, self.views.get(term))
         if sort is BOOL or not _integral(sort):
             return self._whole(term, forms)
         given = [forms[a] for a in term.args if a in forms]
@@ -143,8 +166,8 @@ class Translation:
             return given[0].times(1 << given[1].constant)
         return self._other(term, given)
 
-    def _alone(self, quantity: int, sort: Sort) -> Form:
-        return Form(sort, 0, ((1, quantity),))
+    def _alone(self, quantity: int, sort: Sort, view: MachineSort | None = None) -> Form:
+        return Form(sort, 0, ((1, quantity),), view)
 
     def _short(self, form: Form) -> Form:
         return form if len(form.terms) <= LONGEST else self._alone(self.settle(form), form.sort)
@@ -169,14 +192,23 @@ class Translation:
 
     def _other(self, term: Expr, given: Sequence[Form]) -> Form:
         if term.kind is Kind.ITE:
-            join = Join([self.settle(each) for each in given[-2:]], [self.system.open] * 2)
-            return self._alone(self._added(self.system.add(join), term.sort), term.sort)
+            return self._joined(term.sort, given[-2:])
         if term.kind is Kind.SELECT:
-            element = (
-                self.copied(self.settle(given[0]), term.sort) if self.elements else self.arbitrary(term.sort)
-            )
-            return self._alone(element, term.sort)
+            if not self.elements:
+                return self._alone(self.arbitrary(term.sort), term.sort)
+            view = given[0].view
+            whole = self.settle(given[0].seen_as(view))
+            return self._alone(self.copied(whole, view or term.sort), term.sort, view)
         return self._operation(term, given)
+
+    def _joined(self, sort: Sort, given: Sequence[Form]) -> Form:
+        """One of several, in the view that one of them has."""
+        view = next((each.view for each in given if each.view is not None), None)
+        parts = [self.settle(each.seen_as(view)) for each in given]
+        if len(parts) == 1:
+            return self._alone(parts[0], sort, view)
+        join = self.system.add(Join(parts, [self.system.open] * len(parts)))
+        return self._alone(self._added(join, view or sort), sort, view)
 
     def _operation(self, term: Expr, given: Sequence[Form]) -> Form:
         arguments = [self.settle(each) for each in given]
@@ -191,11 +223,7 @@ class Translation:
     def _whole(self, term: Expr, forms: Mapping[Expr, Form]) -> Form:
         """Booleans, arrays and what has no number."""
         if term.kind in (Kind.STORE, Kind.CONST_ARRAY, Kind.ITE, Kind.SELECT):
-            parts = [self.settle(forms[a]) for a in _parts(term)]
-            if len(parts) == 1:
-                return self._alone(parts[0], term.sort)
-            join = self.system.add(Join(parts, [self.system.open] * len(parts)))
-            return self._alone(self._added(join, term.sort), term.sort)
+            return self._joined(term.sort, [forms[a] for a in _parts(term)])
         return self._alone(self.arbitrary(term.sort), term.sort)
 
     # --------------------------------------------------------------------------------- conditions
@@ -246,7 +274,7 @@ class Translation:
         for x in common:
             parts = [each[x] for each in found]
             join = self.system.add(Join(parts, [self.system.open] * len(parts)))
-            joined[x] = self._added(join, x.sort)
+            joined[x] = self._added(join, self.kept(x))
         return joined, self.system.add(Join(gates, [self.system.open] * len(gates)))
 
     def _literal(self, literal: Expr, environment: Environment, *, positive: bool) -> dict[Expr, int] | None:
@@ -267,6 +295,9 @@ class Translation:
             return {}
         a, b = literal.args
         left, right = self.form(a, environment), self.form(b, environment)
+        if literal.kind is Kind.EQ:  # of bits, in whatever view
+            view = left.view or right.view
+            left, right = left.seen_as(view), right.seen_as(view)
         sides = _Sides(self, left, right, {environment[x]: x for x in mentioned(literal) if x in environment})
         if literal.kind is Kind.EQ:
             met = sides.equal() if positive else sides.different()
@@ -275,9 +306,10 @@ class Translation:
         else:
             sides = _Sides(self, right, left, sides.names)
             met = sides.at_most(strict=literal.kind is Kind.LE)
-        return {
-            x: found for x, bounds in met.items() for found in self._met(x, environment, *bounds).values()
-        }
+        changed: dict[Expr, int] = {}
+        for x, bounds in met.items():
+            changed.update(self._met(x, environment, *bounds))
+        return changed
 
     def _met(
         self,
@@ -289,8 +321,13 @@ class Translation:
     ) -> dict[Expr, int]:
         if variable not in environment:
             return {}
-        meet = Meet(environment[variable], tuple(uppers), tuple(lowers), tuple(excluded))
-        return {variable: self._added(self.system.add(meet), variable.sort)}
+        of = environment[variable]
+        met = self.system.add(Meet(of, tuple(uppers), tuple(lowers), tuple(excluded)))
+        self.limits[met] = self.limits.get(of, limits(self.kept(variable)))
+        found = {variable: met}
+        if of in self._shared:
+            found.update((x, met) for x, each in environment.items() if each == of and _number(x.sort))
+        return found
 
 
 Solved = dict[Expr, tuple[list[Bound], list[Bound], list[Bound]]]  # uppers, lowers, excluded values
