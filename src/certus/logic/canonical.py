@@ -1,9 +1,10 @@
 """Formulas over canonical atoms, so that a predicate, its negation and its other spellings are one.
 
 Over Int an atom is `t <= c` or `t == c`, where the coefficients of t have no common divisor and the first is
-positive; the conjunction of `t <= c` and `t >= c` is made one equation. Comparisons of machine integers, as
-they are or through `to_int`, become `x <= c`, `x == c`, `x <= y` or `x == y` on the machine integers
-themselves where that is possible.
+positive; the conjunction of `t <= c` and `t >= c` is made one equation. What is said of a number that a
+condition chooses between two constants, as C has its truth values, is said of the condition. Comparisons of
+machine integers, as they are or through `to_int`, become `x <= c`, `x == c`, `x <= y` or `x == y` on the
+machine integers themselves where that is possible.
 """
 
 from __future__ import annotations
@@ -39,7 +40,26 @@ def predicates(formula: Expr) -> tuple[Expr, ...]:
 
 def canonical(formula: Expr) -> Expr:
     """The same formula over canonical atoms."""
-    return _rewritten(_rewritten(formula, _linear_atom, _squeezed), _machine_atom, lambda term: term)
+    plain = _without_choices(formula)
+    return _rewritten(_rewritten(plain, _linear_atom, _squeezed), _machine_atom, lambda term: term)
+
+
+def _without_choices(formula: Expr) -> Expr:
+    """The formula without comparisons of constants with choices between two constants."""
+    before = None
+    while before is not formula:
+        before, formula = formula, _rewritten(formula, _condition, lambda term: term)
+    return formula
+
+
+def _condition(atom: Expr) -> Expr:
+    """What a comparison of a constant with a choice between two says of the choice's condition."""
+    for place, choice in enumerate(atom.args if atom.kind in _COMPARISONS else ()):
+        other = atom.args[1 - place]
+        if choice.kind is Kind.ITE and all(t.kind is Kind.CONST for t in (*choice.args[1:], other)):
+            sides = ([x, other] if place == 0 else [other, x] for x in choice.args[1:])
+            return build.ite(choice.args[0], *(rebuild(atom, side) for side in sides))
+    return atom
 
 
 def _rewritten(formula: Expr, atom: Callable[[Expr], Expr], compound: Callable[[Expr], Expr]) -> Expr:

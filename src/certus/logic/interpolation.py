@@ -17,6 +17,7 @@ Nothing is taken on trust: every sequence is checked, clause by clause, before i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 from certus.core import build
 from certus.core.budget import Budget
@@ -25,6 +26,7 @@ from certus.core.sorts import BOOL
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import postorder, variables
+from certus.logic import affine
 from certus.logic.canonical import as_equalities, canonical, compares_only
 from certus.logic.equations import with_affine_equations, with_equations
 from certus.logic.integer_clauses import IntegerClauses, has_machine_integers
@@ -37,8 +39,10 @@ from certus.logic.z3solver import Z3Solver
 from certus.logic.z3terms import Z3Terms
 
 EFFORT = 4_000_000  # z3's unit of work, for one answer of Spacer's: about two seconds
+WIDE = 2 * affine.MOST  # parameters, of which affine equations leave out so many that they are not tried
 Find = Callable[[HornSystem], Model | None]
 Interpolants = Mapping[Function, tuple[tuple[Expr, ...], Expr]]
+Favoured = Literal["equations", "values", "preconditions"]
 
 
 def invariants(
@@ -52,7 +56,8 @@ def invariants(
     """For each relation its parameters and a formula over them, together a model of clauses that may
     have cycles; None if Spacer finds none with that `effort`."""
     search = _Search(system, effort, budget, statistics, terms)
-    return search.first([search.by_affine_equations, search.by_spacer])
+    wide = any(len(relation.parameters) > WIDE for relation in system.relations)
+    return search.first([*([] if wide else [search.by_affine_equations]), search.by_spacer])
 
 
 def invariants_or_facts(
@@ -73,19 +78,20 @@ def invariants_or_facts(
 def interpolants(
     system: HornSystem,
     *,
-    relational: bool = True,
+    favoured: Favoured = "equations",
     effort: int = EFFORT,
     budget: Budget,
     statistics: Statistics,
     terms: Z3Terms | None = None,
 ) -> Interpolants | None:
-    """For each relation its parameters and an interpolant over them; None if none were found.
-    `relational`: equations between variables are tried first."""
+    """For each relation its parameters and an interpolant over them; None if none were found. `favoured` is
+    tried first: equations between variables, comparisons with constants, or weakest preconditions."""
     search = _Search(system, effort, budget, statistics, terms)
-    if relational:
-        ways = [search.by_equations, search.by_values, search.by_spacer, search.by_preconditions]
+    ways = [search.by_values, search.by_spacer]
+    if favoured == "preconditions":
+        ways = [search.by_preconditions, *ways]
     else:
-        ways = [search.by_preconditions, search.by_values, search.by_spacer]
+        ways = [*([search.by_equations] if favoured == "equations" else []), *ways, search.by_preconditions]
     return search.first([*ways, search.by_bits])
 
 

@@ -272,11 +272,11 @@ def test_facts_about_other_places_or_other_variables_are_left_alone() -> None:
 @pytest.mark.no_cover
 def test_a_path_through_a_thousand_choices_is_decided() -> None:
     choices = "if (*) { x = 1; } else { x = 2; } " * 1000
-    start = time.perf_counter()
+    start = time.process_time()
     verdict, statistics = run(f"void main() {{ int x = 0; {choices} assert(x == 1); }}")
     assert isinstance(verdict, Unsafe)
     assert statistics.counters["solver.path"] == 1
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60
 
 
 def test_only_steps_that_new_predicates_touch_are_abstracted_again() -> None:

@@ -10,15 +10,19 @@ from certus import Settings, Unknown, verify
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.errors import Inconsistent
+from certus.core.evidence import Point
+from certus.core.loops import loop_forest
 from certus.core.program import Choice, Location, Program, Seq
 from certus.core.sorts import INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
+from certus.core.terms import Expr
 from certus.core.verdict import Safe, Verdict
 from certus.core.walk import Substitution
 from certus.engines.predicate import Options, PredicateAbstraction
 from certus.engines.predicate.abstraction import Group, Precision
 from certus.engines.predicate.enumerations import Enumerations
+from certus.engines.predicate.ranged import Ranged
 from certus.engines.predicate.refinement import Refinement
 from certus.frontend.lp.load import load_lp
 from certus.logic.blocks import block_formula
@@ -119,7 +123,7 @@ def test_variables_that_hold_constants_only() -> None:
     text = """
     int mode(int m) { return m; }
     void main() {
-      int a = 1, b, c = 7, n = 0;
+      int a = 1, b, c = 7, d = *, n = 0;
       while (*) { b = a; if (b == 5) { a = 2; } else { a = 9; } n = n + 1; c = mode(4); }
       assert(n >= 0);
     }
@@ -135,12 +139,70 @@ def test_variables_that_hold_constants_only() -> None:
         x = build.var(name, INT)
         return sorted(str(build.eq(x, build.integer(c))) for c in constants)
 
+    a, b, c, d, n = (build.var(f"main.{name}", INT) for name in "abcdn")
+    assert values.include([a, b, c])
+    assert not values.include([a, n])  # computed
+    assert not values.include([a, d])  # an input
     assert spoken("main.a", 1, 2) == []  # two may be all that is needed
     assert spoken("main.a", 1, 2, 9) == equations("main.a", 1, 2, 9)
     assert spoken("main.b", 1, 2, 5) == equations("main.b", 1, 2, 5, 9)
     assert spoken("main.b", 1) == equations("main.b", 1, 2, 5, 9)  # from now on wherever it is spoken of
     assert spoken("main.n", 0, 1, 2) == []
-    a, bound = build.var("main.a", INT), build.le(build.var("main.a", INT), build.integer(1))
-    assert set(values.spelled((bound,))) == {build.eq(a, build.integer(c)) for c in (1, 2, 9)}
+    assert set(values.spelled((build.le(a, build.integer(1)),))) == {
+        build.eq(a, build.integer(c)) for c in (1, 2, 9)
+    }
     other = build.le(build.var("main.n", INT), build.integer(1))
     assert values.spelled((other,)) == (other,)
+
+
+# ------------------------------------------------------------------------------------------ ranges
+
+
+def test_predicates_within_known_ranges() -> None:
+    """Two values need one predicate, three need two at most; bounds of the range say nothing."""
+    program = prepared(LOOP)
+    at, elsewhere = program.procedures["main"].locations[:2]
+    flag, state, count = (build.var(name, INT) for name in ("flag", "state", "count"))
+
+    def equal(x: Expr, value: int) -> Expr:
+        return build.eq(x, build.integer(value))
+
+    def up_to(x: Expr, value: int) -> Expr:
+        return build.le(x, build.integer(value))
+
+    def at_least(x: Expr, value: int) -> Expr:
+        return build.le(build.integer(value), x)
+
+    limits = ((flag, 0, 1), (state, 0, 2))
+    known = [at_least(count, 0), *(f for x, a, b in limits for f in (at_least(x, a), up_to(x, b)))]
+    ranged = Ranged(program, {Point(at): build.conjunction(known)})
+    alike = (up_to(flag, 0), equal(flag, 0), equal(flag, 1), at_least(flag, 1))
+    assert ranged.spelled(at, alike) == (equal(flag, 0),)
+    assert ranged.spelled(elsewhere, alike) == alike
+    leaving = program.procedures["main"].exit
+    assert Ranged(program, {Point(leaving): build.conjunction(known)}).spelled(leaving, alike) == alike
+    assert ranged.spelled(at, (up_to(flag, 1), up_to(flag, -1), equal(flag, 7))) == ()
+    assert ranged.spelled(at, (up_to(state, 0), up_to(state, 1))) == (equal(state, 0), equal(state, 2))
+    assert ranged.spelled(at, (equal(state, 1), up_to(count, 0))) == (equal(state, 1), equal(count, 0))
+    assert ranged.spelled(at, (up_to(count, 5),)) == (up_to(count, 5),)
+
+
+def test_ranges_save_predicates() -> None:
+    text = """
+    void main() {
+      int s = 0, t = 0;
+      while (*) { if (s == 0) { s = 1; t = 1; } else { assert(t >= 1); s = 0; } }
+    }
+    """
+    program = prepared(text)
+    (head,) = loop_forest(program.procedures["main"]).heads
+    facts = [f for x in ("main.s", "main.t") for f in _between(build.var(x, INT), 0, 1)]
+    precision = dict[Location, Precision]()
+    task = Task(program, facts={Point(head): build.conjunction(facts)})
+    verdict = PredicateAbstraction().search(task, Options(), Budget(60), Statistics(), precision)
+    assert isinstance(verdict, Safe)
+    assert len(precision[head].predicates) <= 2
+
+
+def _between(x: Expr, low: int, high: int) -> tuple[Expr, Expr]:
+    return build.le(build.integer(low), x), build.le(x, build.integer(high))

@@ -21,6 +21,7 @@ from certus.core.walk import variables
 from certus.logic.canonical import canonical, predicates
 from certus.logic.equations import with_equations
 from certus.logic.interpolation import (
+    Favoured,
     are_interpolants,
     interpolants,
     invariants,
@@ -30,7 +31,7 @@ from certus.logic.interpolation import (
 from certus.logic.weakest import preconditions
 
 X, Y, Z = (build.var(name, INT) for name in "xyz")
-ONE, TWO = build.integer(1), build.integer(2)
+ZERO, ONE, TWO = (build.integer(n) for n in range(3))
 FIRST, SECOND = (Function(name, (INT, INT), BOOL) for name in ("first", "second"))
 
 
@@ -92,6 +93,23 @@ def test_a_call_is_a_step_with_two_premises() -> None:
     model = solve(system)
     assert model is not None
     assert holds(system, model)
+
+
+@pytest.mark.parametrize(("favoured", "related"), [("equations", True), ("values", False)])
+def test_what_is_favoured_decides_on_the_form(favoured: Favoured, related: bool) -> None:
+    """After x = y = 0 the path to x == 0, y == 1 is impossible because x == y, or since y == 0."""
+    system = path_system(
+        (
+            clause([], build.and_(build.eq(X, ZERO), build.eq(Y, ZERO)), build.apply(FIRST, (X, Y))),
+            clause([build.apply(FIRST, (X, Y))], build.TRUE, build.apply(SECOND, (X, Y))),
+            clause([build.apply(SECOND, (X, Y))], build.and_(build.eq(X, ZERO), build.eq(Y, ONE)), None),
+        )
+    )
+    found = interpolants(system, favoured=favoured, budget=Budget(30), statistics=Statistics())
+    assert found is not None
+    assert holds(system, Model(found))
+    together = [len(variables(p)) > 1 for _, formula in found.values() for p in predicates(formula)]
+    assert any(together) is related
 
 
 @pytest.mark.parametrize(
@@ -195,14 +213,26 @@ def test_impossible_equations_are_no_predicates() -> None:
     assert predicates(build.eq(build.mul(TWO, X), build.add(build.mul(TWO, Y), ONE))) == ()
 
 
+def test_truth_values_as_numbers_are_no_numbers() -> None:
+    """What C's `(x >= 0) != 0` says, and `!(x >= 0) == 0`, is said of x."""
+    truth = build.ite(build.le(ZERO, X), ONE, ZERO)
+    twice = build.ite(build.eq(truth, ZERO), ONE, ZERO)
+    below = build.le(X, build.integer(-1))
+    assert canonical(build.eq(truth, ZERO)) is below
+    assert canonical(build.le(ONE, twice)) is below
+    assert predicates(build.eq(ZERO, twice)) == (below,)
+
+
 COEFFICIENTS = st.integers(-4, 4)
+NEAR = st.integers(0, 3)
 SUMS = st.builds(
     lambda a, b, c: build.add(build.scale(a, X), build.scale(b, Y), build.integer(c)),
     COEFFICIENTS,
     COEFFICIENTS,
     COEFFICIENTS,
 )
-ATOMS = st.builds(lambda make, a, b: make(a, b), st.sampled_from((build.le, build.lt, build.eq)), SUMS, SUMS)
+COMPARISONS = st.sampled_from((build.le, build.lt, build.eq))
+ATOMS = st.builds(lambda make, a, b: make(a, b), COMPARISONS, SUMS, SUMS)
 FORMULAS = st.recursive(
     ATOMS,
     lambda inner: st.one_of(
@@ -210,6 +240,9 @@ FORMULAS = st.recursive(
         st.builds(build.and_, inner, inner),
         st.builds(build.or_, inner, inner),
         st.builds(build.eq, inner, inner),
+        st.builds(
+            lambda make, c, k: make(build.ite(c, ONE, TWO), build.integer(k)), COMPARISONS, inner, NEAR
+        ),
     ),
     max_leaves=6,
 )

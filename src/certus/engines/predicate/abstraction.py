@@ -93,7 +93,7 @@ class _StepSolver:
         self.solver = IntegerSolver(
             abstraction.statistics, options={"rlimit": _EFFORT}, terms=abstraction.terms
         )
-        self.solver.add(*step.definitions, step.condition)
+        self.solver.add(*step.definitions, step.condition, step.known)
         self._literals: dict[tuple[int, Expr], Expr] = {}  # (premise, or -1 for the target; predicate)
         self._large: list[Group] = []  # groups of predicates with too many valuations
         self._numbers = count()

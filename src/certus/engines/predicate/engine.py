@@ -35,6 +35,7 @@ from certus.engines.predicate.copies import Copies
 from certus.engines.predicate.enumerations import Enumerations
 from certus.engines.predicate.findings import findings
 from certus.engines.predicate.paths import PathFormula, flatten
+from certus.engines.predicate.ranged import Ranged
 from certus.engines.predicate.reachability import Item, Reachability
 from certus.engines.predicate.refinement import Limits, Refinement, step_chain
 from certus.engines.predicate.steps import Steps, steps_of
@@ -120,6 +121,7 @@ class _Search:
     abstraction: Abstraction = field(init=False)
     copies: Copies = field(init=False)
     values: Enumerations = field(init=False)
+    ranged: Ranged = field(init=False)
     reached: Reachability = field(init=False)
     terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))  # of all questions about paths
     aside: list[tuple[Location, Group]] = field(default_factory=list)  # found, and said in other words
@@ -132,8 +134,9 @@ class _Search:
             self.steps = steps_of(self.program, {p.location: fact for p, fact in self.facts.items()})
         self.copies = Copies(self.program)
         self.values = Enumerations(self.program)
+        self.ranged = Ranged(self.program, self.facts)
         limits = Limits(budget=self.budget, statistics=self.statistics, terms=self.terms)
-        self.refinement = Refinement(self.steps, limits)
+        self.refinement = Refinement(self.steps, limits, self.values)
         self.unrolled = Unrolled(self.program.source_names)
         self.abstraction = Abstraction(
             Regions(), self.options.minterms, self.budget, self.statistics, self.options.abstraction
@@ -237,10 +240,11 @@ class _Search:
         for location, group in found:
             for copy in self.copies.of(location, group):
                 before = self.precision.get(copy, Precision())
-                spelled = self.values.spelled(group)
+                narrowed = self.ranged.spelled(copy, group)
+                spelled = self.values.spelled(narrowed)
                 self.abstraction.regions.beside(spelled)
-                if any(p not in spelled for p in group):
-                    self.aside.append((copy, group))
+                if any(p not in spelled for p in narrowed):
+                    self.aside.append((copy, narrowed))
                 after = before.with_group(spelled)
                 after = self.precision[copy] = after.with_group(self.values.completed(after.predicates))
                 if len(after.predicates) > len(before.predicates):

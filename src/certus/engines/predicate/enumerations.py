@@ -7,10 +7,10 @@ are finitely many, and the abstract states reached are as few as the states of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from certus.core import build
-from certus.core.program import Assign, Assume, Call, Program, Return, leaves
+from certus.core.program import Assign, Assume, Call, Havoc, Program, Return, leaves
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder
@@ -28,6 +28,7 @@ class Enumerations:
         self._copied: dict[Expr, dict[Expr, None]] = {}  # variable -> the variables assigned to it
         self._values: dict[Expr, dict[Expr, None]] = {}
         self._computed: dict[Expr, None] = {}  # variables that get other values
+        self._inputs: dict[Expr, None] = {}  # variables that get any
         self._complete: dict[Expr, None] = {}  # variables all of whose values are taken
         for variable, value in program.initial.items():
             self._assign(variable, value)
@@ -36,6 +37,10 @@ class Enumerations:
                 for op in leaves(edge):
                     self._execute(program, name, op)
         self._close()
+
+    def include(self, names: Iterable[Expr]) -> bool:
+        """Whether all of these hold constants only, and not inputs either."""
+        return all(self._values.get(x) and x not in self._inputs for x in names)
 
     def completed(self, predicates: Sequence[Expr]) -> tuple[Expr, ...]:
         """Further predicates for a location that has these."""
@@ -67,6 +72,9 @@ class Enumerations:
             callee = program.procedures[op.procedure]
             pairs = list(zip(callee.parameters, op.arguments, strict=True))
             pairs += zip(op.targets, callee.results, strict=False)
+        elif isinstance(op, Havoc):
+            self._inputs.update(dict.fromkeys(op.targets))
+            return
         elif isinstance(op, Assume):
             for term in postorder(op.condition):
                 if term.kind is Kind.EQ and (variable := _compared(term)) is not None:
@@ -98,9 +106,10 @@ class Enumerations:
                 before = len(mine)
                 for source in sources:
                     mine.update(self._values.get(source, {}))
-                    if source in self._computed and variable not in self._computed:
-                        self._computed[variable] = None
-                        changed = True
+                    for kind in (self._computed, self._inputs):
+                        if source in kind and variable not in kind:
+                            kind[variable] = None
+                            changed = True
                 changed |= len(mine) > before
         for variable in self._computed:
             self._values.pop(variable, None)

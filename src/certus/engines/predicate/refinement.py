@@ -28,11 +28,12 @@ from certus.core.terms import Kind
 from certus.core.walk import substitute
 from certus.engines.predicate.abstraction import Group
 from certus.engines.predicate.clauses import PathClauses
+from certus.engines.predicate.enumerations import Enumerations
 from certus.engines.predicate.paths import Kept
 from certus.engines.predicate.reachability import Item
 from certus.engines.predicate.steps import Step, Steps
 from certus.logic.canonical import canonical, predicates
-from certus.logic.interpolation import Interpolants, interpolants, invariants
+from certus.logic.interpolation import Favoured, Interpolants, interpolants, invariants
 from certus.logic.z3terms import Z3Terms
 
 Found = list[tuple[Location, Group]]
@@ -54,6 +55,7 @@ class Refinement:
 
     steps: Steps
     limits: Limits
+    states: Enumerations
     tried: dict[HornSystem, None] = field(default_factory=dict)
     failures: int = 0
     waiting: int = 0
@@ -75,9 +77,17 @@ class Refinement:
                 yield collapsed, self._invariants(collapsed.system())
             self.failures += 1
             self.waiting = 4**self.failures - 1
-        yield sliced, interpolants(sliced.system(), relational=sliced.has_cycles, **self.limits)
+        yield sliced, interpolants(sliced.system(), favoured=self._favoured(sliced), **self.limits)
         full = PathClauses(error, self.steps, None)
-        yield full, interpolants(full.system(), relational=False, **self.limits)
+        yield full, interpolants(full.system(), favoured="preconditions", **self.limits)
+
+    def _favoured(self, path: PathClauses) -> Favoured:
+        """Round a loop equations between variables are what lasts; but states of automata are told by their
+        values: that two of them are equal says little, and relates predicates that have nothing in common."""
+        if not path.has_cycles:
+            return "preconditions"
+        names = [x for _, atom in path.relations() for x in atom.args]
+        return "values" if self.states.include(names) else "equations"
 
     def _waits(self) -> bool:
         self.waiting -= 1

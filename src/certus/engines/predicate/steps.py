@@ -9,7 +9,8 @@ and parameters, to the present ones. There are four kinds of steps:
     call    over a call: a state before it and one at the callee's exit (its summary) give one after
 
 So a step has up to two premises, and all locals of a caller survive a call by themselves. Errors are
-reached by blocks only. Facts, known invariants at locations, are conditions of all steps from there.
+reached by blocks only. Facts, known invariants at locations, are conditions of all steps from there; those
+at its target are known of what a step leads to.
 """
 
 from __future__ import annotations
@@ -23,18 +24,20 @@ from certus.core.evidence import old
 from certus.core.loops import call_graph
 from certus.core.program import Call, Choice, Edge, Location, Procedure, Program, Seq, leaves
 from certus.core.terms import Expr
-from certus.core.walk import variables
+from certus.core.walk import substitute, variables
 from certus.logic.blocks import BlockFormula, block_formula
 from certus.logic.regions import Shape, shapes
 
 Kind = Literal["start", "block", "enter", "call"]
+Facts = Mapping[Location, Expr]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """`premises`: where states are needed. `readings`: for each premise, how the variables of its states
     read in terms of the step (missing: as they are). `values`: the variables of the state at
-    `target`, likewise. `condition`: with `definitions`, whether the step can be taken."""
+    `target`, likewise. `condition`: with `definitions`, whether the step can be taken. `known`: what any
+    execution of it makes true, since it is a fact at `target`."""
 
     kind: Kind
     edge: Edge | None
@@ -43,6 +46,7 @@ class Step:
     readings: tuple[Mapping[Expr, Expr], ...]
     values: Mapping[Expr, Expr]
     condition: Expr = build.TRUE
+    known: Expr = build.TRUE
     definitions: tuple[Expr, ...] = ()
     symbols: frozenset[Expr] = frozenset()  # the variables that belong to no state
     formula: BlockFormula | None = None  # of a block
@@ -69,13 +73,14 @@ class Steps:
         return self.program.procedures[location.procedure]
 
 
-def steps_of(program: Program, facts: Mapping[Location, Expr] | None = None) -> Steps:
+def steps_of(program: Program, facts: Facts | None = None) -> Steps:
     """The steps of `program`, whose edges may be blocks. `facts` speak of present values only."""
     known = facts or {}
     main = program.procedures[program.main]
     initial = {x: program.initial.get(x, x) for x in program.globals}
     values = {**initial, **{old(x): v for x, v in initial.items()}, **{old(x): x for x in main.parameters}}
-    found = Steps(program, Step("start", None, (), main.entry, (), values))
+    start = Step("start", None, (), main.entry, (), values, known=_read_at(known, main.entry, values))
+    found = Steps(program, start)
     shape = shapes(program)
     for name, procedure in program.procedures.items():
         found.inputs[name] = (*program.globals, *procedure.parameters)
@@ -83,15 +88,20 @@ def steps_of(program: Program, facts: Mapping[Location, Expr] | None = None) -> 
     for procedure in program.procedures.values():
         for edge in procedure.edges:
             if isinstance(edge.op, Call):
-                _add_call(found, edge, edge.op, shape[edge.op.procedure], known.get(edge.source, build.TRUE))
+                _add_call(found, edge, edge.op, shape[edge.op.procedure], known)
             else:
-                _add_block(found, edge, procedure, known.get(edge.source, build.TRUE))
+                _add_block(found, edge, procedure, known)
     for steps in found.before.values():
         steps.sort(key=lambda s: s.target not in program.error_locations)
     return found
 
 
-def _add_block(found: Steps, edge: Edge, procedure: Procedure, fact: Expr) -> None:
+def _read_at(facts: Facts, target: Location, values: Mapping[Expr, Expr]) -> Expr:
+    """The fact at the target of a step, in terms of the step."""
+    return substitute(facts.get(target, build.TRUE), values)
+
+
+def _add_block(found: Steps, edge: Edge, procedure: Procedure, facts: Facts) -> None:
     live = () if edge.target in found.program.error_locations else None
     block = edge.op if isinstance(edge.op, Seq | Choice) else edge
     formula = block_formula(block, procedure, live=live)
@@ -103,7 +113,8 @@ def _add_block(found: Steps, edge: Edge, procedure: Procedure, fact: Expr) -> No
             edge.target,
             ({},),
             formula.values,
-            build.and_(formula.guard, fact),
+            build.and_(formula.guard, facts.get(edge.source, build.TRUE)),
+            _read_at(facts, edge.target, formula.values),
             formula.definitions,
             frozenset(formula.symbols),
             formula,
@@ -111,20 +122,22 @@ def _add_block(found: Steps, edge: Edge, procedure: Procedure, fact: Expr) -> No
         found.before.setdefault(edge.source, []).append(step)
 
 
-def _add_call(found: Steps, edge: Edge, call: Call, shape: Shape, fact: Expr) -> None:
-    program, callee = found.program, shape.procedure
+def _add_call(found: Steps, edge: Edge, call: Call, shape: Shape, facts: Facts) -> None:
+    program, callee, fact = found.program, shape.procedure, facts.get(edge.source, build.TRUE)
     bound = dict(zip(callee.parameters, call.arguments, strict=True))
     anything = {x: build.var(f"{x.name}@entry", x.sort) for x in callee.variables if x not in bound}
     at_entry = {**{x: x for x in program.globals}, **bound}
     olds = {old(x): v for x, v in at_entry.items()}
+    begun = {**bound, **anything, **olds}
     entered = Step(
         "enter",
         edge,
         (edge.source,),
         callee.entry,
         ({},),
-        {**bound, **anything, **olds},
+        begun,
         fact,
+        _read_at(facts, callee.entry, begun),
         symbols=frozenset(anything.values()),
     )
     written = set(shape.written)
@@ -139,6 +152,7 @@ def _add_call(found: Steps, edge: Edge, call: Call, shape: Shape, fact: Expr) ->
         ({}, {**olds, **after, **results}),
         {**after, **targets},
         fact,
+        _read_at(facts, edge.target, {**after, **targets}),
         symbols=frozenset((*after.values(), *results.values())),
     )
     found.before.setdefault(edge.source, []).extend((entered, passed))
