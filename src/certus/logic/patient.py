@@ -107,7 +107,7 @@ class PatientSolver:
         while racing and past != self.rounds:
             for solver in racing:
                 self._answered = solver
-                answer = _ask(solver, budget.part(1 / 2, at_least=0.2), f"{purpose}.fresh", turn)
+                answer = _ask(solver, budget.part(1 / 4, at_least=0.2), f"{purpose}.fresh", turn)
                 if answer is not Answer.UNKNOWN:
                     self._fresh.sort(key=lambda other: other is not solver)
                     return answer
