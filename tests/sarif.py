@@ -61,6 +61,7 @@ _FORMS: dict[type, dict[str, Form]] = {
         "exitCode": int,
         "exitCodeDescription": str,
         "toolExecutionNotifications": [om.Notification],
+        "toolConfigurationNotifications": [om.Notification],
     },
     om.Notification: {
         "descriptor": om.ReportingDescriptorReference,

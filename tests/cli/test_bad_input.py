@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Certus, Done
+from tests.sarif import faults
 
 
 def sentence(done: Done) -> str:
@@ -110,6 +111,33 @@ def test_as_json_in_a_file(certus: Certus, tmp_path: Path) -> None:
     done = certus("verify", tmp_path / "missing.lp", "--json", "-o", target)
     assert (done.returncode, done.stdout) == (2, "")
     assert json.loads(target.read_text())["diagnostics"][0]["code"] == "cannot-read"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "line"),
+    [((), "toolExecutionNotifications", 3), (("--property", "no"), "toolConfigurationNotifications", None)],
+)
+def test_as_sarif_and_html(
+    options: tuple[str, ...], kind: str, line: int | None, certus: Certus, tmp_path: Path
+) -> None:
+    """A report of an earlier run does not stay in its place."""
+    (tmp_path / "typo.lp").write_text("void main() {\n  int x;\n  x = <b> +;\n}\n")
+    done = certus("verify", "typo.lp", *options, "--sarif", "r.sarif", "--html", "r.html", cwd=tmp_path)
+    first = sentence(done)
+    log = json.loads((tmp_path / "r.sarif").read_text())
+    assert faults(log) == []
+    (run,) = log["runs"]
+    (invocation,) = run["invocations"]
+    assert (run["results"], invocation["executionSuccessful"], invocation["exitCode"]) == ([], False, 2)
+    (note,) = invocation[kind]
+    assert note["level"] == "error"
+    assert note["message"]["text"].partition(" Hint: ")[0] in first
+    places = [place["physicalLocation"]["region"]["startLine"] for place in note.get("locations", ())]
+    assert places == ([line] if line else [])
+    page = (tmp_path / "r.html").read_text()
+    assert "nothing was verified" in page
+    assert note["descriptor"]["id"] in page
+    assert "<b>" not in page
 
 
 def test_evidence_that_is_none(certus: Certus, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 from pathlib import Path
 
@@ -90,3 +91,12 @@ def test_a_report_that_cannot_be_written(form: list[str], certus: Certus, tmp_pa
     assert done.returncode == 2
     assert done.stderr.startswith("error[cannot-write]: cannot write")
     assert done.stderr.count("\n") == 1
+
+
+def test_one_report_that_cannot_be_written_does_not_cost_the_others(certus: Certus, tmp_path: Path) -> None:
+    target, nowhere = tmp_path / "r.sarif", tmp_path / "no" / "where"
+    done = certus("verify", "examples/swap.lp", "--json", "--html", nowhere, "--sarif", target)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error[cannot-write]: cannot write")
+    assert json.loads(done.stdout)["verdict"] == "HOLDS"
+    assert json.loads(target.read_text())["runs"][0]["properties"]["verdict"] == "HOLDS"

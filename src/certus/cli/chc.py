@@ -50,7 +50,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from certus.cli.terminal import ProgressLine, emit
+    from certus.cli.terminal import ProgressLine, emit, write_all
     from certus.pipeline.verify import verify
 
     settings = settings_of(arguments)
@@ -61,8 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.HOLDS
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
         outcome = verify(arguments.file, settings, on_progress=progress.show)
-    emit(render(outcome, arguments), arguments.output)
-    write_sarif(outcome, arguments.sarif)
+    write_all(
+        lambda: emit(render(outcome, arguments), arguments.output),
+        lambda: write_sarif(outcome, arguments.sarif),
+    )
     return Exit.of(outcome.answer)
 
 

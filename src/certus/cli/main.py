@@ -9,10 +9,10 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
 from certus.cli import abstract, bench, cfa, chc, check, engines, fuzz, library, ranges, validate, verify
 from certus.cli.exits import Exit
+from certus.cli.terminal import CannotWrite
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.version import VERSION
@@ -32,11 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(arguments.run(arguments))
     except InputError as error:
-        _report_input_error(error, arguments)
-        return Exit.INPUT
+        return _refuse(arguments, error.diagnostics, Exit.INPUT, answered=isinstance(error, CannotWrite))
     except Unsupported as error:
-        _report_diagnostics([error.diagnostic])
-        return Exit.UNKNOWN
+        return _refuse(arguments, [error.diagnostic], Exit.UNKNOWN)
     except KeyboardInterrupt:
         _say("interrupted before anything was known")
         return Exit.UNKNOWN
@@ -45,8 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # the door to the user: whatever it is, it leaves as a sentence
         if os.environ.get("CERTUS_DEBUG"):
             raise
-        _say(f"internal error: {_sentence(error)}; CERTUS_DEBUG=1 shows where")
-        return Exit.INTERNAL
+        return _apologise(arguments, f"internal error: {_sentence(error)}; CERTUS_DEBUG=1 shows where")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,14 +61,25 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _report_input_error(error: InputError, arguments: argparse.Namespace) -> None:
-    _report_diagnostics(error.diagnostics, _given(arguments))
-    if getattr(arguments, "json", False):
-        from certus.cli.terminal import emit
-        from certus.report.json import render_input_error_json
+def _refuse(
+    arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic], code: Exit, *, answered: bool = False
+) -> Exit:
+    """Say what is wrong; where there is no answer, in the reports that were asked for, too."""
+    from certus.cli.refusals import write_refusals
 
-        with suppress(InputError):  # a report that cannot be written is what is being reported
-            emit(render_input_error_json(str(arguments.file), error.diagnostics), arguments.output)
+    texts = _given(arguments)
+    _report_diagnostics(diagnostics, texts)
+    if not answered:
+        write_refusals(arguments, diagnostics, code, lambda file: _text_of(file, texts))
+    return code
+
+
+def _apologise(arguments: argparse.Namespace, sentence: str) -> Exit:
+    from certus.cli.refusals import write_refusals
+
+    _say(sentence)
+    write_refusals(arguments, [Diagnostic("internal-error", sentence)], Exit.INTERNAL, lambda file: None)
+    return Exit.INTERNAL
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, str | None]:
@@ -79,18 +87,20 @@ def _given(arguments: argparse.Namespace) -> dict[str, str | None]:
     return {f"--{name}": getattr(arguments, name, None) for name in ("predicates", "assume")}
 
 
-def _report_diagnostics(
-    diagnostics: Sequence[Diagnostic], texts: Mapping[str, str | None] | None = None
-) -> None:
-    """`texts` are sources that are no files."""
+def _text_of(file: str, texts: Mapping[str, str | None]) -> str | None:
+    """The text of a file, or of an option; `texts` are sources that are no files."""
     from certus.cli.sources import source_of
+
+    return texts.get(file) or source_of(file)
+
+
+def _report_diagnostics(diagnostics: Sequence[Diagnostic], texts: Mapping[str, str | None]) -> None:
     from certus.cli.terminal import coloured, write
     from certus.report.diagnostics import Palette, render_diagnostic
 
     palette = Palette(coloured(sys.stderr))
     for diagnostic in diagnostics:
-        file = "" if diagnostic.span is None else diagnostic.span.file
-        source = (texts or {}).get(file) or source_of(file)
+        source = _text_of("" if diagnostic.span is None else diagnostic.span.file, texts)
         write(sys.stderr, render_diagnostic(diagnostic, source, palette=palette) + "\n")
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TextIO
@@ -40,9 +41,25 @@ def write(stream: TextIO, text: str) -> None:
         os.close(nowhere)
 
 
-def cannot_write(target: Path, error: OSError) -> InputError:
+class CannotWrite(InputError):
+    """There is an answer, but a file that was asked for cannot be written."""
+
+
+def cannot_write(target: Path, error: OSError) -> CannotWrite:
     message = f"cannot write {target}: {error.strerror or error}"
-    return InputError([Diagnostic("cannot-write", message)])
+    return CannotWrite([Diagnostic("cannot-write", message)])
+
+
+def write_all(*reports: Callable[[], None]) -> None:
+    """Write all of them: one that cannot be written does not keep the others from it."""
+    problems: list[Diagnostic] = []
+    for report in reports:
+        try:
+            report()
+        except CannotWrite as error:
+            problems += error.diagnostics
+    if problems:
+        raise CannotWrite(problems)
 
 
 def coloured(stream: TextIO) -> bool:

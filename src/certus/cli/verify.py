@@ -24,6 +24,7 @@ from certus.cli.units import duration
 
 if TYPE_CHECKING:
     from certus.core.outcome import Outcome
+    from certus.pipeline.settings import Blocks
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -60,24 +61,35 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from certus.cli.terminal import ProgressLine, emit
+    from certus.cli.terminal import ProgressLine, emit, write_all
     from certus.pipeline.verify import verify
 
     settings = settings_of(arguments)
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
         outcome = verify(arguments.file, settings, on_progress=progress.show)
-    emit(render(outcome, arguments), arguments.output)
-    write_sarif(outcome, arguments.sarif)
-    if arguments.html is not None:
+    write_all(
+        lambda: emit(render(outcome, arguments), arguments.output),
+        lambda: write_sarif(outcome, arguments.sarif),
+        lambda: _write_html(outcome, settings.blocks, arguments.html),
+        lambda: _write_witness(outcome, arguments.witness),
+    )
+    return Exit.of(outcome.answer)
+
+
+def _write_html(outcome: Outcome, blocks: Blocks, target: Path | None) -> None:
+    if target is not None:
+        from certus.cli.terminal import emit
         from certus.pipeline.pictures import with_blocks
         from certus.report.html.page import render_html
 
-        emit(render_html(with_blocks(outcome, settings.blocks)).rstrip("\n"), arguments.html)
-    if arguments.witness is not None:
+        emit(render_html(with_blocks(outcome, blocks)).rstrip("\n"), target)
+
+
+def _write_witness(outcome: Outcome, target: Path | None) -> None:
+    if target is not None:
         from certus.cli.witness import write_witness
 
-        write_witness(outcome, arguments.witness)
-    return Exit.of(outcome.answer)
+        write_witness(outcome, target)
 
 
 def write_sarif(outcome: Outcome, target: Path | None) -> None:

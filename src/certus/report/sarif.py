@@ -7,36 +7,76 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
-from pathlib import PurePosixPath
-from typing import Any, Final
-from urllib.parse import quote
+from typing import Final
 
-from certus.core.diagnostic import Diagnostic, Severity, Span
+from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.outcome import Outcome
-from certus.core.program import Call, Havoc, Program, Return
-from certus.core.values import Datum
 from certus.core.verdict import Unknown, Unsafe
 from certus.core.version import VERSION
-from certus.report.content import assumptions, counted, derivation, file_of, value_text
-from certus.report.rules import CLAUSES, Rule, rules
-from certus.report.steps import Move, Path, path
+from certus.report.content import assumptions, file_of
+from certus.report.rules import Rule, rules
+from certus.report.sarif_results import ROOT, Json, artifact, physical, results, text
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-MOST_STEPS: Final = 1000  # of a code flow: code hosts show no more
-_ROOT: Final = "%SRCROOT%"
+_ASKED: Final = frozenset(
+    ("usage", "unknown-property", "bad-property-file", "contradictory-task", "unknown-language", "no-clang")
+)
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
-
-Json = dict[str, Any]
 
 
 def render_sarif(outcome: Outcome, *, exit_code: int) -> str:
     """The outcome as SARIF text, without a final newline."""
-    return json.dumps(sarif_log(outcome, exit_code=exit_code), indent=2, ensure_ascii=False)
+    return _rendered(sarif_log(outcome, exit_code=exit_code))
+
+
+def render_refusal_sarif(file: str, diagnostics: Sequence[Diagnostic], *, exit_code: int) -> str:
+    """What is said where there is no answer: the run failed, and why. What Certus was asked to do is its
+    configuration; what it met while doing that is of the execution."""
+    asked = [_diagnostic(d) for d in diagnostics if d.code in _ASKED]
+    met = [_diagnostic(d) for d in diagnostics if d.code not in _ASKED]
+    description = "malformed input" if exit_code == 2 else "no answer"
+    invocation = _invocation(met, exit_code, description, successful=False)
+    if asked:
+        invocation["toolConfigurationNotifications"] = asked
+    return _rendered(_log(file, (), invocation, results=[], properties={"verdict": None}))
+
+
+def _rendered(log: Json) -> str:
+    return json.dumps(log, indent=2, ensure_ascii=False)
 
 
 def sarif_log(outcome: Outcome, *, exit_code: int) -> Json:
     about, notes = rules(outcome), list(_notifications(outcome))
+    known = not isinstance(outcome.verdict, Unknown)
+    return _log(
+        file_of(outcome),
+        about,
+        _invocation(notes, exit_code, outcome.answer, successful=known),
+        results=list(results(outcome, about)),
+        properties={
+            "verdict": outcome.answer,
+            "property": outcome.property_name,
+            "engine": outcome.engine,
+        },
+    )
+
+
+def _invocation(notes: list[Json], exit_code: int, description: str, *, successful: bool) -> Json:
+    return {
+        "executionSuccessful": successful,
+        "exitCode": int(exit_code),
+        "exitCodeDescription": description,
+        "toolExecutionNotifications": notes,
+    }
+
+
+def _log(
+    file: str, about: Sequence[Rule], invocation: Json, *, results: list[Json], properties: Json
+) -> Json:
+    notes = (
+        *invocation["toolExecutionNotifications"],
+        *invocation.get("toolConfigurationNotifications", ()),
+    )
     driver = {
         "name": "Certus",
         "version": VERSION,
@@ -47,22 +87,11 @@ def sarif_log(outcome: Outcome, *, exit_code: int) -> Json:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {_ROOT: {"description": _text("where certus was started")}},
-        "artifacts": [{"location": _artifact(file_of(outcome)), "roles": ["analysisTarget"]}],
-        "invocations": [
-            {
-                "executionSuccessful": not isinstance(outcome.verdict, Unknown),
-                "exitCode": exit_code,
-                "exitCodeDescription": outcome.answer,
-                "toolExecutionNotifications": notes,
-            }
-        ],
-        "results": list(_results(outcome, about)),
-        "properties": {
-            "verdict": outcome.answer,
-            "property": outcome.property_name,
-            "engine": outcome.engine,
-        },
+        "originalUriBaseIds": {ROOT: {"description": text("where certus was started")}},
+        "artifacts": [{"location": artifact(file), "roles": ["analysisTarget"]}],
+        "invocations": [invocation],
+        "results": results,
+        "properties": properties,
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -71,9 +100,9 @@ def _rule(rule: Rule) -> Json:
     return {
         "id": rule.id,
         "name": rule.name,
-        "shortDescription": _text(rule.claim),
-        "fullDescription": _text(f"{rule.claim} {rule.advice}"),
-        "help": _text(rule.help),
+        "shortDescription": text(rule.claim),
+        "fullDescription": text(f"{rule.claim} {rule.advice}"),
+        "help": text(rule.help),
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["correctness"], "precision": "very-high", "problem.severity": "error"},
     }
@@ -95,189 +124,13 @@ def _notifications(outcome: Outcome) -> Iterator[Json]:
         yield _diagnostic(diagnostic)
 
 
-def _note(code: str, text: str) -> Json:
-    return {"descriptor": {"id": code}, "level": "note", "message": _text(text)}
+def _note(code: str, said: str) -> Json:
+    return {"descriptor": {"id": code}, "level": "note", "message": text(said)}
 
 
 def _diagnostic(diagnostic: Diagnostic) -> Json:
     hint = f" Hint: {diagnostic.hint}" if diagnostic.hint else ""
     found = _note(diagnostic.code, diagnostic.message + hint) | {"level": _LEVELS[diagnostic.severity]}
     if diagnostic.span is not None:
-        found["locations"] = [{"physicalLocation": _physical(diagnostic.span)}]
+        found["locations"] = [{"physicalLocation": physical(diagnostic.span)}]
     return found
-
-
-# --------------------------------------------------------------------------------------- results
-
-
-def _results(outcome: Outcome, about: Sequence[Rule]) -> Iterator[Json]:
-    found, steps = path(outcome), derivation(outcome)
-    if found is not None:
-        site, program = found.error, outcome.subject
-        assert isinstance(program, Program)
-        index, rule = _rule_of(site.kind, about)
-        calls = _open_calls(found)
-        place = {} if site.span is None else {"physicalLocation": _physical(site.span)}
-        named = {"logicalLocations": [{"name": site.location.procedure, "kind": "function"}]}
-        yield {
-            **_failed(index, rule),
-            "message": _text(_message(found, rule)),
-            "locations": [place | named],
-            "codeFlows": [{"threadFlows": [_flow(found)]}],
-            "stacks": [_stack(found, calls)],
-            "partialFingerprints": {"primaryLocationLineHash": _fingerprint(found, calls, program)},
-        }
-    elif steps:
-        lines = (_inference(n, clause, values, used) for n, (clause, values, used) in enumerate(steps))
-        yield {
-            **_failed(*_rule_of(CLAUSES, about)),
-            "message": _text(f"The clauses have no model: false is derived in {len(steps)} steps."),
-            "locations": [{"physicalLocation": {"artifactLocation": _artifact(file_of(outcome))}}],
-            "codeFlows": [{"threadFlows": [{"locations": list(lines)[-MOST_STEPS:]}]}],
-            "partialFingerprints": {"primaryLocationLineHash": _hash(CLAUSES)},
-        }
-
-
-def _rule_of(kind: str, about: Sequence[Rule]) -> tuple[int, Rule]:
-    return next((n, rule) for n, rule in enumerate(about) if rule.id == kind)
-
-
-def _failed(index: int, rule: Rule) -> Json:
-    return {"ruleId": rule.id, "ruleIndex": index, "kind": "fail", "level": "error"}
-
-
-def _message(found: Path, rule: Rule) -> str:
-    given = [f"{name} = {value_text(value)}" for name, value in found.initial]
-    for move in found.moves:
-        if isinstance(move.edge.op, Havoc) and move.reason:
-            given += [f"{change.name} = {change.value}" for change in move.scene.changes]
-    inputs = f" with {', '.join(given[:5])}{', ...' * (len(given) > 5)}" if given else ""
-    failure = rule.failure.format(found.error.text or rule.id)
-    return f"{failure}{inputs}, after {counted(found.steps, 'step')}."
-
-
-def _fingerprint(found: Path, calls: Sequence[Move], program: Program) -> str:
-    """The same as long as the lines of the claim and of the calls that lead there are, and the procedure:
-    other lines do not count, except for equal ones before the claim, which are counted."""
-    site = found.error
-    lines = [" ".join(line.split()) for line in program.source.split("\n")]
-
-    def text_at(span: Span | None, otherwise: str) -> str:
-        known = span is not None and span.file == program.file and span.line <= len(lines)
-        return lines[span.line - 1] if known and span is not None else otherwise
-
-    claim = text_at(site.span, site.text)
-    before = 0 if site.span is None else lines[: site.span.line - 1].count(claim)
-    callers = dict.fromkeys(text_at(call.span, call.statement) for call in calls)
-    return f"{_hash(site.kind, site.location.procedure, claim, site.text, *callers)}:{before + 1}"
-
-
-def _hash(*parts: str) -> str:
-    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-# ------------------------------------------------------------------------------------ code flows
-
-
-def _flow(found: Path) -> Json:
-    moves: Sequence[Move] = found.moves
-    if len(moves) > MOST_STEPS:
-        moves = [move for move in moves if move.reason][-MOST_STEPS:]
-    flow: Json = {"locations": [_step(move, known=found.matter is not None) for move in moves]}
-    initial = (*found.initial, *found.unimportant)
-    if initial:
-        flow["initialState"] = _state([(name, value_text(value)) for name, value in initial])
-    return flow
-
-
-def _step(move: Move, *, known: bool) -> Json:
-    reason = f" ({move.reason})" if known and move.reason else ""
-    said = f"{move.statement.rstrip(';')}{': ' * bool(move.effect)}{move.effect}{reason}"
-    place: Json = {"message": _text(said)}
-    if move.span is not None:
-        place["physicalLocation"] = _physical(move.span)
-    found: Json = {
-        "location": place,
-        "nestingLevel": move.depth,
-        "executionOrder": move.number + 1,
-        "importance": ("essential" if known else "important") if move.reason else "unimportant",
-    }
-    kinds = _kinds(move)
-    if kinds:
-        found["kinds"] = kinds
-    changes = [(change.name, change.value) for change in move.scene.changes]
-    if changes:
-        found["state"] = _state(changes)
-    return found
-
-
-def _kinds(move: Move) -> list[str]:
-    if move.branch is not None:
-        return ["branch", value_text(move.branch)]
-    if isinstance(move.edge.op, Call):
-        return ["call", "function"]
-    return ["return", "function"] if isinstance(move.edge.op, Return) else []
-
-
-def _state(values: Sequence[tuple[str, str]]) -> Json:
-    return {name: _text(value) for name, value in values}
-
-
-def _inference(number: int, clause: int, values: Sequence[tuple[str, Datum]], used: tuple[int, ...]) -> Json:
-    premises = f" from {', '.join(f'step {n}' for n in used)}" if used else ""
-    return {
-        "location": {"message": _text(f"step {number}: clause {clause}{premises}")},
-        "importance": "essential",
-        "state": _state([(name, value_text(value)) for name, value in values]),
-    }
-
-
-def _open_calls(found: Path) -> tuple[Move, ...]:
-    """The calls that had not returned when the claim was violated, innermost first."""
-    calls: list[Move] = []
-    for move in found.moves:
-        while calls and calls[-1].depth >= move.depth:
-            calls.pop()
-        if isinstance(move.edge.op, Call):
-            calls.append(move)
-    return tuple(reversed(calls))
-
-
-def _stack(found: Path, calls: Sequence[Move]) -> Json:
-    frames = [_frame(found.error.span, found.error.location.procedure)]
-    frames += [_frame(call.span, call.edge.source.procedure) for call in calls]
-    return {"message": _text("the calls that lead to the violation"), "frames": frames}
-
-
-def _frame(span: Span | None, procedure: str) -> Json:
-    place: Json = {"logicalLocations": [{"name": procedure, "kind": "function"}]}
-    if span is not None:
-        place["physicalLocation"] = _physical(span)
-    return {"location": place}
-
-
-# ----------------------------------------------------------------------------------------- places
-
-
-def _physical(span: Span) -> Json:
-    return {
-        "artifactLocation": _artifact(span.file),
-        "region": {
-            "startLine": span.line,
-            "startColumn": span.column,
-            "endLine": span.end_line,
-            "endColumn": span.end_column,
-        },
-    }
-
-
-def _artifact(file: str) -> Json:
-    """A relative path is one from where Certus was started."""
-    found = PurePosixPath(file)
-    if found.is_absolute():
-        return {"uri": found.as_uri()}
-    return {"uri": quote(str(found)), "uriBaseId": _ROOT}
-
-
-def _text(text: str) -> Json:
-    return {"text": text}

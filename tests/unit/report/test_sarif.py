@@ -19,7 +19,8 @@ from certus.core.memory import Partition
 from certus.core.outcome import Outcome, ProofCheck, Reason, Replay, Role, Step
 from certus.core.program import Edge, Program
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
-from certus.report.sarif import MOST_STEPS, render_sarif
+from certus.report.sarif import render_sarif
+from certus.report.sarif_results import MOST_STEPS
 
 
 def outcome(program: Program, verdict: Verdict, check: ProofCheck | Replay | None = None) -> Outcome:

@@ -34,7 +34,7 @@ _TABS: Final = {
 def render_html(outcome: Outcome) -> str:
     """The page."""
     found = path(outcome)
-    style, script = (_HERE.joinpath(name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
+    style, script = style_sheet(), _HERE.joinpath("script.js").read_text(encoding="utf-8")
     tabs = {
         "source": _source(outcome, found),
         "automata": automata.panel(outcome),
@@ -47,7 +47,7 @@ def render_html(outcome: Outcome) -> str:
 <html lang="en" data-answer="{outcome.answer}">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">
+<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="generator" content="Certus {VERSION}">
@@ -72,15 +72,17 @@ def _trace(outcome: Outcome, found: Counterexample | None) -> object:
     return trace.trace_data(program, found) if found is not None and isinstance(program, Program) else None
 
 
-def _policy(style: str, script: str) -> str:
+def style_sheet() -> str:
+    return _HERE.joinpath("style.css").read_text(encoding="utf-8")
+
+
+def policy(style: str, script: str = "") -> str:
     """Nothing may be loaded; this style and this script are the only ones."""
     mine, runs = (
         base64.b64encode(hashlib.sha256(words.encode()).digest()).decode() for words in (style, script)
     )
-    return (
-        f"default-src 'none'; style-src 'sha256-{mine}'; script-src 'sha256-{runs}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    scripts = f"script-src 'sha256-{runs}'; " if script else ""
+    return f"default-src 'none'; style-src 'sha256-{mine}'; {scripts}base-uri 'none'; form-action 'none'"
 
 
 # ---------------------------------------------------------------------------------------- header
