@@ -72,7 +72,8 @@ def random_error(compiled: Compiled, budget: Budget) -> Trace | None:
 
 
 def simple(compiled: Compiled, trace: Trace, steps: int, budget: Budget) -> Trace:
-    """A trace to the same error, in no more steps, with as many inputs 0 as a short greedy search finds."""
+    """A trace to the same error, in no more steps, with as many inputs 0, else 1, as a short greedy search
+    finds."""
     left = ALL_STEPS
     progress = True
     while progress:
@@ -96,7 +97,7 @@ def _replayed(compiled: Compiled, trace: Trace, steps: int, budget: Budget) -> R
 
 
 def _simpler(trace: Trace) -> Iterator[Trace]:
-    """Traces that give less: nothing at an edge, nothing from some execution of it on, one value 0."""
+    """Traces that give less: nothing at an edge, nothing from some execution of it on, 0 or 1 at one."""
     for edge, executions in trace.inputs.items():
         others: Mapping[int, tuple[tuple[Value, ...], ...]] = {
             key: given for key, given in trace.inputs.items() if key != edge
@@ -105,9 +106,10 @@ def _simpler(trace: Trace) -> Iterator[Trace]:
         for kept in range(1, len(executions)):
             yield replace(trace, inputs={**others, edge: executions[:kept]})
         for number, values in enumerate(executions):
-            if len(executions) > 1 and any(values):
-                nothing = tuple(type(value)(0) for value in values)
-                shorter = (*executions[:number], nothing, *executions[number + 1 :])
-                yield replace(trace, inputs={**others, edge: shorter})
+            for most in (0, 1):
+                smaller = tuple(v if 0 <= v <= most else type(v)(most) for v in values)
+                if smaller != values:
+                    changed = (*executions[:number], smaller, *executions[number + 1 :])
+                    yield replace(trace, inputs={**others, edge: changed})
     for variable in trace.initial:
         yield replace(trace, initial={x: value for x, value in trace.initial.items() if x is not variable})
