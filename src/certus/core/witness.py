@@ -16,6 +16,7 @@ from certus.core.diagnostic import Span
 
 FORMAT_VERSION: Final = "2.0"
 C_EXPRESSION: Final = "c_expression"
+EXTENDED_C_EXPRESSION: Final = "ext_c_expression"  # of format 2.1; read as far as it is C
 ACSL_EXPRESSION: Final = "acsl_expression"
 _PROBE: Final = "witness-"
 
@@ -81,7 +82,7 @@ class WitnessInvariant:
 
 @dataclass(frozen=True, slots=True)
 class WitnessTask:
-    """What the witness is about. `hashes` are SHA-256 sums by file."""
+    """What the witness is about. `hashes` are SHA-256 sums by file; the specification may be empty."""
 
     files: tuple[str, ...]
     hashes: Mapping[str, str]

@@ -1,7 +1,8 @@
 """Witnesses, format 2.0, as they are read: every field has its shape, and what does not fit is refused at its
 place. Identifiers and times may be empty, since they say nothing about the program.
 
-Version 2.1 is read as far as it is 2.0. Older formats (GraphML, version 0.1) are told apart and refused.
+Version 2.1 is read as far as it is 2.0; what it has besides (ghost variables, contracts, threads, invariants
+of transitions, non-termination) is told apart and refused, and so are older formats (GraphML, version 0.1).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from certus.core.errors import InputError
 from certus.core.witness import (
     ACSL_EXPRESSION,
     C_EXPRESSION,
+    EXTENDED_C_EXPRESSION,
     CorrectnessWitness,
     Place,
     ViolationWitness,
@@ -31,7 +33,18 @@ from certus.frontend.yaml_nodes import Nodes
 CODE: Final = "bad-witness"
 VERSIONS: Final = ("2.0", "2.1")
 VIOLATION, CORRECTNESS = "violation_sequence", "invariant_set"
-_OLD_ENTRIES: Final = ("loop_invariant", "location_invariant", "loop_invariant_certificate", "precondition_")
+_OLD_ENTRIES: Final = ("loop_invariant", "location_invariant", "loop-invariant", "precondition_")
+_OTHER_KINDS: Final = {  # of entries, invariants and waypoints: what they are about
+    "ghost_instrumentation": "ghost variables",
+    "lemma_set": "lemmas",
+    "protected_by": "locks",
+    "flow_insensitive_invariant": "all places at once",
+    "loop_transition_invariant": "two moments at once",
+    "location_transition_invariant": "two moments at once",
+    "function_contract": "functions as a whole",
+    "recurrence_condition": "executions without end",
+    "cycle": "executions without end",
+}
 _INVARIANTS: Final = ("loop_invariant", "location_invariant")
 _WAYPOINTS: Final = ("assumption", "branching", "function_enter", "function_return", "target")
 _CONSTRAINED: Final = ("assumption", "branching")  # with a constraint, always
@@ -77,6 +90,9 @@ class _Reader:
         if kind is not None and self._nodes.is_scalar(kind) and str(kind.value).startswith(_OLD_ENTRIES):
             message = f"Entries of the kind {kind.value} belong to an older format than 2.0."
             self._nodes.refuse(kind, message, f"Certus reads {VIOLATION} and {CORRECTNESS}.")
+        self._version(node)
+        if kind is not None and self._nodes.is_scalar(kind):
+            self._refuse_other(kind, "Entries of the kind")
         fields = self._fields(node, "An entry", ("entry_type", "metadata", "content"))
         name = self._one_of(fields["entry_type"], "entry_type", (VIOLATION, CORRECTNESS))
         task = self._metadata(fields["metadata"])
@@ -90,15 +106,28 @@ class _Reader:
         )
         return ViolationWitness(task, segments)
 
+    def _version(self, entry: Any) -> None:
+        """Of another version nothing else is looked at."""
+        metadata = self._nodes.mapping(entry, "An entry").get("metadata")
+        if metadata is None:
+            return
+        version = self._nodes.mapping(metadata, "`metadata`").get("format_version")
+        if version is not None and self._text(version, "format_version") not in VERSIONS:
+            message = f"The format version {version.value} is not {' or '.join(VERSIONS)}."
+            self._nodes.refuse(version, message, f"Certus reads versions {' and '.join(VERSIONS)}.")
+
+    def _refuse_other(self, node: Any, what: str) -> None:
+        if str(node.value) in _OTHER_KINDS:
+            message = (
+                f"{what} {node.value} are about {_OTHER_KINDS[node.value]}, which Certus does not check."
+            )
+            self._nodes.refuse(node, message, "What it checks is told in docs/witnesses.md.")
+
     # ------------------------------------------------------------------------------------- metadata
 
     def _metadata(self, node: Any) -> WitnessTask:
         names = ("format_version", "uuid", "creation_time", "producer", "task")
         fields = self._fields(node, "`metadata`", names)
-        version = self._text(fields["format_version"], "format_version")
-        if version not in VERSIONS:
-            message = f"The format version {version} is not {VERSIONS[0]}."
-            self._nodes.refuse(fields["format_version"], message)
         for name in ("uuid", "creation_time"):
             self._scalar(fields[name], name)
         more = ("configuration", "command_line", "description")
@@ -108,8 +137,8 @@ class _Reader:
         return self._task(fields["task"])
 
     def _task(self, node: Any) -> WitnessTask:
-        names = ("input_files", "input_file_hashes", "specification", "data_model", "language")
-        fields = self._fields(node, "`task`", names)
+        names = ("input_files", "input_file_hashes", "data_model", "language")
+        fields = self._fields(node, "`task`", names, ("specification",))
         given = fields["input_files"]
         listed = [given] if self._nodes.is_scalar(given) else self._nodes.sequence(given, "`input_files`")
         files = tuple(self._text(each, "input_files") for each in listed)
@@ -126,25 +155,37 @@ class _Reader:
         return WitnessTask(
             files,
             hashes,
-            self._text(fields["specification"], "specification"),
+            self._specification(fields.get("specification")),
             self._one_of(fields["data_model"], "data_model", MODELS),
             span=self._nodes.span(fields["input_file_hashes"]),
         )
+
+    def _specification(self, node: Any) -> str:
+        """Some tools leave it out, or empty; then the user has to name the property."""
+        if node is None or (self._nodes.is_scalar(node) and not node.value):
+            return ""
+        return self._text(node, "specification")
 
     # -------------------------------------------------------------------------------------- content
 
     def _invariant(self, node: Any) -> WitnessInvariant:
         inner = self._fields(node, "An element of the set", ("invariant",))["invariant"]
+        kind = self._nodes.mapping(inner, "`invariant`").get("type")
+        if kind is not None and self._nodes.is_scalar(kind):
+            self._refuse_other(kind, "Invariants of the type")
         fields = self._fields(inner, "`invariant`", ("type", "location", "value", "format"))
         return WitnessInvariant(
             self._one_of(fields["type"], "type", _INVARIANTS),
             self._location(fields["location"]),
             self._text(fields["value"], "value"),
-            self._one_of(fields["format"], "format", (C_EXPRESSION,)),
+            self._one_of(fields["format"], "format", (C_EXPRESSION, EXTENDED_C_EXPRESSION)),
             self._nodes.span(fields["value"]),
         )
 
     def _segment(self, node: Any, *, is_last: bool) -> tuple[Waypoint, ...]:
+        if "cycle" in self._nodes.mapping(node, "An element of the sequence"):
+            key = next(key for key, _ in node.value if key.value == "cycle")
+            self._refuse_other(key, "Elements called")
         inner = self._fields(node, "An element of the sequence", ("segment",))["segment"]
         nodes = self._nodes.sequence(inner, "`segment`")
         found = tuple(self._waypoint(each) for each in nodes)
@@ -164,6 +205,9 @@ class _Reader:
     def _waypoint(self, node: Any) -> Waypoint:
         inner = self._fields(node, "An element of a segment", ("waypoint",))["waypoint"]
         fields = self._fields(inner, "`waypoint`", ("type", "action", "location"), ("constraint",))
+        for name, what in (("type", "Waypoints of the type"), ("action", "Waypoints of the action")):
+            self._scalar(fields[name], name)
+            self._refuse_other(fields[name], what)
         kind = self._one_of(fields["type"], "type", _WAYPOINTS)
         action = self._one_of(fields["action"], "action", ("follow", "avoid"))
         place = self._location(fields["location"])
@@ -190,7 +234,10 @@ class _Reader:
         return self._one_of(node, "format", known)
 
     def _location(self, node: Any) -> Place:
-        fields = self._fields(node, "`location`", ("file_name", "line"), ("column", "function"))
+        more = ("column", "function", "file_hash")
+        fields = self._fields(node, "`location`", ("file_name", "line"), more)
+        if "file_hash" in fields:
+            self._scalar(fields["file_hash"], "file_hash")
         function = fields.get("function")
         return Place(
             self._text(fields["file_name"], "file_name"),

@@ -113,6 +113,9 @@ def _question(witness: Witness, file: Path, settings: Settings) -> Property:
     if settings.property_name is not None:
         return property_of(settings.property_name)
     assert task.span is not None
+    if not task.specification:
+        message, hint = "The witness names no property.", "Name it, as in `--property unreach-call`."
+        raise InputError([Diagnostic(CODE, message, span=task.span, hint=hint)])
     return property_of_line(task.specification, task.span)
 
 

@@ -102,6 +102,19 @@ def test_identifiers_may_be_empty(tmp_path: Path) -> None:
     assert read(tmp_path, CORRECTNESS.replace("uuid: 91023a0f-9f45-4385-88c4-1152ade45537", "uuid:"))
 
 
+@pytest.mark.parametrize("given", ["", "      specification: ''\n"], ids=["left out", "empty"])
+def test_the_property_may_be_for_the_user_to_name(given: str, tmp_path: Path) -> None:
+    text = CORRECTNESS.replace("      specification: G ! call(reach_error())\n", given)
+    assert read(tmp_path, text).task.specification == ""
+
+
+def test_what_version_2_1_shares_with_2_0_is_read(tmp_path: Path) -> None:
+    text = CORRECTNESS.replace("'2.0'", "'2.1'").replace(" c_expression", " ext_c_expression")
+    witness = read(tmp_path, text.replace("line: 3", f"file_hash: {'0' * 64}, line: 3"))
+    assert isinstance(witness, CorrectnessWitness)
+    assert [(i.value, i.place.line) for i in witness.invariants] == [("x >= 0", 3)]
+
+
 @pytest.mark.parametrize("text", [VIOLATION, CORRECTNESS], ids=["violation", "correctness"])
 def test_whatever_happens_to_a_line_it_is_read_or_refused(text: str, tmp_path: Path) -> None:
     lines = text.split("\n")
@@ -146,6 +159,38 @@ BAD = {
     ),
     "a branch": (VIOLATION, "{value: true}", "{value: perhaps}", "neither true nor false", 21),
     "nothing": (VIOLATION, VIOLATION, "", "empty", 1),
+    "ghost variables": (CORRECTNESS, "invariant_set", "ghost_instrumentation", "about ghost variables", 1),
+    "all places at once": (
+        CORRECTNESS,
+        "loop_invariant\n      location: {file_name: p.c, line: 3, column: 5}",
+        "flow_insensitive_invariant",
+        "about all places",
+        18,
+    ),
+    "two moments": (CORRECTNESS, "loop_invariant", "loop_transition_invariant", "two moments", 18),
+    "a cycle": (
+        VIOLATION,
+        "- segment:\n    - waypoint:\n        type: target",
+        "- cycle:\n    - waypoint:\n        type: target",
+        "without end",
+        30,
+    ),
+    "a waypoint of a cycle": (VIOLATION, "action: follow", "action: cycle", "without end", 25),
+    "threads": (
+        VIOLATION,
+        "action: avoid",
+        "action: avoid\n        thread_id: 0",
+        "no field `thread_id`",
+        21,
+    ),
+    "a sequence of version 0.1": (
+        VIOLATION.replace("'2.0'", "0.1"),
+        "  content:",
+        "  sequence:",
+        "version 0.1 is not 2.0 or 2.1",
+        3,
+    ),
+    "a task definition": (VIOLATION, VIOLATION, "format_version: '2.0'\ninput_files: p.c\n", "not a list", 1),
     "GraphML": (VIOLATION, VIOLATION, '<?xml version="1.0"?><graphml/>', "GraphML", 1),
     "too deep": (VIOLATION, VIOLATION, "[" * 60 + "]" * 60, "too deeply", 1),
 }
