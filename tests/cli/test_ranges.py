@@ -60,6 +60,24 @@ def test_the_paper_s_ways_to_solve(certus: Certus, file: Path, option: str) -> N
     assert "[0, 4]" in done.stdout
 
 
+def test_long_lists_are_cut_and_operations_listed_once(certus: Certus, tmp_path: Path) -> None:
+    objects = ", ".join(f"an_object_with_a_rather_long_name_{n}[9]" for n in range(5))
+    chosen = "".join(f" if (n == {n}) p = an_object_with_a_rather_long_name_{n};" for n in range(5))
+    path = tmp_path / "many.c"
+    path.write_text(
+        f"""extern int any(void); int {objects}; int main(void) {{ int n = any(), *p; int t[5] = {{0}};
+        {chosen}
+        t[n & 3] = n % 7 - 2; return *p + t[n & 3]; }}"""
+    )
+    lines = certus("ranges", str(path)).stdout.splitlines()
+    (p,) = [line for line in lines if line.startswith("main: p")]
+    assert "an_object_wit...ther_long_name_0/an_object_wit" in p
+    assert "/2 more + [0, 0]" in p
+    assert [line for line in lines if "n % 7" in line] == ["  line 3: n % 7 is [-6, 6]"]
+    assert any(line.startswith("t[]") and "[-8, 4]" in line for line in lines)
+    assert max(map(len, lines)) < 250
+
+
 def test_json_says_the_same(certus: Certus, tmp_path: Path) -> None:
     path = tmp_path / "guarded.c"
     path.write_text(GUARDED)

@@ -294,11 +294,15 @@ def _memory(
 
 
 def _not_linear(program: Program, found: Ranges) -> Iterator[NotLinear]:
-    names = _names(program)
+    """Each operation of the source once: cells of one array, and conditions with both their outcomes, repeat
+    it. What has no name in the source is shown as dots."""
+    names = {x: program.source_names.get(x, "...") for x in declared(program)}
+    listed: dict[NotLinear, None] = {}
     for edge, term, range_ in found.opaque():
         line = None if edge.span is None else edge.span.line
         text = c_text(term, names=names, limit=_LONGEST)
-        yield NotLinear(line, text, range_.low, range_.high, range_ == type_range(term.sort))
+        listed[NotLinear(line, text, range_.low, range_.high, range_ == type_range(term.sort))] = None
+    yield from listed
 
 
 def _names(program: Program) -> dict[Expr, str]:

@@ -13,6 +13,7 @@ from certus.core.folding import decimal
 from certus.core.version import VERSION
 
 FORMAT: Final = 1
+_NAMED, _LONGEST = 3, 32  # objects of a pointer that are named, and characters of a name
 Row = tuple[str, ...]
 
 
@@ -118,7 +119,8 @@ def render_ranges(report: RangeReport) -> str:
         ]
         parts.append("\n".join(_table(rows)))
     else:
-        parts.append("\n".join(_table(_rows(report))))
+        if any(not each.ours for each in report.variables):
+            parts.append("\n".join(_table(_rows(report))))
         parts.append("\n".join(_total(report)))
     if report.not_linear:
         parts.append("\n".join(_listed(report.not_linear)))
@@ -138,7 +140,13 @@ def _rows(report: RangeReport) -> Iterator[Row]:
     for each in report.variables:
         if not each.ours:
             name = each.name if each.procedure is None else f"{each.procedure}: {each.name}"
-            yield name, each.type, range_text(each), _bits(each.declared), _bits(each.needed)
+            yield (
+                _cut(name, 2 * _LONGEST),
+                each.type,
+                range_text(each),
+                _bits(each.declared),
+                _bits(each.needed),
+            )
 
 
 def range_text(each: VariableRange | NotLinear) -> str:
@@ -156,7 +164,18 @@ def _pointer_text(each: VariableRange) -> str:
     """`null or t + [0, 12]`: offsets in bytes."""
     null = "null or " if each.null else ""
     offset = "any offset" if each.low is None else f"[{decimal(each.low)}, {_number(each.high, '+inf')}]"
-    return f"{null}{'/'.join(each.objects)} + {offset}"
+    return f"{null}{'/'.join(_few(each.objects))} + {offset}"
+
+
+def _few(names: Sequence[str]) -> list[str]:
+    """The first of several names."""
+    shown = [_cut(name, _LONGEST) for name in names[:_NAMED]]
+    return shown if len(names) <= _NAMED else [*shown, f"{len(names) - _NAMED} more"]
+
+
+def _cut(name: str, most: int) -> str:
+    """A name without its middle, if it is long."""
+    return name if len(name) <= most else f"{name[: most // 2 - 3]}...{name[-(most // 2) :]}"
 
 
 def _number(value: int | None, none: str) -> str:
@@ -170,11 +189,11 @@ def _bits(count: int | None) -> str:
 def _total(report: RangeReport) -> Iterator[str]:
     ours = sum(1 for each in report.variables if each.ours)
     if ours:
-        yield f"not shown: {ours} variables that the source does not name"
+        yield f"not shown: {_variables(ours)} that the source does not name"
     if report.assumes_order and any(each.objects for each in report.variables):
         yield "offsets assume: only pointers into one object are compared by order"
     if report.left_out:
-        yield f"left out: {report.left_out} variables that the property does not depend on"
+        yield f"left out: {_variables(report.left_out)} that the property does not depend on"
     declared, saved = report.declared, report.saved
     share = f" ({100 * saved / declared:.0f} %)" if declared else ""
     yield f"variables: {len(report.variables)}, bits saved: {saved} of {declared}{share}"
@@ -183,6 +202,10 @@ def _total(report: RangeReport) -> Iterator[str]:
     if report.numbered > saved:
         share = f"{100 * report.numbered / declared:.0f} %"
         yield f"bits saved if few values are numbered: {report.numbered} ({share})"
+
+
+def _variables(count: int) -> str:
+    return "1 variable" if count == 1 else f"{count} variables"
 
 
 def _listed(operations: Sequence[NotLinear]) -> Iterator[str]:

@@ -30,6 +30,7 @@ from certus.analysis.ranges.system import (
     Sum,
     System,
     Terms,
+    element,
     limits,
 )
 from certus.core.sorts import BOOL, INT, MachineSort, Sort
@@ -93,7 +94,7 @@ class Translation:
 
     def given(self, x: Expr, term: Expr, environment: Environment) -> int:
         """The quantity that a variable becomes by being given the value of a term."""
-        form = self.form(term, environment)
+        form = self.form(term, environment, self.views.get(x))
         quantity = self.settle(form.of(self.kept(x)))
         if form.terms == ((1, quantity),):
             self._shared.add(quantity)
@@ -126,15 +127,18 @@ class Translation:
         """A new quantity with the bounds of another, for a value that need not be the same."""
         return self._added(self.system.add(Sum(0, ((1, quantity),), *limits(sort))), sort)
 
-    def form(self, term: Expr, environment: Environment) -> Form:
+    def form(self, term: Expr, environment: Environment, view: MachineSort | None = None) -> Form:
+        """A term; what is chosen in it is better kept in a view, if it has no other."""
         forms: dict[Expr, Form] = {}
         if not term.args:
-            return self._form(term, forms, environment)
+            return self._form(term, forms, environment, view)
         for part in _values(term):
-            forms[part] = self._form(part, forms, environment)
+            forms[part] = self._form(part, forms, environment, view)
         return forms[term]
 
-    def _form(self, term: Expr, forms: Mapping[Expr, Form], environment: Environment) -> Form:
+    def _form(
+        self, term: Expr, forms: Mapping[Expr, Form], environment: Environment, view: MachineSort | None
+    ) -> Form:
         kind, sort = term.kind, term.sort
         if kind is Kind.CONST:
             return (
@@ -148,7 +152,7 @@ class Translation:
                 return self._alone(self.arbitrary(sort), sort)
             return self._alone(found, sort, self.views.get(term))
         if sort is BOOL or not _integral(sort):
-            return self._whole(term, forms)
+            return self._whole(term, forms, view)
         given = [forms[a] for a in term.args if a in forms]
         if kind is Kind.ADD:
             return self._short(_total(given))
@@ -164,7 +168,7 @@ class Translation:
             return self._product(term, given)
         if kind is Kind.SHL and _shifts(given[1], sort):
             return given[0].times(1 << given[1].constant)
-        return self._other(term, given)
+        return self._other(term, given, view)
 
     def _alone(self, quantity: int, sort: Sort, view: MachineSort | None = None) -> Form:
         return Form(sort, 0, ((1, quantity),), view)
@@ -190,20 +194,23 @@ class Translation:
                 product = self._operation(term, [product, factor])
         return product
 
-    def _other(self, term: Expr, given: Sequence[Form]) -> Form:
+    def _other(self, term: Expr, given: Sequence[Form], view: MachineSort | None) -> Form:
         if term.kind is Kind.ITE:
-            return self._joined(term.sort, given[-2:])
+            return self._joined(term.sort, given[-2:], view)
         if term.kind is Kind.SELECT:
             if not self.elements:
                 return self._alone(self.arbitrary(term.sort), term.sort)
-            view = given[0].view
-            whole = self.settle(given[0].seen_as(view))
-            return self._alone(self.copied(whole, view or term.sort), term.sort, view)
+            own = given[0].view
+            whole = self.settle(given[0].seen_as(own))
+            return self._alone(self.copied(whole, own or term.sort), term.sort, own)
         return self._operation(term, given)
 
-    def _joined(self, sort: Sort, given: Sequence[Form]) -> Form:
-        """One of several, in the view that one of them has."""
-        view = next((each.view for each in given if each.view is not None), None)
+    def _joined(self, sort: Sort, given: Sequence[Form], view: MachineSort | None) -> Form:
+        """One of several, in the view that one of them has; if none has one, in the given one if it fits."""
+        kept = element(sort)
+        if not isinstance(kept, MachineSort) or view is None or kept.width != view.width or kept.signed:
+            view = None
+        view = next((each.view for each in given if each.view is not None), view)
         parts = [self.settle(each.seen_as(view)) for each in given]
         if len(parts) == 1:
             return self._alone(parts[0], sort, view)
@@ -220,10 +227,10 @@ class Translation:
         self.opaque[added] = term
         return self._alone(self._added(added, term.sort), term.sort)
 
-    def _whole(self, term: Expr, forms: Mapping[Expr, Form]) -> Form:
+    def _whole(self, term: Expr, forms: Mapping[Expr, Form], view: MachineSort | None) -> Form:
         """Booleans, arrays and what has no number."""
         if term.kind in (Kind.STORE, Kind.CONST_ARRAY, Kind.ITE, Kind.SELECT):
-            return self._joined(term.sort, [forms[a] for a in _parts(term)])
+            return self._joined(term.sort, [forms[a] for a in _parts(term)], view)
         return self._alone(self.arbitrary(term.sort), term.sort)
 
     # --------------------------------------------------------------------------------- conditions
