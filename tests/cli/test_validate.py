@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Certus, Done
 
+from certus.core.witness import ViolationWitness
 from certus.frontend.witness import read_witness
 
 BUG = """\
@@ -66,6 +67,19 @@ def test_a_violation_there_and_back(certus: Certus, tmp_path: Path) -> None:
     assert (found["command"], found["kind"], found["answer"]) == ("validate", "violation", "CONFIRMED")
     assert found["reason"]["message"] == "the inputs it names lead to the violation"
     assert found["outcome"]["verdict"] == "VIOLATED"
+
+
+def test_the_sum_is_that_of_the_bytes(certus: Certus, tmp_path: Path) -> None:
+    """Of a file with a byte order mark and the line ends of another system."""
+    data = b"\xef\xbb\xbf" + BUG.replace("\n", "\r\n").encode()
+    (tmp_path / "p.c").write_bytes(data)
+    assert certus("verify", "p.c", "--quiet", "--witness", "w.yml", cwd=tmp_path).returncode == 1
+    witness = read_witness(tmp_path / "w.yml")
+    assert witness.task.hashes == {"p.c": hashlib.sha256(data).hexdigest()}
+    assert isinstance(witness, ViolationWitness)
+    places = [(w.kind, w.place.line, w.place.column) for (w,) in witness.segments]
+    assert places == [("function_return", 4, 33), ("target", 6, 5)]
+    assert validated(certus, tmp_path).returncode == 0
 
 
 def test_a_proof_there_and_back(certus: Certus, tmp_path: Path) -> None:

@@ -246,7 +246,8 @@ class Program:
     `initial` gives closed values of globals at the start. `source_names` maps variables to the
     names a user gave them; what is not in it is ours. `scopes` are the stretches of the source where
     these names can be used, where the front end knows them. `objects` are the variables of the source that
-    live in memory, by the variable that holds their address."""
+    live in memory, by the variable that holds their address. `digest` is the SHA-256 sum of the file, which
+    may have a mark in front of its text."""
 
     procedures: Mapping[str, Procedure]
     main: str
@@ -259,6 +260,7 @@ class Program:
     pointer_bits: int = 64  # the size of a pointer in memory
     scopes: Mapping[Expr, Span] = field(default_factory=dict)
     objects: Mapping[Expr, SourceObject] = field(default_factory=dict)
+    digest: str = ""
 
     @cached_property
     def entry(self) -> Location:

@@ -97,10 +97,10 @@ def _question(witness: Witness, file: Path, settings: Settings) -> Property:
     """The property, once it is clear that the witness is about this file."""
     if file.suffix.lower() not in C_SUFFIXES:
         raise InputError([Diagnostic("usage", f"{file} is no C program.", hint="Witnesses are about those.")])
-    text = read_source(file).text  # without a byte order mark, as our own witnesses are about it
+    read_source(file)  # says what is wrong if it cannot be read
     task = witness.task
-    digest, *others = (hashlib.sha256(data).hexdigest() for data in (file.read_bytes(), text.encode()))
-    if not {digest, *others}.intersection(task.hashes.values()):
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    if digest not in task.hashes.values():
         message = f"The witness is about another program: the SHA-256 sum of {file} is {digest}."
         raise InputError([Diagnostic(CODE, message, span=task.span)])
     for place, span in _places(witness):

@@ -58,7 +58,8 @@ class Function:
 class Unit:
     """A translation unit. `initialisers` of static objects, in order, static locals included.
 
-    `constructors` and `destructors`: the functions that run before `main`, and after it, in that order."""
+    `constructors` and `destructors`: the functions that run before `main`, and after it, in that order.
+    `digest` is the SHA-256 sum of the file."""
 
     types: Types
     functions: dict[str, Function]
@@ -68,6 +69,7 @@ class Unit:
     source: str
     constructors: tuple[str, ...] = ()
     destructors: tuple[str, ...] = ()
+    digest: str = ""
 
 
 # -------------------------------------------------------------------------------- expressions

@@ -6,10 +6,12 @@ it refers to directly or indirectly, is read. Headers declare and define much th
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -69,8 +71,9 @@ def read_unit(
     main = os.path.abspath(path)
     if any(file != main for file in files):
         fill_files(tree, main)
-    positions = Positions(main, str(path), path.read_bytes())
-    return _Unit(positions, model, tree).read(str(path), source.text)
+    data = path.read_bytes()
+    unit = _Unit(Positions(main, str(path), data), model, tree).read(str(path), source.text)
+    return replace(unit, digest=hashlib.sha256(data).hexdigest())
 
 
 def _tree(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import uuid
 from collections.abc import Iterable, Sequence
@@ -83,9 +82,8 @@ def render_witness(witness: Witness, *, engine: str, remark: str, created: str) 
 
 
 def _task(program: Program, specification: str) -> WitnessTask:
-    digest = hashlib.sha256(program.source.encode()).hexdigest()
     model = "LP64" if program.pointer_bits == 64 else "ILP32"
-    return WitnessTask((program.file,), {program.file: digest}, specification, model)
+    return WitnessTask((program.file,), {program.file: program.digest}, specification, model)
 
 
 def _segments(found: Sequence[Sequence[Waypoint]]) -> list[Yaml]:

@@ -182,6 +182,7 @@ class _Assembly:
             world.pointer_width,
             world.scopes,
             world.named,
+            world.unit.digest,
         )
         return Lowered(program, tuple(world.warnings.values()))
 
