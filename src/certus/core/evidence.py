@@ -121,7 +121,8 @@ class Trace:
     """An execution that reaches an error, given by all it depends on.
 
     `initial` are the values of globals without an initial value, `inputs` the values of each
-    `Havoc` edge (by index) at its first, second, ... execution. What is missing is 0 or false."""
+    `Havoc` edge (by index) at its first, second, ... execution, and the bytes that the new object of an
+    `Alloc` edge contains. What is missing is 0 or false."""
 
     error: str  # the name of the error location
     initial: Mapping[Expr, Value] = field(default_factory=dict)

@@ -22,9 +22,9 @@ from certus.core.evidence import (
 )
 from certus.core.horn import Derivation, HornSystem, Model, Step
 from certus.core.memory import decode_partition, encode_partition
-from certus.core.program import Call, Havoc, Program
+from certus.core.program import Alloc, Call, Havoc, Program
 from certus.core.reading import mapping, natural, position, sequence, shown, text
-from certus.core.sorts import BOOL
+from certus.core.sorts import BOOL, machine
 from certus.core.terms import Expr, Function, Kind, Value
 from certus.core.wire import (
     decode_datum,
@@ -38,6 +38,7 @@ from certus.core.wire import (
 Subject = Program | HornSystem
 Json = dict[str, Any]
 K = TypeVar("K")
+_BYTE = machine(8, signed=False)
 
 # --------------------------------------------------------------------------------------- proofs
 
@@ -209,10 +210,16 @@ def decode_trace(data: object, program: Program) -> Trace:
 
 def _decode_inputs(edge: str, runs: object, program: Program) -> tuple[int, tuple[tuple[Value, ...], ...]]:
     op = program.edge[int(edge)].op if edge.isdecimal() and int(edge) in program.edge else None
+    executions = sequence(runs, "the inputs at an edge")
+    if isinstance(op, Alloc):
+        return int(edge), tuple(_decode_bytes(contents) for contents in executions)
     if not isinstance(op, Havoc):
         raise ValueError(f"the program has no input at edge number {edge}")
-    executions = sequence(runs, "the inputs at an edge")
     return int(edge), tuple(_decode_values(values, op.targets) for values in executions)
+
+
+def _decode_bytes(data: object) -> tuple[Value, ...]:
+    return tuple(decode_value(each, _BYTE) for each in sequence(data, "the contents of an object"))
 
 
 def _encode_derivation(derivation: Derivation) -> Json:

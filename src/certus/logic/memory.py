@@ -69,7 +69,9 @@ class _Object:
 
 class MemoryLowering:
     """The replacement of one program's memory operations. `objects` are the regions kept in variables,
-    `anchors` the variables that hold the address of the one object of a fixed region, or nothing of use."""
+    `anchors` the variables that hold the address of the one object of a fixed region, or nothing of use.
+    `contents` tells, once the program is made, which edges give cells their arbitrary contents: for which
+    `Alloc` edge, and the cells by offset."""
 
     def __init__(self, program: Program, partition: Partition) -> None:
         self.original = program
@@ -81,6 +83,7 @@ class MemoryLowering:
         self._locations = count(1 + max((at.index for at in program.location.values()), default=-1))
         self.initial: dict[Expr, Expr] = {}  # of the globals that are added
         self.globals: dict[Expr, None] = {}  # that are added
+        self.contents: dict[int, tuple[int, Mapping[int, Expr]]] = {}
         self._zeroed = self._zeroed_regions()
         self.objects = dict(self._find_objects())
         self.anchors = self._find_anchors()
@@ -158,6 +161,9 @@ class MemoryLowering:
             else:
                 made.append(Edge(next(self._edges), source, op, target, edge.span))
             source = target
+        if isinstance(edge.op, Alloc) and (region := self._allocated(edge.op).region) in self.objects:
+            cells = self.objects[region].cells
+            self.contents.update((e.index, (edge.index, cells)) for e in made if isinstance(e.op, Havoc))
         return made
 
     def _ops(self, op: object, procedure: Procedure) -> list[BasicOp]:

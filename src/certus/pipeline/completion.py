@@ -83,14 +83,13 @@ class _Inputs:
     """The inputs of a trace with those it lacks, or that are to be others, `filled` in. `asked` tells which
     inputs a run took, with their values, and `given` which of them the trace has."""
 
-    fills_memory: Final = True
-
     def __init__(self, program: Program, trace: Trace, filled: Mapping[Key, tuple[Value, ...]]) -> None:
         self.asked: dict[Key, tuple[tuple[Expr, ...], tuple[Value, ...]]] = {}
         self.given: set[Key] = set()
         self._filled = filled
         self._trace = trace
         self._given = TraceInputs(program, trace)
+        self.contents = self._given.objects
         edges, memory = program.edge.items(), uses_memory(program)
         havocs = [(n, e.op) for n, e in edges if isinstance(e.op, Havoc)]
         # A pointer from nowhere points to no object of the program: its value is not to be made an address.

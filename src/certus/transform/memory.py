@@ -3,7 +3,7 @@
 It finds a partition (`transform.pointsto`), decides what each region may be (`core.memory`), and lowers the
 program (`logic.memory`). Evidence goes back with the partition: a proof is wrapped in `Partitioned`, so that
 `validate` can check the partition and lower the program again; a trace keeps the inputs of the edges that
-take inputs in the original program.
+take inputs in the original program, and what cells contained at first becomes the contents of objects.
 
 A region is made `free` or `wild` only if the operations demand it. Its object becomes variables if all its
 cells are known and they are few: then executions with known indexes fold to constants, and the others need
@@ -12,7 +12,7 @@ no theory of arrays (measured in docs/adr/0004).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from certus.core.diagnostic import Diagnostic
@@ -20,10 +20,11 @@ from certus.core.errors import Unsupported
 from certus.core.evidence import Partitioned, Proof, Refutation, Trace
 from certus.core.memory import Field, Partition, Pointer, Region, executed_once, uses_memory
 from certus.core.program import Alloc, Edge, Havoc, Program
+from certus.core.sorts import MachineSort
 from certus.core.task import BackMap, Task
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, Value
 from certus.logic.addresses import AddressTypes, Mistyped
-from certus.logic.memory import cell_offsets, lower_memory
+from certus.logic.memory import MemoryLowering, cell_offsets
 from certus.transform.pointerflow import PointerFlow, scan_types, written
 from certus.transform.pointsto import Node
 
@@ -46,7 +47,8 @@ class Memory:
             return task, BackMap.identity()
         partition = find_partition(program)
         try:
-            lowered = lower_memory(program, partition)
+            lowering = MemoryLowering(program, partition)
+            lowered = lowering.program()
         except Mistyped as wrong:
             raise pointers_unsupported(str(wrong)) from wrong
 
@@ -54,20 +56,33 @@ class Memory:
             return Partitioned(partition, proof)
 
         def refutation_back(refutation: Refutation) -> Refutation:
-            return _original_inputs(refutation, program) if isinstance(refutation, Trace) else refutation
+            return _original_inputs(refutation, lowering) if isinstance(refutation, Trace) else refutation
 
         return replace(task, subject=lowered, facts={}), BackMap(proof_back, refutation_back)
 
 
-def _original_inputs(trace: Trace, program: Program) -> Trace:
-    inputs = {
-        edge: values
-        for edge, values in trace.inputs.items()
-        if edge in program.edge and isinstance(program.edge[edge].op, Havoc)
-    }
+def _original_inputs(trace: Trace, lowering: MemoryLowering) -> Trace:
+    program, inputs = lowering.original, dict[int, tuple[tuple[Value, ...], ...]]()
+    for edge, executions in trace.inputs.items():
+        if edge in program.edge and isinstance(program.edge[edge].op, Havoc):
+            inputs[edge] = executions
+        elif edge in lowering.contents:
+            alloc, cells = lowering.contents[edge]
+            inputs[alloc] = tuple(_contents(cells, values) for values in executions)
     known = {x.name: x for x in program.globals}
     initial = {known[x.name]: value for x, value in trace.initial.items() if x.name in known}
     return Trace(trace.error, initial, inputs)
+
+
+def _contents(cells: Mapping[int, Expr], values: Sequence[Value]) -> tuple[Value, ...]:
+    """The bytes of an object whose cells have these values, up to the last that is not 0."""
+    found = bytearray()
+    for (offset, cell), value in zip(cells.items(), values, strict=True):
+        assert isinstance(cell.sort, MachineSort)
+        end = offset + cell.sort.width // 8
+        found.extend(bytes(max(end - len(found), 0)))
+        found[offset:end] = int(value).to_bytes(end - offset, "little")
+    return tuple(found.rstrip(b"\0"))
 
 
 def pointers_unsupported(message: str) -> Unsupported:

@@ -342,7 +342,7 @@ class _ProcedureWriter:
             self._pool[f"op{edge}"] = op
             (extent,) = self._separate(take, op.size)
             extent = self._logged(extent)
-            out.line(f"{self._names[op.target]} = m.allocate({extent}, op{edge})")
+            out.line(f"{self._names[op.target]} = m.allocate({extent}, op{edge}, {edge})")
             self._log(self._names[op.target])
         else:
             self._pool[f"op{edge}"] = op

@@ -22,7 +22,7 @@ from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
-from certus.core.program import Havoc, Program
+from certus.core.program import Alloc, Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.system.clang import NO_TABLES, OLD_C, TARGETS, ClangMissing, absolute_paths, find_clang
@@ -42,7 +42,7 @@ from certus.validate.harness import (
     is_input,
     stubs,
 )
-from certus.validate.inputs import NoInputs, Nondeterministic, TraceInputs, unknown
+from certus.validate.inputs import Contents, NoInputs, Nondeterministic, TraceInputs, unknown
 from certus.validate.interpreter import run
 
 _SECONDS: Final = 10.0  # for the compiled program, at most
@@ -153,14 +153,13 @@ def _judged(ended: Ended, kind: str, unsure: str | None, missing: Sequence[str])
 
 class _TracedInputs:
     """The inputs of a trace, noted down as they are asked for. New objects are zero in the compiled program,
-    too: flags see to that, and runtime.c."""
-
-    fills_memory: Final = True
+    too: flags see to that, and runtime.c. Other contents it cannot be given."""
 
     def __init__(self, program: Program, trace: Trace) -> None:
         self.supply = Supply()
         self._program = program
         self._given = TraceInputs(program, trace)
+        self.contents = self._given.objects
         self._argc_known = False
 
     def initial(self, variable: Expr) -> Datum:
@@ -190,10 +189,9 @@ class _TracedInputs:
 class _CertainInputs(NoInputs):
     """The same, where all values that a harness cannot supply must not be looked at."""
 
-    fills_memory: Final = True
-
     def __init__(self, program: Program, trace: Trace) -> None:
         self.traced = _TracedInputs(program, trace)
+        self.contents = self.traced.contents
         self._program = program
 
     def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
@@ -212,7 +210,16 @@ def _supply(program: Program, trace: Trace, budget: Budget) -> tuple[Supply, str
         inputs = _TracedInputs(program, trace)
         run(compiled, inputs, budget=budget)
         return inputs.supply, str(error)
-    return certain.traced.supply, None
+    return certain.traced.supply, _contents(program, certain.contents)
+
+
+def _contents(program: Program, contents: Contents) -> str | None:
+    """That objects must contain something, which a harness cannot see to."""
+    for edge, objects in contents.items():
+        op = program.edge[edge].op
+        if isinstance(op, Alloc) and any(map(any, objects)):
+            return f"the run depends on what `{op.name}` contains before anything is written there"
+    return None
 
 
 # --------------------------------------------------------------------------- compiling and linking

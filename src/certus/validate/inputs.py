@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from random import Random
-from typing import Final, NoReturn, Protocol, cast
+from typing import NoReturn, Protocol, cast
 
 from certus.core.effects import terms
 from certus.core.errors import CertusError, Inconsistent
 from certus.core.evidence import Trace
-from certus.core.program import Havoc, Program
+from certus.core.program import Alloc, Havoc, Program
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum, as_value, default_value
@@ -35,27 +35,35 @@ class Inputs(Protocol):
         ...
 
 
-def fills_memory(inputs: Inputs) -> bool:
-    """Whether the contents of new objects, which are arbitrary, are to be zeros in a run with these inputs.
-    In other runs it is a fault to use them."""
-    return bool(getattr(inputs, "fills_memory", False))
+Contents = Mapping[int, tuple[bytes, ...]]  # of the objects that each `Alloc` edge makes, one after the other
+
+
+def contents(inputs: Inputs) -> Contents | None:
+    """What the new objects contain, if that is arbitrary, in a run with these inputs: what is not given is 0.
+    None: it is a fault to use it."""
+    found: Contents | None = getattr(inputs, "contents", None)
+    return found
 
 
 class TraceInputs:
     """The values of a trace; what it does not give is 0 or false. What stands for something that is not
-    modelled has no value, so a run that depends on it is no evidence.
+    modelled has no value, so a run that depends on it is no evidence. `objects` are the contents that the
+    trace gives to new objects.
 
     Raises `Inconsistent` if the trace gives values that are none of their variables' sorts."""
 
     def __init__(self, program: Program, trace: Trace) -> None:
         self._initial = {v: _checked(value, v) for v, value in trace.initial.items()}
         self._inputs: dict[int, tuple[tuple[Datum, ...], ...]] = {}
+        self.objects: dict[int, tuple[bytes, ...]] = {}
         for index, executions in trace.inputs.items():
-            edge = program.edge.get(index)
-            if edge is None or not isinstance(edge.op, Havoc):
+            op = program.edge[index].op if index in program.edge else None
+            if isinstance(op, Havoc):
+                self._inputs[index] = tuple(_padded(values, op.targets) for values in executions)
+            elif isinstance(op, Alloc):
+                self.objects[index] = tuple(map(_bytes, executions))
+            else:
                 raise Inconsistent(f"the trace has inputs for edge {index}, which takes none")
-            targets = edge.op.targets
-            self._inputs[index] = tuple(_padded(values, targets) for values in executions)
         self._unmodelled = {
             index: Indeterminate.unmodelled(edge.op.approximates)
             for index, edge in program.edge.items()
@@ -79,9 +87,11 @@ class TraceInputs:
 
 
 class ReplayInputs(TraceInputs):
-    """The same for a replay, where what new objects contain is 0 as well: one of the values they may have."""
+    """The same for a replay, where new objects contain what the trace says, else 0."""
 
-    fills_memory: Final = True
+    @property
+    def contents(self) -> Contents:
+        return self.objects
 
 
 def _checked(value: Datum, variable: Expr) -> Datum:
@@ -89,6 +99,13 @@ def _checked(value: Datum, variable: Expr) -> Datum:
         return as_value(value, variable.sort)
     except ValueError as error:
         raise Inconsistent(f"the trace gives {variable.name} the value {value!r}: {error}") from error
+
+
+def _bytes(values: Sequence[Datum]) -> bytes:
+    try:
+        return bytes(cast(Sequence[int], values))
+    except (TypeError, ValueError) as error:
+        raise Inconsistent(f"the trace gives an object contents that are no bytes: {error}") from error
 
 
 def _padded(values: Sequence[Datum], targets: Sequence[Expr]) -> tuple[Datum, ...]:

@@ -21,7 +21,7 @@ from certus.validate.between import Between
 from certus.validate.compile import Code, Compiled, Link, What
 from certus.validate.expressions import Overgrown
 from certus.validate.indeterminate import Fault, Unmodelled
-from certus.validate.inputs import Inputs, NoInputs, fills_memory
+from certus.validate.inputs import Inputs, NoInputs, contents
 from certus.validate.memory import Memory, OpaqueMemory
 
 _BREATH: Final = 50_000  # steps between two looks at the clock
@@ -102,7 +102,7 @@ class Machine:
         self.frames: list[list[Any]] = []  # of the activations that wait for the present one
         self.calls: list[Link] = []  # the calls they wait for
         layout = OpaqueMemory if isinstance(inputs, NoInputs) else Memory
-        self.memory = layout(len(compiled.accesses), program.pointer_bits, filled=fills_memory(inputs))
+        self.memory = layout(len(compiled.accesses), program.pointer_bits, contents(inputs))
         self._compiled = compiled
         self._fresh: dict[str, list[Any]] = {  # by procedure: a frame before its parameters are bound
             name: [inputs.local(v) for v in local] for name, local in compiled.locals.items()

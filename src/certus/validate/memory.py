@@ -20,7 +20,7 @@ from certus.core.program import Alloc, Free
 from certus.validate.addresses import Address, Extent, Start
 from certus.validate.expressions import Overgrown
 from certus.validate.indeterminate import Fault, Indeterminate
-from certus.validate.inputs import Nondeterministic, unknown
+from certus.validate.inputs import Contents, Nondeterministic, unknown
 
 _FIRST: Final = 0x10000  # the first address: small numbers are nobody's address
 _GAPS: Final = ((512, 1 << 20), (8192, 1 << 16), (65536, 1 << 12))  # for so many objects, a gap of so much
@@ -123,11 +123,12 @@ _NOWHERE: Final = MemoryObject(Start({}, 0), 0, "", "static", zero=True)
 
 
 class Memory:
-    """All objects of a run. `seen` has the object that each memory edge, by its slot, hit last. `filled`: the
-    arbitrary contents of new objects are zeros, in this run."""
+    """All objects of a run. `seen` has the object that each memory edge, by its slot, hit last. `contents`:
+    what new objects contain, if it is arbitrary; None: unknown bytes (see `validate.inputs`)."""
 
-    def __init__(self, slots: int, pointer_bits: int, *, filled: bool = False) -> None:
-        self._filled = filled
+    def __init__(self, slots: int, pointer_bits: int, contents: Contents | None = None) -> None:
+        self._filled = contents is not None
+        self._contents = {edge: iter(given) for edge, given in (contents or {}).items()}
         self.seen = [_NOWHERE] * slots
         self._bits = pointer_bits
         self._next = _FIRST
@@ -138,7 +139,7 @@ class Memory:
 
     # -- lifetimes
 
-    def allocate(self, size: Any, op: Alloc) -> Any:
+    def allocate(self, size: Any, op: Alloc, edge: int) -> Any:
         extent = _index(size)
         if extent < 0:
             raise Fault(f"an allocation of {extent} bytes")
@@ -148,6 +149,9 @@ class Memory:
             raise Overgrown(f"no addresses are left for an object of {extent} bytes")
         self._count += 1
         made = MemoryObject(start, extent, op.name, op.storage, zero=op.zero or self._filled)
+        if edge in self._contents and not op.zero:
+            given = next(self._contents[edge], b"")[: len(made.data)]
+            made.data[: len(given)] = given
         self._objects.append(made)
         self._starts.append(start)
         return self._address(made)

@@ -14,7 +14,7 @@ import pytest
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import Replay
-from certus.core.program import Havoc, Program
+from certus.core.program import Alloc, Havoc, Program
 from certus.frontend.c.library import LIBRARY
 from certus.frontend.c.load import load_c
 from certus.frontend.c.types import DATA_MODELS
@@ -203,6 +203,16 @@ def test_uninitialised_variables_explain_a_difference(tmp_path: Path) -> None:
     assert (found.confirmed, found.ending, found.disagrees) == (False, "main returned", False)
     assert found.why_not is not None
     assert "`int x`" in found.why_not
+
+
+def test_contents_of_new_objects_explain_a_difference(tmp_path: Path) -> None:
+    program = program_of(
+        tmp_path, "void reach_error(); int main() { int a[2]; if (a[1] == 7) reach_error(); }"
+    )
+    made = next(e.index for e in program.edge.values() if isinstance(e.op, Alloc))
+    found = replayed(program, Trace(program.errors[0].location.name, {}, {made: ((0, 0, 0, 0, 7),)}))
+    assert (found.confirmed, found.disagrees) == (False, False)
+    assert found.why_not == "the run depends on what `a` contains before anything is written there"
 
 
 def test_functions_nobody_defines_explain_a_difference(tmp_path: Path) -> None:

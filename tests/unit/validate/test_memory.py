@@ -13,6 +13,7 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Execution, Trace
+from certus.core.evidence_codec import decode_refutation, encode_refutation
 from certus.core.outcome import Replay
 from certus.core.program import Alloc, Assume, Free, Load, Location, Op, Program, Storage, Store
 from certus.core.sorts import MachineSort, machine
@@ -465,3 +466,34 @@ def test_loads_and_stores_are_fast() -> None:
     end = ends(b.build())
     assert end.ending is Ending.EXIT
     assert end.steps / (time.process_time() - start) > 300_000
+
+
+def contents_program() -> tuple[Program, int, Location]:
+    """`a` has four arbitrary bytes; the claim is that they are not 0x01020304."""
+    straight = Straight()
+    a, x = straight.array("a", 4), straight.local("x", U32)
+    straight.do(Load(x, a))
+    error = straight.expect(build.ne(x, value(0x01020304, U32)))
+    program = straight.program()
+    (made,) = [e.index for e in program.edge.values() if isinstance(e.op, Alloc)]
+    return program, made, error
+
+
+def test_a_trace_gives_new_objects_their_contents() -> None:
+    program, made, error = contents_program()
+    trace = Trace(error.name, {}, {made: ((4, 3, 2, 1),)})
+    assert isinstance(replay(program, trace, budget=Budget()), Replay)
+    assert decode_refutation(encode_refutation(trace), program) == trace
+    shorter = replay(program, Trace(error.name, {}, {made: ((4, 3, 2),)}), budget=Budget())
+    assert isinstance(shorter, Diagnostic)  # the rest is 0
+
+
+@pytest.mark.parametrize("contents", [(4, 3, 2, 256), (4, -1)])
+def test_contents_are_bytes(contents: tuple[int, ...]) -> None:
+    program, made, error = contents_program()
+    trace = Trace(error.name, {}, {made: (contents,)})
+    refused = replay(program, trace, budget=Budget())
+    assert isinstance(refused, Diagnostic)
+    assert "no bytes" in refused.message
+    with pytest.raises(ValueError, match="no value of sort"):
+        decode_refutation(encode_refutation(trace), program)
