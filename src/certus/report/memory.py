@@ -17,15 +17,10 @@ from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.report.content import value_text
+from certus.report.wording import behind_arrow, is_place
 
-WIDEST: Final = 60  # letters of a name made from the source
-_PLACE: Final = re.compile(r"[\w\s.\[\]*&+\-()]*>?[\w\s.\[\]*&+\-()>]*")  # no comparison, no assignment
-_SUBSCRIPT: Final = re.compile(r"\[[^\[\]]*\]")
 _ELEMENT: Final = re.compile(r"(\w+)\s*\[[^\[\]]*\]")  # of an array with one dimension
 _INDEX: Final = re.compile(r"\[([A-Za-z_]\w*)\]")
-_TYPES: Final = re.compile(r"^(?:(?:const|static|unsigned|struct|signed|long|short|int|char)\s+)+")
-_COUNTED: Final = re.compile(r"(?:\+\+|--)?([^-+=]+(?:->[^-+=]+)*)(?:\+\+|--)?")
-_ASSIGNED: Final = re.compile(r"([^=<>!]*?(?:->[^=<>!]*?)*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
 
 Index = Callable[[str], str | None]  # the value of a variable that the source has a name for
 
@@ -58,6 +53,8 @@ class Memory:
         self._named = program.objects
         self._pointer_bits = program.pointer_bits
         self._objects: dict[int, _Object] = {}
+        self._procedures = frozenset(program.procedures)
+        self._functions: dict[int, str] = {}  # by address, as far as they were met
         self._made = 0  # objects of the heap
 
     # ------------------------------------------------------------------------------- changes
@@ -84,6 +81,11 @@ class Memory:
         name, pointer = self._cell_name(address, size, text.strip(), index)
         self.cells[address] = Cell(name, size, value, pointer or points)
 
+    def meet(self, text: str, value: Datum) -> None:
+        """What the source calls `text` has this value: so addresses of functions become known."""
+        if text in self._procedures and isinstance(value, int):
+            self._functions[value] = text
+
     def drop(self, address: int, size: int) -> None:
         """Forget the cells that overlap a stretch of memory."""
         for base in [b for b, c in self.cells.items() if b < address + size and address < b + c.size]:
@@ -95,12 +97,13 @@ class Memory:
     def text(self, term: Expr, value: Datum) -> str:
         """A value for people: of an address, the object that it is in; so of a number that might be one."""
         words, sort = value_text(value), term.sort
-        if not self._objects or not isinstance(value, int) or isinstance(value, bool):
+        if not (self._objects or self._functions) or not isinstance(value, int) or isinstance(value, bool):
             return words
         if sort is INT:
             return self.address(value)
         wide = isinstance(sort, MachineSort) and not sort.signed and sort.width == self._pointer_bits
-        return f"{self.address(value)} ({words})" if wide and self._object(value) is not None else words
+        known = value in self._functions or self._object(value) is not None
+        return f"{self.address(value)} ({words})" if wide and known else words
 
     def cell_text(self, address: int, term: Expr) -> str:
         cell = self.cells[address]
@@ -113,7 +116,7 @@ class Memory:
             return "NULL"
         found = self._object(value)
         if found is None:
-            return value_text(value)
+            return f"&{self._functions[value]}" if value in self._functions else value_text(value)
         if found.base == value:
             return f"&{found.name}"
         part = self._part(found, value)
@@ -165,22 +168,12 @@ def _place_name(found: _Object, address: int, size: int, text: str, index: Index
     if element is not None and not rest and (element[1] == found.name or heap):
         return f"{found.name}[{at}]"
     if is_place(text):
-        through, member = _member(text)
+        through, member = behind_arrow(text)
         if through:
             return f"{found.name}.{_indexed(member, index)}"
         if "*" not in text and not heap:
             return _indexed(text, index)
     return found.name if found.base == address else f"{found.name} + {address - found.base} bytes"
-
-
-def _member(text: str) -> tuple[bool, str]:
-    """What stands behind the last arrow outside of brackets, if there is one."""
-    depth = 0
-    for n in range(len(text) - 1, 0, -1):
-        depth += {"]": 1, "[": -1}.get(text[n], 0)
-        if depth == 0 and text[n - 1 : n + 1] == "->":
-            return True, text[n + 1 :]
-    return False, text
 
 
 def _indexed(text: str, index: Index) -> str:
@@ -191,16 +184,3 @@ def _indexed(text: str, index: Index) -> str:
 def width(term: Expr) -> int:
     """The bytes of a value in memory."""
     return max(1, term.sort.width // 8) if isinstance(term.sort, MachineSort) else 1
-
-
-def is_place(text: str) -> bool:
-    """Whether the text names a place in memory, rather than a value or a whole statement."""
-    called = re.search(r"\w\s*\(", text) is not None
-    return 0 < len(text) <= WIDEST and not called and _PLACE.fullmatch(_SUBSCRIPT.sub("[]", text)) is not None
-
-
-def left_side(text: str) -> str:
-    """Of an assignment, what it is to; `int a[2] = ...`, `x += 1` and `x++` have one, too."""
-    found = _COUNTED.fullmatch(text.rstrip(";")) if "++" in text or "--" in text else None
-    found = found or _ASSIGNED.match(text)
-    return "" if found is None else _TYPES.sub("", found[1])

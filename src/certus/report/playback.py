@@ -7,11 +7,9 @@ omitted, all is forgotten.
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from certus.core.effects import written
 from certus.core.errors import Undefined
@@ -24,11 +22,10 @@ from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
 from certus.core.walk import variables
 from certus.report.content import RESULT, Names, value_text
-from certus.report.memory import WIDEST, Memory, left_side, width
+from certus.report.memory import Memory, width
+from certus.report.wording import WIDEST, call_text, is_statement, left_side, position_in
 
 GLOBALS, MEMORY, PASSING = -1, -2, -3  # scopes beside the frames: PASSING values belong to no table
-
-_STATEMENT: Final = re.compile(r"return\b|.*(?:;|\+\+|--|(?<![=<>!])=(?!=))", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +106,7 @@ class Playback:
         because = self._because(edge) if isinstance(edge.op, Assume) and edge.branch is not None else ()
         if isinstance(edge.op, Call):
             line = None if edge.span is None else edge.span.line
-            top.texts.update(dict.fromkeys(edge.op.targets, _call_text(edge.op, edge.text)))
+            top.texts.update(dict.fromkeys(edge.op.targets, call_text(edge.op, edge.text)))
             self.frames.append(_Frame(edge.op.procedure, line))
         if isinstance(edge.op, Alloc):
             self._begun(edge.op, dict(step.changes), top)
@@ -129,7 +126,7 @@ class Playback:
             self.globals[variable] = value
         elif scope >= 0:
             self.frames[scope].values[variable] = value
-            if scope == len(self.frames) - 1:  # else it is what a call returned
+            if scope == len(self.frames) - 1 and not _is_stack(edge):  # else it is what a call returned
                 self.frames[scope].texts[variable] = edge.text
         if name is None:
             name = _computed(edge)
@@ -191,6 +188,7 @@ class Playback:
         elif isinstance(op, Store):
             address, value = _number(op.address, known), _value(op.value, known)
             if address is not None and value is not None:
+                memory.meet(edge.text.removeprefix("&"), value)
                 changes = [self._seen(address, op.value, value, left_side(edge.text), top)]
             elif address is not None:
                 memory.drop(address, width(op.value))
@@ -240,7 +238,7 @@ class Playback:
                 found.setdefault(name, self.memory.cell_text(address, variable))
             elif name:
                 found.setdefault(name, self.memory.text(variable, value))
-        return tuple(sorted(found.items(), key=lambda item: _position(item[0], edge.text)))
+        return tuple(sorted(found.items(), key=lambda item: position_in(item[0], edge.text)))
 
     def spoken(self, edge: Edge) -> Mapping[Expr, str]:
         """Names for the variables that a step is about, before it is played."""
@@ -258,30 +256,21 @@ class Playback:
         if variable in self._results:
             return RESULT
         text = top.texts.get(variable, "")
-        return text if text != edge.text and len(text) <= WIDEST else ""
+        whole = text == edge.text and is_statement(text)
+        return text if not whole and len(text) <= WIDEST else ""
 
 
-def _call_text(op: Call, text: str) -> str:
-    """What stands for the result of a call."""
-    whole = text.startswith(op.procedure) and len(text) <= WIDEST and not _STATEMENT.match(text)
-    return text if whole else f"{op.procedure}(...)"
+def _is_stack(edge: Edge) -> bool:
+    return isinstance(edge.op, Alloc) and edge.op.storage != "heap"
 
 
 def _computed(edge: Edge) -> str | None:
     """The part of an expression whose value a step keeps in a variable of ours."""
     alone = isinstance(edge.op, Assign) and len(edge.op.targets) == 1
-    if not alone or not 0 < len(edge.text) <= WIDEST or _STATEMENT.match(edge.text):
+    alone = alone or (isinstance(edge.op, Alloc) and not _is_stack(edge))
+    if not alone or not 0 < len(edge.text) <= WIDEST or is_statement(edge.text):
         return None
     return edge.text
-
-
-def _position(name: str, text: str) -> int:
-    """Where a name, or what it begins with, stands in the source, for an order that a reader expects."""
-    for words in (name, re.split(r"\W", name, maxsplit=1)[0]):
-        found = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text)
-        if words and found is not None:
-            return found.start()
-    return len(text)
 
 
 def _value(term: Expr, known: Mapping[Expr, Datum]) -> Datum | None:

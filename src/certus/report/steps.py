@@ -8,29 +8,34 @@ the replay did not keep.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Final
 
 from certus.core import build
 from certus.core.ctext import c_text
 from certus.core.diagnostic import Span
 from certus.core.evidence import Trace
 from certus.core.outcome import Outcome, Replay, Role, Step
-from certus.core.program import Alloc, Assume, Call, Edge, ErrorSite, Free, Havoc, Load, Program, Return
+from certus.core.program import (
+    Alloc,
+    Assume,
+    Call,
+    Edge,
+    ErrorSite,
+    Free,
+    Havoc,
+    Load,
+    Program,
+    Return,
+    Store,
+)
 from certus.core.terms import Value
 from certus.core.verdict import Unsafe
 from certus.report.cfa import statement
 from certus.report.content import INPUT, RESULT, Names, value_text
 from certus.report.playback import MEMORY, Change, Playback, Scene
-
-_MARKER: Final = re.compile(r'#\s*\d+ "[^"]*"(?: \d+)*\s*')  # a line marker of the preprocessor
-_CONDITION: Final = (
-    re.compile(r"(?:if|while|switch|assume|assert)\s*\((.*)\)\s*;?", re.DOTALL),
-    re.compile(r"for\s*\(;(.*);\)", re.DOTALL),
-)
+from certus.report.wording import condition_of, without_markers
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +101,9 @@ def effect_of(change: Change, statement: str) -> str:
     """`x = 3`; of a value that is that of the statement itself, `= 3`, unless it says so."""
     if change.name == RESULT:
         return f"returns {change.value}"
-    if change.name == statement:
+    if change.name == statement or (change.name.endswith("()") and statement.startswith(change.name[:-1])):
         return f"= {change.value}" if change.value != statement else ""
     return f"{'still ' * change.before}{change.name} = {change.value}"
-
-
-def condition_of(words: str) -> str:
-    """The condition in the text of a branch."""
-    for form in _CONDITION:
-        found = form.fullmatch(words.strip())
-        if found is not None:
-            return found[1].strip()
-    return words.strip().rstrip(";")
 
 
 def path(outcome: Outcome) -> Path | None:
@@ -120,7 +116,7 @@ def path(outcome: Outcome) -> Path | None:
         return None
     playback = Playback(program, trace)
     names, initially = playback.names, playback.initially
-    moves = _ending(list(_moves(check, program, playback)))
+    moves = _told_once(_ending(list(_moves(check, program, playback))))
     matters = frozenset(trace.initial if check.initial is None else check.initial)
     hidden = 0 if check.matter is None else check.matter - sum(s.reason is not None for s in check.kept)
     return Path(
@@ -157,7 +153,7 @@ def _moves(check: Replay, program: Program, playback: Playback) -> Iterator[Move
         yield Move(
             step.number,
             edge,
-            INPUT if INPUT in (name for name, _ in changes) else words,
+            _named(words, edge, scene, changes),
             max(0, step.depth - outside),
             edge.branch,
             changes,
@@ -169,18 +165,49 @@ def _moves(check: Replay, program: Program, playback: Playback) -> Iterator[Move
         noticed, omitted = [], 0
 
 
+def _named(words: str, edge: Edge, scene: Scene, changes: tuple[tuple[str, Value], ...]) -> str:
+    """An input into a variable of ours is shown as the `*` in the source that stands for it, an element of an
+    initialiser as an assignment."""
+    if INPUT in (name for name, _ in changes):
+        return INPUT
+    if isinstance(edge.op, Store) and [c.value.removeprefix("&") for c in scene.changes] == [
+        words.lstrip("&")
+    ]:
+        return f"{scene.changes[0].name} = {words}"
+    return words
+
+
 def _is_visible(edge: Edge, scene: Scene, changes: tuple[tuple[str, Value], ...]) -> bool:
-    op = edge.op
-    if changes:
+    """Whether there is something to see in a step; of those in procedures of ours, which have a `$` in their
+    names, the initialisers of globals and calls of the user's procedures but the main one."""
+    op, ours = edge.op, edge.source.procedure.startswith("$")
+    if any(not ours or name != RESULT for name, _ in changes):
         return True
     if isinstance(op, Load) or (isinstance(op, Alloc | Free) and op.storage != "heap"):
         return False
-    if isinstance(op, Call) and edge.source.procedure.startswith("$"):
-        return op.procedure.startswith("$") is False and op.procedure != "main"
+    if ours:
+        known = isinstance(op, Store) or (isinstance(op, Call) and not op.procedure.startswith(("$", "main")))
+        return edge.span is not None and bool(edge.text) and known
     if edge.text or edge.span is None:
         return bool(edge.text)
     seen = any(change.scope == MEMORY for change in scene.changes)
     return seen or edge.branch is not None or isinstance(op, Call | Return)
+
+
+def _told_once(moves: list[Move]) -> list[Move]:
+    """Without those that have no effect and stand beside another of the same statement, but for the last."""
+    told: list[Move] = []
+    waiting: tuple[Change | str, ...] = ()
+    omitted = 0
+    for n, move in enumerate(moves):
+        beside = [*told[-1:], *moves[n + 1 : n + 2]]
+        silent = not move.effect and not isinstance(move.edge.op, Call | Return) and n < len(moves) - 1
+        if silent and any((m.span, m.statement) == (move.span, move.statement) for m in beside):
+            waiting, omitted = waiting + move.noticed, omitted + move.omitted
+            continue
+        told.append(replace(move, noticed=waiting + move.noticed, omitted=omitted + move.omitted))
+        waiting, omitted = (), 0
+    return told
 
 
 def _ending(moves: list[Move]) -> list[Move]:
@@ -198,10 +225,9 @@ def _ending(moves: list[Move]) -> list[Move]:
 
 
 def _statement(edge: Edge, playback: Playback) -> str:
-    """The statement as in the source, without line markers that stand in the middle of it; of one whose
-    source is not at hand, what it does."""
+    """The statement as in the source; of one whose source is not at hand, what it does."""
     if edge.text:
-        return _MARKER.sub("", edge.text)
+        return without_markers(edge.text)
     if edge.span is None:
         return "(start)"
     names = playback.spoken(edge)
@@ -226,8 +252,9 @@ def reason_text(step: Step, scene: Scene, program: Program, names: Names) -> str
     reader = program.edge[reason.at]
     line = _line(reader.span, program)
     if reason.role is Role.CALL:
-        called = edge.op.procedure if isinstance(edge.op, Call) else "it"
-        return f"calls {called}, which matters at {line}"
+        called = edge.op.procedure if isinstance(edge.op, Call) else "$"  # a name with `$` is not the user's
+        known = f"calls {called}, which" if not called.startswith("$") else "what it calls"
+        return f"{known} matters at {line}"
     if reason.role is Role.BRANCH:
         return f"decides {_continuation(edge, reader, line)}"
     read = None if reason.variable is None else names.known(reason.variable)

@@ -12,7 +12,7 @@ from certus.core.verdict import Unsafe
 from certus.frontend import load
 from certus.frontend.lp import load_lp
 from certus.report.html.trace import trace_data
-from certus.report.steps import Move, condition_of, path
+from certus.report.steps import Move, path
 from certus.report.steps import Path as Counterexample
 from certus.validate.replay import replay
 
@@ -124,13 +124,6 @@ def test_where_steps_are_not_kept_nothing_is_known() -> None:
     assert len(moves) < 5000
     last = moves[-1]
     assert last.branch is False
-
-
-def test_conditions() -> None:
-    assert condition_of("if (x < 5)") == "x < 5"
-    assert condition_of("for (; i < n;)") == "i < n"
-    assert condition_of("assert((a) && (b));") == "(a) && (b)"
-    assert condition_of("a[i] < 3") == "a[i] < 3"
 
 
 LIST = """\

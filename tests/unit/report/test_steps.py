@@ -40,14 +40,14 @@ static void put(struct queue *self, int item) {
     self->n++;
 }
 int main(void) {
-    int unused = 5;
+    int unused[2] = {4, 5};
     int x = __VERIFIER_nondet_int();
     int y = clamp(&x, 3);
     y = y + 0;
     put(&q, sum(y));
     int *p = 0;
     assert(q.items[1] != 6 || p != 0);
-    return unused;
+    return unused[0];
 }
 """
 
@@ -78,6 +78,12 @@ def test_pointers_and_memory_have_names(outcome: Outcome) -> None:
     ):
         assert f" {effect}" in text
     assert "65536" not in text
+
+
+def test_an_initialiser_is_an_assignment(outcome: Outcome) -> None:
+    lines = render_text(outcome, full_trace=True).splitlines()
+    said = [re.split(r"  +", line.strip())[1:] for line in lines if "unused" in line]
+    assert said == [["unused[0] = 4"] * 2, ["unused[1] = 5"] * 2]
 
 
 def test_a_branch_says_which_values_decided_it(outcome: Outcome) -> None:

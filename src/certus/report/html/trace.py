@@ -14,7 +14,8 @@ from certus.core.program import Call, Program
 from certus.report.content import counted, value_text
 from certus.report.html.markup import code, text
 from certus.report.playback import Change
-from certus.report.steps import Move, Path, condition_of, effect_of
+from certus.report.steps import Move, Path, effect_of
+from certus.report.wording import condition_of
 
 _ICONS: Final = {
     name: f'<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="{shape}"/></svg>'
