@@ -24,7 +24,7 @@ from certus.core.evidence_codec import (
 from certus.core.outcome import Check, DerivationCheck, Outcome, PassSize, ProofCheck, Size
 from certus.core.reading import mapping, natural, seconds, sequence, shown, text
 from certus.core.replay_codec import decode_replay, encode_replay
-from certus.core.statistics import Finding, Statistics
+from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 
 __all__ = [
@@ -117,20 +117,31 @@ def encode_statistics(statistics: Statistics) -> Json:
         "counters": dict(statistics.counters),
         "seconds": dict(statistics.seconds),
         "findings": [[found.kind, found.place, found.text] for found in statistics.findings],
+        "refinements": [[list(r.path), [list(pair) for pair in r.added]] for r in statistics.refinements],
     }
 
 
 def decode_statistics(data: object) -> Statistics:
-    found = mapping(data, "statistics", ("counters", "seconds", "findings"))
+    found = mapping(data, "statistics", ("counters", "seconds", "findings", "refinements"))
     counters = mapping(found["counters"], "the counters")
     counted = Counter({key: natural(value, f"the counter {key}") for key, value in counters.items()})
     findings = [_decode_finding(item) for item in sequence(found["findings"], "the findings")]
-    return Statistics(counted, _decode_seconds(found["seconds"]), findings)
+    refinements = [_decode_refinement(item) for item in sequence(found["refinements"], "the refinements")]
+    return Statistics(counted, _decode_seconds(found["seconds"]), findings, refinements)
 
 
 def _decode_finding(data: object) -> Finding:
     kind, place, words = (text(item, "a finding") for item in sequence(data, "a finding", 3))
     return Finding(kind, place, words)
+
+
+def _decode_refinement(data: object) -> Refinement:
+    path, added = sequence(data, "a refinement", 2)
+    pairs = [sequence(pair, "a predicate", 2) for pair in sequence(added, "predicates")]
+    return Refinement(
+        tuple(text(place, "a place") for place in sequence(path, "a path")),
+        tuple((text(place, "a place"), text(words, "a predicate")) for place, words in pairs),
+    )
 
 
 def _decode_seconds(data: object) -> dict[str, float]:

@@ -35,11 +35,20 @@ class Finding:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """One round of a search that refines its abstraction, for people: the places that an abstract
+    counterexample passes, in order, and the predicates that exclude it, each with its place."""
+
+    path: tuple[str, ...]
+    added: tuple[tuple[str, str], ...]
+
+
 @dataclass(slots=True)
 class Statistics:
     """`counters` are deterministic (solver calls by purpose, terms, blocks, refinements), `seconds`
     are not. Keys are dotted: `solver.bmc`, `blocks.locations`. `findings` are what an engine has to show
-    beside its answer.
+    beside its answer, `refinements` how it came to that, as many rounds as it told of.
 
     What may be watched meanwhile: `on_progress` gets a line now and then, `queries` each question
     asked of a solver, `on_invariants` formulas that an engine found to hold at points, for others to use."""
@@ -47,6 +56,7 @@ class Statistics:
     counters: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    refinements: list[Refinement] = field(default_factory=list)
     on_progress: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
     latest: str = field(default="", compare=False, repr=False)  # the last line of progress
     queries: QueryRecorder | None = field(default=None, compare=False, repr=False)

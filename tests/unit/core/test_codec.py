@@ -37,7 +37,7 @@ from certus.core.horn import Step as Inference
 from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step
 from certus.core.program import Assign, Call, Edge, ErrorSite, Havoc, Location, Procedure, Program
 from certus.core.sorts import BOOL, INT, REAL, machine
-from certus.core.statistics import Finding, Statistics
+from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.terms import Function
 from certus.core.verdict import Safe, Unknown, Unsafe
 
@@ -92,7 +92,10 @@ REPLAY = Replay(
 )
 CHECK = ProofCheck(31, {"z3": 31, "cvc5": 29}, 100)
 STATISTICS = Statistics(
-    Counter({"solver.bmc": 3}), {"solver.bmc": 0.25}, [Finding("path edges", "main:1", "x >= 0")]
+    Counter({"solver.bmc": 3}),
+    {"solver.bmc": 0.25},
+    [Finding("path edges", "main:1", "x >= 0")],
+    [Refinement(("line 1", "line 2 (3 times)"), (("line 2", "x >= 0"),)), Refinement((), ())],
 )
 OUTCOME = Outcome(
     PROGRAM,
@@ -173,10 +176,14 @@ class TestRefusals:
                 {**encode_trace(TRACE), "inputs": {"0": [["1", "1", True]]}},
                 "no value of sort Real",
             ),
-            (decode_statistics, {"counters": {"a": 1.5}, "seconds": {}, "findings": []}, "natural number"),
             (
                 decode_statistics,
-                {"counters": {}, "seconds": {"a": float("nan")}, "findings": []},
+                {"counters": {"a": 1.5}, "seconds": {}, "findings": [], "refinements": []},
+                "natural number",
+            ),
+            (
+                decode_statistics,
+                {"counters": {}, "seconds": {"a": float("nan")}, "findings": [], "refinements": []},
                 "number of seconds",
             ),
             (

@@ -33,7 +33,7 @@ from certus.core.walk import variables
 from certus.engines.predicate.abstraction import SECONDS, Abstraction, Group, Manner, Precision
 from certus.engines.predicate.copies import Copies
 from certus.engines.predicate.enumerations import Enumerations
-from certus.engines.predicate.findings import findings
+from certus.engines.predicate.findings import SHOWN, findings, refinement
 from certus.engines.predicate.paths import PathFormula, flatten
 from certus.engines.predicate.ranged import Ranged
 from certus.engines.predicate.reachability import Item, Reachability
@@ -211,7 +211,10 @@ class _Search:
             return self._gave_up(
                 "no-interpolants", f"no interpolants for a path of {len(path.actions)} blocks"
             )
-        self.unrolled.note([action.node[0].location for action in path.actions], self._add(found))
+        passed, new = [action.node[0].location for action in path.actions], self._add(found)
+        self.unrolled.note(passed, new)
+        if len(self.statistics.refinements) < SHOWN:
+            self.statistics.refinements.append(refinement(self.program, passed, new))
         self.statistics.progress(self._newest())
         message = self.unrolled.message(self.options.rounds)
         if message is None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from certus.core.outcome import Outcome
-from certus.report.html.markup import code, table, text
+from certus.report.html.markup import code, sentence, table, text
 
 MOST = 2000  # findings in a table
 
@@ -15,11 +16,34 @@ def findings(outcome: Outcome) -> str:
     parts = []
     for kind, group in groupby(outcome.statistics.findings, key=lambda f: f.kind):
         found = list(group)
-        rows = [(text(f.place), code(f.text)) for f in found[:MOST]]
+        rows = [(sentence(f.place), code(f.text)) for f in found[:MOST]]
         parts.append(f"<h2>{text(kind.capitalize())}</h2>{table(('where', 'what'), rows)}")
         if len(found) > MOST:
             parts.append(f'<p class="quiet">{len(found) - MOST:,} more are not shown.</p>')
-    return "\n".join(parts)
+    parts.append(_refinements(outcome))
+    return "\n".join(part for part in parts if part)
+
+
+def _refinements(outcome: Outcome) -> str:
+    """Round by round: which abstract counterexample was excluded, and by which predicates."""
+    rounds = outcome.statistics.refinements
+    if not rounds:
+        return ""
+    rows = [
+        (str(number), " → ".join(map(sentence, each.path)), _added(each.added))
+        for number, each in enumerate(rounds, 1)
+    ]
+    heads = ("#round", "the abstract counterexample passes", "predicates that exclude it")
+    more = outcome.statistics.counters["predicate.refinements"] - len(rounds)
+    rest = f'<p class="quiet">{more:,} more rounds added nothing, or are not shown.</p>' if more > 0 else ""
+    return f"<h2>Refinements</h2>{table(heads, rows)}{rest}"
+
+
+def _added(pairs: Sequence[tuple[str, str]]) -> str:
+    if not pairs:
+        return '<span class="quiet">none that were not there already</span>'
+    groups = groupby(pairs, key=lambda pair: pair[0])
+    return "<br>".join(f"{sentence(at)}: {', '.join(code(p) for _, p in group)}" for at, group in groups)
 
 
 def statistics(outcome: Outcome) -> str:

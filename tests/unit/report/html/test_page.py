@@ -29,7 +29,7 @@ from certus.core.outcome import (
     Step,
 )
 from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Finding, Statistics
+from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.terms import Function
 from certus.core.verdict import Safe, Unknown, Unsafe
 from certus.report.html.page import render_html
@@ -147,11 +147,21 @@ def test_horn_clauses() -> None:
 
 def test_findings_and_statistics(counting: SimpleNamespace) -> None:
     statistics = Statistics(
-        Counter({"solver.bmc": 1234}), {"engine": 0.25}, [Finding("predicates", "line 4", "x < 3")]
+        Counter({"solver.bmc": 1234, "predicate.refinements": 5}),
+        {"engine": 0.25},
+        [Finding("predicates", "line 4", "x < 3")],
+        [
+            Refinement(("line 4 (2 times)", "line 7"), (("line 4", "x < 3"), ("line 4", "x < y"))),
+            Refinement(("main:9",), ()),
+        ],
     )
     passes = (PassSize("slice", Size(10, 12), Size(4, 5)),)
     page = Page(render_html(replace(holds(counting), statistics=statistics, passes=passes)))
     assert "x < 3" in page.ids["findings"]
+    assert "line 4 (2 times) → line 7" in page.ids["findings"]
+    assert "line 4: x < 3, x < y" in page.ids["findings"]
+    assert "none that were not there already" in page.ids["findings"]
+    assert "3 more rounds" in page.ids["findings"]
     assert "1,234" in page.ids["statistics"]
     assert "slice" in page.ids["statistics"]
 
@@ -175,7 +185,8 @@ class TestSafety:
         )
         spot = Span(NASTY, 1, 1, 1, 2)
         told = Diagnostic(NASTY, NASTY, Severity.NOTE, spot, NASTY)
-        statistics = Statistics(Counter({NASTY: 1}), {NASTY: 1.0}, [Finding(NASTY, NASTY, NASTY)])
+        rounds = [Refinement((NASTY,), ((NASTY, NASTY),))]
+        statistics = Statistics(Counter({NASTY: 1}), {NASTY: 1.0}, [Finding(NASTY, NASTY, NASTY)], rounds)
         return violated(
             counting,
             subject=program,
