@@ -121,6 +121,17 @@ def test_an_address_that_numbers_depend_on_stays_open(tmp_path: Path) -> None:
     assert (found["x"].low, found["x"].high) == (0, 1)
 
 
+def test_inputs_are_told_apart_however_far_they_are_passed_on(tmp_path: Path) -> None:
+    found = reported(
+        tmp_path,
+        """int g; int get(int k) { int r = any(); return k ? r : 0; } int main(void) {
+        int a = get(1), b = a, c = b + 1, d = a > 0 ? a : 5, e = 0; int *p = &g; *p = a;
+        while (any()) e += a; return b + c + d + e + g; }""",
+    )
+    told = {name: found[name].input for name in ("r", "a", "b", "c", "d", "e", "g")}
+    assert told == {"r": True, "a": True, "b": True, "c": False, "d": False, "e": False, "g": True}
+
+
 def test_bounded_ranges_have_few_values_too(tmp_path: Path) -> None:
     text = "int main(void) { int i = 7; while (1) i += 5000; }"
     assert reported(tmp_path, text, bound=3)["i"].values == (7, 5007, 10007, 15007)

@@ -165,6 +165,23 @@ def test_what_was_read_before_a_write_says_nothing_of_the_cell() -> None:
     assert found.of("y") == INT_RANGE
 
 
+@pytest.mark.parametrize(
+    ("value", "range_"),
+    [
+        ("x < 10 ? x : 10", (INT_RANGE[0], 10)),
+        ("x > 0 ? x : 5", (1, INT_RANGE[1])),
+        ("x < 0 ? 0 : x > 9 ? 9 : x", (0, 9)),
+        ("x > 3 && x < 8 ? x : 4", (4, 7)),
+        ("x < 0 ? -(x + 1) : x", (0, INT_RANGE[1])),
+        ("(unsigned char)(x < 0 || x > 99 ? 7 : x)", (0, 99)),
+        ("y < 10 ? x : 10", INT_RANGE),
+    ],
+)
+def test_a_choice_is_as_good_as_a_branch(value: str, range_: tuple[int, int]) -> None:
+    text = f"extern int any(void); int main(void) {{ int x = any(), y = any(), z = {value}; return z; }}"
+    assert Found(c_program(text)).of("z") == range_
+
+
 def test_a_pointer_ranges_over_its_array() -> None:
     found = Found(c_program("int t[200]; int main(void) { int *p = t; while (p < t + 10) p++; return *p; }"))
     low, high = found.heads()[0]["p"]

@@ -10,7 +10,7 @@ from certus.analysis.ranges.essa import Scope, Version, translate
 from certus.analysis.ranges.intervals import Propagation
 from certus.analysis.ranges.operations import INFINITE, Bounds
 from certus.analysis.ranges.strategy import StrategyIteration
-from certus.analysis.ranges.system import NOTHING, Fixed, Values, element, limits
+from certus.analysis.ranges.system import NOTHING, Definition, Fixed, Join, Sum, Values, element, limits
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.program import Edge, Location, Program
@@ -77,18 +77,29 @@ class Solution:
         return interval((low, high)) if low <= high else None
 
     def is_input(self, variable: Expr) -> bool:
-        """Whether a variable is given anything of its type, from outside the program."""
+        """Whether a variable is given anything of its type: a value from outside, as it came."""
         definitions = self.version.system.definitions
         everything = limits(self.kept(variable))
-        for quantity in self.version.defined.get(variable, ()):
+        pending = list(self.version.defined.get(variable, ()))
+        seen = set(pending)
+        while pending:
+            quantity = pending.pop()
+            if self.values[quantity] != everything:
+                continue
             found = definitions[quantity]
-            if (
-                isinstance(found, Fixed)
-                and (found.low, found.high) == everything
-                and self.values.has(quantity)
-            ):
+            if isinstance(found, Fixed):
                 return True
+            passed = found.operands if isinstance(found, Join) else _same(found)
+            pending.extend(each for each in passed if each not in seen)
+            seen.update(passed)
         return False
+
+
+def _same(definition: Definition) -> list[int]:
+    """What a sum is, if it is one quantity as it was."""
+    if not isinstance(definition, Sum) or definition.constant or len(definition.terms) > 1:
+        return []
+    return [quantity for coefficient, quantity in definition.terms if coefficient == 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,10 +14,11 @@ variable is true of all that have the same quantity: of the cell of memory that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from certus.analysis.ranges.conditions import Comparison, fixed_choice, literals
 from certus.analysis.ranges.control import mentioned
+from certus.analysis.ranges.forms import Form
 from certus.analysis.ranges.operations import INFINITE
 from certus.analysis.ranges.system import (
     ANYTHING,
@@ -29,47 +30,18 @@ from certus.analysis.ranges.system import (
     Operation,
     Sum,
     System,
-    Terms,
     element,
     limits,
 )
+from certus.core import build
 from certus.core.sorts import BOOL, INT, MachineSort, Sort
 from certus.core.terms import Expr, Kind
+from certus.core.walk import variables
 
 LONGEST: Final = 8  # terms of a form
 ALTERNATIVES: Final = 8  # of a disjunction that is looked at
 
 Environment = Mapping[Expr, int]  # from a variable to its quantity
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """`constant` + the terms over the integers, congruent to a value of `sort`. A form that is one quantity
-    and belongs to variables kept as another sort has that as its `view`."""
-
-    sort: Sort
-    constant: int
-    terms: Terms
-    view: MachineSort | None = None
-
-    def plus(self, other: Form, factor: int = 1) -> Form:
-        coefficients = {quantity: c for c, quantity in self.terms}
-        for c, quantity in other.terms:
-            coefficients[quantity] = coefficients.get(quantity, 0) + factor * c
-        terms = tuple((c, quantity) for quantity, c in coefficients.items() if c)
-        return Form(self.sort, self.constant + factor * other.constant, terms)
-
-    def times(self, factor: int) -> Form:
-        if factor == 0:
-            return Form(self.sort, 0, ())
-        return Form(self.sort, factor * self.constant, tuple((factor * c, q) for c, q in self.terms))
-
-    def of(self, sort: Sort) -> Form:
-        return Form(sort, self.constant, self.terms)
-
-    def seen_as(self, view: MachineSort | None) -> Form:
-        """The same bits, if there is a view, as a number of it."""
-        return self if view is None else self.of(view)
 
 
 class Translation:
@@ -93,7 +65,25 @@ class Translation:
         return self.views.get(x, x.sort)
 
     def given(self, x: Expr, term: Expr, environment: Environment) -> int:
-        """The quantity that a variable becomes by being given the value of a term."""
+        """The quantity that a variable becomes by being given the value of a term. A choice whose condition
+        says something of what is chosen is as good as a branch."""
+        parts: list[int] = []
+        gates: list[int] = []
+        way = self.system.open
+        while len(parts) < ALTERNATIVES and (choice := _chosen(term)) is not None:
+            condition, then, term = choice
+            changed, needs = self.assume(condition, environment)
+            parts.append(self._value(x, then, _changed(environment, changed)))
+            gates.append(self.system.add(Gate(way, tuple(dict.fromkeys(needs)))))
+            changed, needs = self.assume(build.not_(condition), environment)
+            environment = _changed(environment, changed)
+            way = self.system.add(Gate(way, tuple(dict.fromkeys(needs))))
+        last = self._value(x, term, environment)
+        return (
+            self._added(self.system.add(Join([*parts, last], [*gates, way])), self.kept(x)) if parts else last
+        )
+
+    def _value(self, x: Expr, term: Expr, environment: Environment) -> int:
         form = self.form(term, environment, self.views.get(x))
         quantity = self.settle(form.of(self.kept(x)))
         if form.terms == ((1, quantity),):
@@ -290,7 +280,7 @@ class Translation:
         if literal.kind is Kind.VAR:
             return self._met(literal, environment, [Bound(int(positive), ())], [Bound(int(positive), ())], [])
         if literal.kind is Kind.EQ:
-            choice = _choice(literal)
+            choice = fixed_choice(literal)
             if choice is not None:
                 term, value = choice
                 if value is None:
@@ -305,14 +295,15 @@ class Translation:
         if literal.kind is Kind.EQ:  # of bits, in whatever view
             view = left.view or right.view
             left, right = left.seen_as(view), right.seen_as(view)
-        sides = _Sides(self, left, right, {environment[x]: x for x in mentioned(literal) if x in environment})
+        names = {environment[x]: x for x in mentioned(literal) if x in environment}
+        sides = (left, self.settle(left)), (right, self.settle(right))
+        compared = Comparison(*sides, names)
         if literal.kind is Kind.EQ:
-            met = sides.equal() if positive else sides.different()
+            met = compared.equal() if positive else compared.different()
         elif positive:
-            met = sides.at_most(strict=literal.kind is Kind.LT)
+            met = compared.at_most(strict=literal.kind is Kind.LT)
         else:
-            sides = _Sides(self, right, left, sides.names)
-            met = sides.at_most(strict=literal.kind is Kind.LE)
+            met = Comparison(*sides[::-1], names).at_most(strict=literal.kind is Kind.LE)
         changed: dict[Expr, int] = {}
         for x, bounds in met.items():
             changed.update(self._met(x, environment, *bounds))
@@ -337,93 +328,23 @@ class Translation:
         return found
 
 
-Solved = dict[Expr, tuple[list[Bound], list[Bound], list[Bound]]]  # uppers, lowers, excluded values
-
-
-class _Sides:
-    """A comparison of two forms, solved for the variables (by quantity: `names`) that occur in them."""
-
-    def __init__(self, translation: Translation, left: Form, right: Form, names: Mapping[int, Expr]) -> None:
-        self.names = names
-        self.left, self.right = left, right
-        self.sides = [(form, translation.settle(form)) for form in (left, right)]
-
-    def at_most(self, *, strict: bool = False) -> Solved:
-        """left <= right, or left < right."""
-        found: Solved = {}
-        for at, sign in ((0, 1), (1, -1)):
-            for x, c, bound in self._solved(at):
-                coefficient = sign * c
-                shifted = _shifted(bound, -int(strict) if coefficient > 0 else int(strict))
-                found.setdefault(x, ([], [], []))[0 if coefficient > 0 else 1].append(shifted)
-        return found
-
-    def equal(self) -> Solved:
-        found: Solved = {}
-        for at in (0, 1):
-            for x, _, bound in self._solved(at):
-                uppers, lowers, _ = found.setdefault(x, ([], [], []))
-                uppers.append(bound)
-                lowers.append(bound)
-        return found
-
-    def different(self) -> Solved:
-        found: Solved = {}
-        for at in (0, 1):
-            for x, _, bound in self._solved(at):
-                found.setdefault(x, ([], [], []))[2].append(bound)
-        return found
-
-    def _solved(self, at: int) -> Iterator[tuple[Expr, int, Bound]]:
-        """For each variable x of one side, with coefficient c: the value of x at which both sides are equal,
-        as a bound. Its divisor is positive: numerator and coefficient have been multiplied by c's sign."""
-        form, own = self.sides[at]
-        other = self.sides[1 - at][1]
-        compound = (
-            len(form.terms) > 1 or form.constant != 0 or form.terms[0][1] != own if form.terms else False
-        )
-        for c, quantity in form.terms:
-            x = self.names.get(quantity)
-            if x is None:
-                continue
-            sign = 1 if c > 0 else -1
-            rest: dict[int, int] = {other: sign}
-            for k, each in form.terms:
-                if each != quantity:
-                    rest[each] = rest.get(each, 0) - sign * k
-            terms = tuple((k, each) for each, k in rest.items() if k)
-            bound = Bound(-sign * form.constant, terms, abs(c), own if compound else None)
-            yield x, c, bound
-
-
-def _shifted(bound: Bound, by: int) -> Bound:
-    return Bound(bound.constant + by, bound.terms, bound.divisor, bound.unless) if by else bound
-
-
 # -------------------------------------------------------------------------------------------- shapes
 
 
-def literals(condition: Expr, *, positive: bool = True) -> Iterator[tuple[Expr, bool]]:
-    """The conjuncts of a condition, each with whether it must be true or false."""
-    stack = [(condition, positive)]
-    while stack:
-        term, sign = stack.pop()
-        if term.kind is Kind.NOT:
-            stack.append((term.args[0], not sign))
-        elif term.kind is (Kind.AND if sign else Kind.OR):
-            stack.extend((a, sign) for a in reversed(term.args))
-        else:
-            yield term, sign
-
-
-def _choice(literal: Expr) -> tuple[Expr, bool | None] | None:
-    """`(c ? a : b) == k` with constants: c and whether it must be true; None if neither a nor b is k."""
-    for choice, value in (literal.args, literal.args[::-1]):
-        if choice.kind is Kind.ITE and value.kind is Kind.CONST:
-            condition, then, otherwise = choice.args
-            if then.kind is Kind.CONST and otherwise.kind is Kind.CONST and then is not otherwise:
-                return condition, True if then is value else False if otherwise is value else None
-    return None
+def _chosen(term: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """A choice, converted or not, whose condition and values have a variable in common: its parts."""
+    conversions: list[MachineSort] = []
+    while term.kind is Kind.WRAP and isinstance(term.sort, MachineSort):
+        conversions.append(term.sort)
+        term = term.args[0]
+    if term.kind is not Kind.ITE:
+        return None
+    condition, then, otherwise = term.args
+    if frozenset(mentioned(condition)).isdisjoint(variables(then, otherwise)):
+        return None
+    for sort in reversed(conversions):
+        then, otherwise = build.wrap(then, sort), build.wrap(otherwise, sort)
+    return condition, then, otherwise
 
 
 def _values(term: Expr) -> Iterator[Expr]:
