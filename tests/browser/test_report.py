@@ -58,6 +58,16 @@ void main() {
   assert(a == b);
 }
 """
+EQUALS = """\
+void main() {
+  int a = 0; int b = 0;
+  int n = *;
+  while (n > 0) {
+    a = a + 1; b = b + 1; n = n - 1;
+  }
+  assert(a == b);
+}
+"""
 NOW = "document.querySelector('.line.now').id"
 ROW = "document.querySelector('#steps [aria-selected=true]').id"
 
@@ -194,6 +204,15 @@ class TestAutomata:
         browser.press("ArrowDown")
         browser.press("Enter")
         assert browser.run("document.querySelector('.line.chosen') !== null")
+
+
+def test_refinements_lead_to_their_lines(browser: Browser, tmp_path: Path) -> None:
+    browser.open(report(tmp_path, EQUALS, "equals.lp", engine="predicate"))
+    browser.click("#tab-findings")
+    told = browser.run("document.querySelector('#findings').innerText")
+    assert "the abstract counterexample passes" in told
+    browser.click("#findings table:last-of-type a.go")
+    assert not browser.run("document.querySelector('#source').hidden")
 
 
 class TestAppearance:
