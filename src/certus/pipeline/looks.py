@@ -1,8 +1,9 @@
 """Cheap looks at a program before any engine: runs by the interpreter, which need no solver.
 
 A program without inputs has one execution: that run is the answer. Others get a few runs on random inputs,
-which find shallow errors within milliseconds. A run that reaches an error is told as a trace whose inputs are
-made as simple as they can be; it has to be replayed like any other trace.
+which find shallow errors within milliseconds, and a short search among inputs one after the other
+(`explore`), which finds deep ones of programs with few states. A random run that reaches an error is told as
+a trace whose inputs are made as simple as they can be. All traces have to be replayed like any other.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from certus.core.evidence import Execution, Trace
 from certus.core.program import Program
 from certus.core.terms import Value
 from certus.core.verdict import Safe, Unsafe
+from certus.pipeline.explore import explored_error
 from certus.validate.compile import Compiled, compile_program
 from certus.validate.inputs import NoInputs, Nondeterministic, RandomInputs, ReplayInputs, constants
 from certus.validate.interpreter import Ending, Run, run
@@ -34,8 +36,11 @@ def look(program: Program, budget: Budget) -> tuple[Safe | Unsafe | None, str]:
     try:
         return execute(compiled, budget.part(ONE_RUN)), "execution"
     except Nondeterministic:
-        trace = random_error(compiled, budget)
-        return (None if trace is None else Unsafe(trace)), "random"
+        for how, find in (("random", random_error), ("search", explored_error)):
+            trace = find(compiled, budget)
+            if trace is not None:
+                return Unsafe(trace), how
+        return None, "random, search"
 
 
 def execute(compiled: Compiled, budget: Budget) -> Safe | Unsafe | None:

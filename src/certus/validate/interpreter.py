@@ -22,7 +22,7 @@ from certus.validate.compile import Code, Compiled, Link, What
 from certus.validate.expressions import Overgrown
 from certus.validate.indeterminate import Fault, Unmodelled
 from certus.validate.inputs import Inputs, NoInputs, contents
-from certus.validate.memory import Memory, OpaqueMemory
+from certus.validate.memory import Memory, MemorySnapshot, OpaqueMemory
 
 _BREATH: Final = 50_000  # steps between two looks at the clock
 FOREVER: Final = 1 << 62  # steps nobody waits for
@@ -50,6 +50,11 @@ class Run:
     steps: int
     edge: Edge | None
     cause: str = ""
+
+
+Snapshot = tuple[
+    Location, tuple[Any, ...], tuple[Any, ...], tuple[tuple[Any, ...], ...], tuple[Link, ...], MemorySnapshot
+]
 
 
 class Observer(Protocol):
@@ -114,6 +119,22 @@ class Machine:
     def depth(self) -> int:
         """The number of calls not yet returned from."""
         return len(self.frames)
+
+    def snapshot(self) -> Snapshot | None:
+        """The present state, from which `restore` lets a run go on; None if memory is too large for that."""
+        memory = self.memory.snapshot()
+        if memory is None:
+            return None
+        frames = tuple(map(tuple, self.frames))
+        return self.location, tuple(self.globals), tuple(self.frame), frames, tuple(self.calls), memory
+
+    def restore(self, state: Snapshot) -> None:
+        """Go back to a state. Steps are counted anew."""
+        self.location, shared, frame, frames, calls, memory = state
+        self.globals[:] = shared
+        self.frame, self.frames, self.calls = list(frame), list(map(list, frames)), list(calls)
+        self.memory.restore(memory)
+        self.steps = 0
 
     def value(self, variable: Expr) -> Datum:
         """The value of a global or of a local of the present activation."""

@@ -28,6 +28,8 @@ _LEAST_GAP: Final = 64
 _LARGE: Final = 1 << 20  # bytes; larger objects are kept in chunks, made when touched
 _CHUNK: Final = 1 << 16
 _Part = tuple[Any, int, int]  # of a value that is no number: the value, its size, which byte of it
+_SMALL: Final = 1 << 12  # bytes of all objects together, if states are to be kept
+MemorySnapshot = tuple[tuple[Any, str, str, bytes, bytes | None], ...]
 _GONE: Final = 10_000  # objects remembered after their end, for the sake of messages
 
 
@@ -115,6 +117,13 @@ class MemoryObject:
         self.defined[offset:end] = (known & _full(width)).to_bytes(width, "little")
 
 
+def _restored(start: Any, name: str, storage: str, data: bytes, defined: bytes | None) -> MemoryObject:
+    made = MemoryObject(start, len(data), name, storage, zero=True)
+    made.data[:] = data
+    made.defined = None if defined is None else bytearray(defined)
+    return made
+
+
 def _full(width: int) -> int:
     return (1 << 8 * width) - 1
 
@@ -136,6 +145,28 @@ class Memory:
         self._starts: list[int] = []  # ascending; the objects are in the same order
         self._objects: list[MemoryObject] = []
         self._ended = 0  # how many of them are no longer live
+
+    # -- states
+
+    def snapshot(self) -> MemorySnapshot | None:
+        """All live objects as they are; None if they are large, or contain what is no number."""
+        live = [o for o in self._objects if o.live]
+        if sum(o.extent for o in live) > _SMALL or any(o.strangers for o in live):
+            return None
+        return tuple(
+            (o.start, o.name, o.storage, bytes(o.data), None if o.defined is None else bytes(o.defined))
+            for o in live
+        )
+
+    def restore(self, state: MemorySnapshot) -> None:
+        """Make the live objects those of a snapshot. Addresses behind the last are used again, so that equal
+        states have equal futures; a pointer to what has ended may then point to something else."""
+        self.seen[:] = [_NOWHERE] * len(self.seen)
+        self._starts[:] = [start for start, *_ in state]
+        self._objects[:] = [_restored(*each) for each in state]
+        self._count, self._ended = len(state), 0
+        last = self._objects[-1] if state else None
+        self._next = _FIRST if last is None else last.start + last.extent + self._gap()
 
     # -- lifetimes
 

@@ -1,0 +1,248 @@
+"""Errors found by running: what inputs can do, breadth first.
+
+In each state in which the program asks for an input, runs go on with each of a few values: 0, 1, and what the
+program compares the input with, or else its first constants. A state that was met before is not followed
+again. Programs that react to inputs, as protocols and controllers do, have few such states, so that errors
+many inputs deep are met within milliseconds; where there are many, the effort is limited.
+
+Only errors are found: other values could do more than those tried. The trace is replayed like any other.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, cast
+
+from certus.core.budget import Budget
+from certus.core.effects import terms
+from certus.core.errors import BudgetExceeded
+from certus.core.evidence import Trace
+from certus.core.program import UNSPECIFIED, Assign, Call, Edge, Havoc, Location, Program, Return
+from certus.core.sorts import BOOL, INT, MachineSort, Sort
+from certus.core.terms import Expr, Kind, Value
+from certus.core.values import Datum
+from certus.core.walk import postorder
+from certus.validate.compile import Compiled
+from certus.validate.inputs import TraceInputs, constants
+from certus.validate.interpreter import Ending, Machine, Run, Snapshot
+
+EFFORT: Final = 5_000_000  # steps in all
+BEGIN: Final = 60  # what it costs to go back to a state, in steps
+STEPS: Final = 20_000  # from one input to the next
+VALUES: Final = 16  # tried for one input
+STATES: Final = 20_000
+_COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT})
+_CASTS: Final = frozenset({Kind.WRAP, Kind.TO_INT})
+
+Input = tuple[int, tuple[Value, ...]]  # an edge, and the values that it gave
+
+
+def explored_error(compiled: Compiled, budget: Budget) -> Trace | None:
+    """A trace to an error with the fewest inputs that are found to lead to one."""
+    return _Exploration(compiled, budget).run()
+
+
+class _AtInput(Exception):
+    """The program asks for an input."""
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Ends a stretch of a run where an input is asked for."""
+
+    watched: frozenset[Location]
+
+    def start(self, machine: Machine) -> None:
+        """Nothing has happened yet."""
+
+    def arrive(self, machine: Machine, edge: Edge | None) -> None:
+        raise _AtInput
+
+    def enter(self, machine: Machine, edge: Edge) -> None:
+        """Calls are part of the stretch."""
+
+    def leave(self, machine: Machine, edge: Edge) -> None:
+        """So are returns."""
+
+
+class _Choices(TraceInputs):
+    """Gives an input the value with the number `number` among those to be tried; `asked` is the input, and
+    `more` whether it has further values."""
+
+    contents: Mapping[int, tuple[bytes, ...]] = {}  # new objects are zero
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program, Trace(""))
+        self._values = candidates(program)
+        self.number, self.more = 0, False
+        self.asked: Input | None = None
+
+    def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
+        rest = super().havoc(edge, occurrence, targets)
+        values = self._values.get(edge)
+        if values is None:
+            return rest
+        self.more = self.number + 1 < len(values)
+        given = (values[self.number], *rest[1:])
+        self.asked = (edge, cast(tuple[Value, ...], given))
+        return given
+
+
+class _Exploration:
+    """`seen` has, for each state in which an input is asked for, the state and the input that led to it."""
+
+    def __init__(self, compiled: Compiled, budget: Budget) -> None:
+        program = compiled.program
+        self.choices = _Choices(program)
+        inputs = [e for e in program.edge.values() if _is_input(e)]
+        self.watch = _Watch(frozenset(e.source for e in inputs))
+        self.machine = Machine(compiled, self.choices)
+        self.code = compiled.code(self.watch.watched)
+        self.code.require(program.main)
+        self.budget = budget
+        self.seen: dict[Snapshot, tuple[Snapshot, Input] | None] = {}
+
+    def run(self) -> Trace | None:
+        if not self.watch.watched:
+            return None
+        if self.machine.location not in self.watch.watched and self._advance() is not None:
+            return None  # the only run, or one that inputs cannot change
+        waiting = deque([self._state()])
+        effort = EFFORT
+        while waiting and effort > 0 and len(self.seen) < STATES:
+            state = waiting.popleft()
+            if state is None:
+                continue
+            for end in self._tried(state):
+                effort -= BEGIN + self.machine.steps
+                asked = self.choices.asked
+                if asked is None:
+                    continue
+                if end is None:
+                    waiting.append(self._state((state, asked)))
+                elif end.ending is Ending.ERROR:
+                    return self._trace(end.location.name, (state, asked))
+        return None
+
+    def _state(self, way: tuple[Snapshot, Input] | None = None) -> Snapshot | None:
+        """The present state, if it is new."""
+        state = self.machine.snapshot()
+        if state is None or state in self.seen:
+            return None
+        self.seen[state] = way
+        return state
+
+    def _tried(self, state: Snapshot) -> Iterator[Run | None]:
+        """How runs from a state end with each value of the input; None: with the next input."""
+        choices = self.choices
+        choices.number, choices.more = 0, True
+        while choices.more:
+            self.machine.restore(state)
+            choices.more, choices.asked = False, None
+            try:
+                yield self._advance()
+            except BudgetExceeded:
+                return
+            choices.number += 1
+
+    def _advance(self) -> Run | None:
+        try:
+            return self.machine.advance(self.code, limit=STEPS, budget=self.budget, observer=self.watch)
+        except _AtInput:
+            return None
+
+    def _trace(self, error: str, way: tuple[Snapshot, Input] | None) -> Trace:
+        taken: list[Input] = []
+        while way is not None:
+            state, asked = way
+            taken.append(asked)
+            way = self.seen[state]
+        inputs: dict[int, list[tuple[Value, ...]]] = {}
+        for edge, values in reversed(taken):
+            inputs.setdefault(edge, []).append(values)
+        return Trace(error, {}, {edge: tuple(executions) for edge, executions in inputs.items()})
+
+
+# --------------------------------------------------------------------------------- values to try
+
+
+def _is_input(edge: Edge) -> bool:
+    op = edge.op
+    return isinstance(op, Havoc) and not op.approximates and op.function != UNSPECIFIED
+
+
+def candidates(program: Program) -> dict[int, tuple[Value, ...]]:
+    """For each input, values that tell apart what the program does with it."""
+    same = _copies(program)
+    compared = _compared(program, same)
+    known, found = constants(program), dict[int, tuple[Value, ...]]()
+    for edge in program.edge.values():
+        if isinstance(edge.op, Havoc) and _is_input(edge):
+            x = edge.op.targets[0]
+            numbers = compared.get(_root(same, x)) or map(int, known.get(x.sort, ()))
+            found[edge.index] = tuple(_values(x.sort, numbers))
+    return found
+
+
+def _compared(program: Program, same: Mapping[Expr, Expr]) -> dict[Expr, dict[int, None]]:
+    """The numbers that variables are compared with, by the roots of their classes."""
+    found: dict[Expr, dict[int, None]] = {}
+    for edge in program.edge.values():
+        for term in postorder(*terms(edge.op)):
+            if term.kind in _COMPARISONS:
+                left, right = map(_uncast, term.args)
+                near = (0,) if term.kind is Kind.EQ else (0, -1, 1)
+                for x, constant in ((left, right), (right, left)):
+                    if x.kind is Kind.VAR and constant.kind is Kind.CONST and constant.sort is not BOOL:
+                        numbers = (int(constant.value) + n for n in near)
+                        found.setdefault(_root(same, x), {}).update(dict.fromkeys(numbers))
+    return found
+
+
+def _values(sort: Sort, numbers: Iterable[int]) -> Iterator[Value]:
+    """The first of the numbers that are of the sort, after 0 and 1."""
+    if sort is BOOL:
+        yield from (False, True)
+    elif isinstance(sort, MachineSort):
+        fitting = (n for n in dict.fromkeys((0, 1, *numbers)) if sort.low <= n <= sort.high)
+        yield from islice(fitting, VALUES)
+    else:
+        yield from islice(dict.fromkeys((0, 1, *numbers)), VALUES) if sort is INT else (0,)
+
+
+def _uncast(term: Expr) -> Expr:
+    while term.kind in _CASTS:
+        term = term.args[0]
+    return term
+
+
+def _copies(program: Program) -> dict[Expr, Expr]:
+    """Variables that are copied to one another: each with another of its class, up to its root."""
+    parent: dict[Expr, Expr] = {}
+
+    def join(targets: Sequence[Expr], values: Sequence[Expr]) -> None:
+        for x, value in zip(targets, map(_uncast, values), strict=False):
+            if value.kind is Kind.VAR and (one := _root(parent, x)) is not (other := _root(parent, value)):
+                parent[one] = other
+
+    for procedure in program.procedures.values():
+        for edge in procedure.edges:
+            op = edge.op
+            if isinstance(op, Assign):
+                join(op.targets, op.values)
+            elif isinstance(op, Return):
+                join(procedure.results, op.values)
+            elif isinstance(op, Call):
+                callee = program.procedures[op.procedure]
+                join(callee.parameters, op.arguments)
+                join(op.targets, callee.results)
+    return parent
+
+
+def _root(parent: Mapping[Expr, Expr], x: Expr) -> Expr:
+    while x in parent:
+        x = parent[x]
+    return x
