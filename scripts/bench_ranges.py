@@ -146,7 +146,7 @@ def bits(directories: list[Path], seconds: float, most: int) -> None:
         chosen = list(tasks(directory))
         chosen = chosen[:: max(1, len(chosen) // most)]
         for path in chosen:
-            start = time.perf_counter()
+            start = _cpu()
             try:
                 program, offsets = without_memory(load_question(read_question(path)).program)
                 report = numeric_report(program, None, Budget(seconds), offsets)
@@ -156,7 +156,7 @@ def bits(directories: list[Path], seconds: float, most: int) -> None:
             except BudgetExceeded:
                 slow += 1
                 continue
-            times.append(time.perf_counter() - start)
+            times.append(_cpu() - start)
             variables += len(report.variables)
             total += report.declared
             saved += report.saved

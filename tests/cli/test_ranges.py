@@ -44,6 +44,17 @@ def test_symbolic_bounds_of_a_function(certus: Certus, file: Path) -> None:
     assert "exit            i         [N + 1, N + 1]" in done.stdout
 
 
+def test_what_a_function_returns_and_cases_that_say_something(certus: Certus, tmp_path: Path) -> None:
+    path = tmp_path / "least.c"
+    path.write_text(
+        "int least(int n, unsigned u) { return n < 9 ? n : 9; } int main(void) { return least(3, 0); }"
+    )
+    done = certus("ranges", str(path), "--function", "least", "--assume", "n >= 0")
+    (row,) = [line for line in done.stdout.splitlines() if "(returned)" in line]
+    assert row.split("  ")[0] == "0 <= n <= 2147483647"
+    assert row.endswith("[0, 9]")
+
+
 def test_bounded_ranges(certus: Certus, tmp_path: Path) -> None:
     path = tmp_path / "endless.c"
     path.write_text("int main(void) { int i = 0; while (1) i++; }")

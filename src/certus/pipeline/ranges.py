@@ -56,6 +56,7 @@ from certus.transform.slice import Slice, declared
 from certus.transform.unique import merge
 
 ASSUME: Final = "--assume"  # what positions in an assumption refer to
+RETURNED: Final = "(returned)"  # the name of a result
 _LONGEST: Final = 60  # characters of an operation in a list
 
 
@@ -315,17 +316,20 @@ def _names(program: Program) -> dict[Expr, str]:
 def _symbolic(program: Program, function: str, assumption: Expr, budget: Budget) -> RangeReport:
     from certus.analysis.ranges.symbolic import Affine, symbolic_ranges
 
-    names = _names(program)
+    returned = dict.fromkeys(program.procedures[function].results, RETURNED)
+    names = _names(program) | returned
 
     def bound(found: Affine | None, none: str) -> str:
         return none if found is None else affine_text(found.constant, [(c, names[x]) for c, x in found.terms])
 
     rows = []
     for case in symbolic_ranges(program, function, assumption, budget=budget):
-        condition = " && ".join(_condition(names[x], r.low, r.high) for x, r in case.parameters.items())
+        told = ((x, r) for x, r in case.parameters.items() if r != type_range(x.sort))
+        condition = " && ".join(_condition(names[x], r.low, r.high) for x, r in told)
         for at, known in case.at.items():
             for x, range_ in known.items():
-                if x in program.source_names:
+                at_exit = at is program.procedures[function].exit
+                if x in program.source_names or (x in returned and at_exit):
                     low, high = bound(range_.low, "-inf"), bound(range_.high, "+inf")
                     rows.append(
                         SymbolicBound(

@@ -285,11 +285,12 @@ class _Case:
         return SymbolicRange(low, None if upper is None else self._affine(upper))
 
     def _better(self, side: int, bounds: dict[int, Vector | None]) -> Vector | None:
-        """The symbolic bound, unless it is a number and the numeric one is less."""
+        """The symbolic bound, unless the numeric one is at least as good whatever the parameters are."""
         symbolic, numeric = bounds[side], self._fallback(side >> 1)[side & 1]
         if symbolic is None or numeric is None:
             return symbolic if numeric is None else numeric
-        return symbolic if any(symbolic[1:]) or symbolic[0] < numeric[0] else numeric
+        worse = self._most(tuple(n - s for n, s in zip(numeric, symbolic, strict=True))) > 0
+        return symbolic if worse else numeric
 
     def _affine(self, vector: Vector) -> Affine:
         """In terms of the parameters themselves."""
