@@ -89,10 +89,15 @@ class Solution:
             found = definitions[quantity]
             if isinstance(found, Fixed):
                 return True
-            passed = found.operands if isinstance(found, Join) else _same(found)
+            passed = self._open(found) if isinstance(found, Join) else _same(found)
             pending.extend(each for each in passed if each not in seen)
             seen.update(passed)
         return False
+
+    def _open(self, join: Join) -> list[int]:
+        """The operands that control comes from."""
+        pairs = zip(join.operands, join.gates, strict=True)
+        return [operand for operand, gate in pairs if self.values.has(gate)]
 
 
 def _same(definition: Definition) -> list[int]:
