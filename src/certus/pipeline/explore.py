@@ -30,7 +30,7 @@ from certus.validate.inputs import TraceInputs, constants
 from certus.validate.interpreter import Ending, Machine, Run, Snapshot
 
 EFFORT: Final = 5_000_000  # steps in all
-BEGIN: Final = 60  # what it costs to go back to a state, in steps
+BEGIN: Final = 60  # what it costs to go back to a state, in steps, and as much for each object in memory
 STEPS: Final = 20_000  # from one input to the next
 VALUES: Final = 16  # tried for one input
 STATES: Final = 20_000
@@ -116,8 +116,9 @@ class _Exploration:
             state = waiting.popleft()
             if state is None:
                 continue
+            begin = BEGIN * (1 + len(state[-1]))
             for end in self._tried(state):
-                effort -= BEGIN + self.machine.steps
+                effort -= begin + self.machine.steps
                 asked = self.choices.asked
                 if asked is None:
                     continue
