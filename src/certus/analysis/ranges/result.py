@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +10,7 @@ from certus.analysis.ranges.essa import Scope, Version, translate
 from certus.analysis.ranges.intervals import Propagation
 from certus.analysis.ranges.operations import INFINITE, Bounds
 from certus.analysis.ranges.strategy import StrategyIteration
-from certus.analysis.ranges.system import NOTHING, Definition, Fixed, Join, Sum, Values, element, limits
+from certus.analysis.ranges.system import NOTHING, Fixed, Join, Sum, Values, element, limits
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.program import Edge, Location, Program
@@ -77,7 +77,8 @@ class Solution:
         return interval((low, high)) if low <= high else None
 
     def is_input(self, variable: Expr) -> bool:
-        """Whether a variable is given anything of its type: a value from outside, as it came."""
+        """Whether a variable is given anything of its type: a value from outside, as it came, through calls
+        as well. An element of an array may be anything only because all of them are one."""
         definitions = self.version.system.definitions
         everything = limits(self.kept(variable))
         pending = list(self.version.defined.get(variable, ()))
@@ -89,7 +90,11 @@ class Solution:
             found = definitions[quantity]
             if isinstance(found, Fixed):
                 return True
-            passed = self._open(found) if isinstance(found, Join) else _same(found)
+            passed: Sequence[int] = ()
+            if isinstance(found, Join):
+                passed = self._open(found)
+            elif isinstance(found, Sum) and quantity in self.version.called:
+                passed = [each for _, each in found.terms]
             pending.extend(each for each in passed if each not in seen)
             seen.update(passed)
         return False
@@ -98,13 +103,6 @@ class Solution:
         """The operands that control comes from."""
         pairs = zip(join.operands, join.gates, strict=True)
         return [operand for operand, gate in pairs if self.values.has(gate)]
-
-
-def _same(definition: Definition) -> list[int]:
-    """What a sum is, if it is one quantity as it was."""
-    if not isinstance(definition, Sum) or definition.constant or len(definition.terms) > 1:
-        return []
-    return [quantity for coefficient, quantity in definition.terms if coefficient == 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
