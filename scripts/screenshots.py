@@ -27,7 +27,7 @@ BACK = "document.querySelector('#back').click();"
 AFTER = "document.querySelector('input[value=after]').click()"
 SHOTS = {  # name: program, engine, dark, what to do to the page
     "tour-violated": ("queue_bug.c", "bmc", False, LAST),
-    "tour-dark": ("queue_bug.c", "bmc", True, f"{LAST} {BACK} {BACK}"),
+    "tour-dark": ("queue_bug.c", "bmc", True, f"{LAST} {BACK}"),
     "tour-holds": ("queue.c", "predicate", False, "document.querySelector('.card .go').click()"),
     "tour-automaton": (
         "queue_bug.c",
