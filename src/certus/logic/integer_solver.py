@@ -14,15 +14,18 @@ from certus.core.budget import Budget
 from certus.core.evaluate import Datum
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Kind
-from certus.logic.integers import eliminate_machine, encoded_variable
+from certus.logic.integers import Encoded, eliminate_machine, encoded_variable
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Option, Z3Solver
 from certus.logic.z3terms import Z3Terms
 
+Encodings = dict[tuple[Expr, ...], Encoded]
+
 
 class IntegerSolver:
     """The `Solver` protocol. Assumptions must be Boolean combinations of Boolean variables; values can be
-    asked of variables that occur in what was added, and of such combinations."""
+    asked of variables that occur in what was added, and of such combinations. Solvers that are given the same
+    formulas in one call, again and again, may share their `encodings`."""
 
     def __init__(
         self,
@@ -30,10 +33,12 @@ class IntegerSolver:
         *,
         options: Mapping[str, Option] | None = None,
         terms: Z3Terms | None = None,
+        encodings: Encodings | None = None,
     ) -> None:
         self._statistics: Final = statistics
         self._options: Final = options
         self._terms: Final = terms
+        self._encodings: Final = encodings
         self._solver = Z3Solver(statistics, options=options, terms=terms)
         self._levels: Final[list[list[Expr]]] = [[]]  # what was added
         self._ranges: Final[list[dict[Expr, None]]] = [{}]
@@ -44,13 +49,21 @@ class IntegerSolver:
         if not self.is_exact:
             self._solver.add(*formulas)
             return
-        encoded = eliminate_machine(formulas, "ite")
+        encoded = self._encoded(formulas)
         if not encoded.exact:
             self._ask_on_bits()
             return
         new = [r for r in encoded.ranges if not any(r in level for level in self._ranges)]
         self._ranges[-1].update(dict.fromkeys(new))
         self._solver.add(*encoded.formulas, *new)
+
+    def _encoded(self, formulas: tuple[Expr, ...]) -> Encoded:
+        if self._encodings is None:
+            return eliminate_machine(formulas, "ite")
+        found = self._encodings.get(formulas)
+        if found is None:
+            found = self._encodings[formulas] = eliminate_machine(formulas, "ite")
+        return found
 
     def _ask_on_bits(self) -> None:
         self.is_exact = False

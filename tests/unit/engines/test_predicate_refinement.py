@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,7 @@ from certus.engines.predicate.enumerations import Enumerations
 from certus.engines.predicate.ranged import Ranged
 from certus.engines.predicate.refinement import Refinement
 from certus.frontend.lp.load import load_lp
-from certus.logic.blocks import block_formula
+from certus.logic.blocks import BlockFormula, Instance, block_formula
 from certus.transform.large_blocks import LargeBlocks
 
 REPEATED = "a path was found again that its interpolants exclude"
@@ -153,6 +155,23 @@ def test_variables_that_hold_constants_only() -> None:
     }
     other = build.le(build.var("main.n", INT), build.integer(1))
     assert values.spelled((other,)) == (other,)
+
+
+def test_what_paths_begin_with_is_executed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: Counter[object] = Counter()
+    execute = BlockFormula.instance
+
+    def counted(
+        block: BlockFormula, number: int, values: Mapping[Expr, Expr], *, apart: bool = False
+    ) -> Instance:
+        made[block, number, *values.items()] += 1
+        return execute(block, number, values, apart=apart)
+
+    monkeypatch.setattr(BlockFormula, "instance", counted)
+    statistics = Statistics()
+    assert isinstance(run(AUTOMATON, statistics), Safe)
+    assert statistics.counters["solver.path"] > 1
+    assert set(made.values()) == {1}
 
 
 # ------------------------------------------------------------------------------------------ ranges

@@ -34,7 +34,7 @@ from certus.engines.predicate.abstraction import SECONDS, Abstraction, Group, Ma
 from certus.engines.predicate.copies import Copies
 from certus.engines.predicate.enumerations import Enumerations
 from certus.engines.predicate.findings import SHOWN, findings, refinement
-from certus.engines.predicate.paths import PathFormula, flatten
+from certus.engines.predicate.paths import Executed, PathFormula, flatten
 from certus.engines.predicate.ranged import Ranged
 from certus.engines.predicate.reachability import Item, Reachability
 from certus.engines.predicate.refinement import Limits, Refinement, step_chain
@@ -42,8 +42,6 @@ from certus.engines.predicate.steps import Steps, steps_of
 from certus.engines.predicate.unrolled import Unrolled
 from certus.logic.bdd import Regions
 from certus.logic.solver import Answer
-from certus.logic.z3api import Z3Context
-from certus.logic.z3terms import Z3Terms
 
 _MANY = 10**15  # abstract states are not counted beyond this
 
@@ -123,7 +121,8 @@ class _Search:
     values: Enumerations = field(init=False)
     ranged: Ranged = field(init=False)
     reached: Reachability = field(init=False)
-    terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))  # of all questions about paths
+    executed: Executed = field(default_factory=Executed)  # what all questions about paths have in common
+    said: dict[Location, dict[Expr, None]] = field(default_factory=dict)  # predicates as they were found
     aside: list[tuple[Location, Group]] = field(default_factory=list)  # found, and said in other words
     refinement: Refinement = field(init=False)
     unrolled: Unrolled = field(init=False)
@@ -135,7 +134,7 @@ class _Search:
         self.copies = Copies(self.program)
         self.values = Enumerations(self.program)
         self.ranged = Ranged(self.program, self.facts)
-        limits = Limits(budget=self.budget, statistics=self.statistics, terms=self.terms)
+        limits = Limits(budget=self.budget, statistics=self.statistics, terms=self.executed.terms)
         self.refinement = Refinement(self.steps, limits, self.values)
         self.unrolled = Unrolled(self.program.source_names)
         self.abstraction = Abstraction(
@@ -184,8 +183,8 @@ class _Search:
         """An execution along the path to `error`; without one the path itself."""
         with self.statistics.timed("predicate.trace"):
             actions = flatten(error, self.budget)
-            path = PathFormula(self.program, actions)
-            found = path.trace(self.budget, self.statistics, self.terms)
+            path = PathFormula(self.program, actions, self.executed)
+            found = path.trace(self.budget, self.statistics)
         if isinstance(found, Trace):
             return found
         if found is Answer.UNSAT:
@@ -205,7 +204,7 @@ class _Search:
             return self._repeated(error)
         self.met[key] = None
         with self.statistics.timed("predicate.refinement"):
-            kept = path.core(self.budget, self.statistics, self.terms)
+            kept = path.core(self.budget, self.statistics)
             found = self.refinement.new_predicates(error, kept)
         if found is None:
             return self._gave_up(
@@ -243,13 +242,14 @@ class _Search:
         for location, group in found:
             for copy in self.copies.of(location, group):
                 before = self.precision.get(copy, Precision())
+                self.said.setdefault(copy, {}).update(dict.fromkeys(group))
                 narrowed = self.ranged.spelled(copy, group)
-                spelled = self.values.spelled(narrowed)
+                spelled = self.ranged.spelled(copy, self.values.spelled(narrowed))
                 self.abstraction.regions.beside(spelled)
                 if any(p not in spelled for p in narrowed):
                     self.aside.append((copy, narrowed))
-                after = before.with_group(spelled)
-                after = self.precision[copy] = after.with_group(self.values.completed(after.predicates))
+                further = self.ranged.spelled(copy, self.values.completed(tuple(self.said[copy])))
+                after = self.precision[copy] = before.with_group(spelled).with_group(further)
                 if len(after.predicates) > len(before.predicates):
                     new.setdefault(copy, []).extend(after.predicates[len(before.predicates) :])
         total = sum(len(precision.predicates) for precision in self.precision.values())

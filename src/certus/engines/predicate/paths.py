@@ -6,13 +6,16 @@ second premise is the end of a path through the callee. Flattened it is a sequen
 exits of calls. Its formula is the conjunction of the blocks' instances, linear in the path whatever the
 choices in its blocks; a model of it is an execution. Without one, an unsatisfiable core says which
 conjuncts of which blocks matter: the path sliced to these is still infeasible.
+
+One path after another begins like the one before it. Names are those of positions, so that what they begin
+with is the same formula, made and encoded once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, groupby
 from typing import Literal
 
 from certus.core import build
@@ -27,12 +30,14 @@ from certus.core.walk import Substitution
 from certus.engines.predicate.reachability import Item
 from certus.engines.predicate.steps import Step
 from certus.logic.blocks import Instance
-from certus.logic.integer_solver import IntegerSolver
+from certus.logic.integer_solver import Encodings, IntegerSolver
 from certus.logic.intervals import conjuncts
 from certus.logic.solver import Answer
+from certus.logic.z3api import Z3Context
 from certus.logic.z3terms import Z3Terms
 
 Node = tuple[Item, bool]  # an item; whether it is on a path through a callee that returns
+Block = tuple[Instance, tuple[Expr, ...]]  # with instances of the conjuncts of its step
 Kept = Mapping[Node, frozenset[int]]  # conjuncts of the steps to items, by number
 CORES = 2  # times to ask for a core of a core
 FEW = 60  # literals that are worth trying to leave out one by one
@@ -82,12 +87,35 @@ def flatten(error: Item, budget: Budget) -> list[Action]:
 
 
 @dataclass(slots=True, eq=False)
+class Executed:
+    """What the formulas of paths have in common: blocks executed at a position from given values, and what
+    solvers made of them."""
+
+    terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))
+    encodings: Encodings = field(default_factory=dict)
+    blocks: dict[tuple[object, ...], tuple[Instance, tuple[Expr, ...]]] = field(default_factory=dict)
+
+    def block(
+        self, step: Step, number: int, before: Mapping[Expr, Expr]
+    ) -> tuple[Instance, tuple[Expr, ...]]:
+        key = (step, number, *before.items())
+        found = self.blocks.get(key)
+        if found is None:
+            assert step.formula is not None
+            instance = step.formula.instance(number, before, apart=True)
+            guards = Substitution({**before, **instance.renamed}).apply_all(conjuncts(step.condition))
+            found = self.blocks[key] = (instance, (*instance.definitions, *guards))
+        return found
+
+
+@dataclass(slots=True, eq=False)
 class PathFormula:
     """A path executed symbolically: `constraints` are satisfiable exactly if it is feasible. `parts` has
     for each block in turn its node and the instances of the conjuncts of its step."""
 
     program: Program
     actions: list[Action]
+    shared: Executed = field(default_factory=Executed)
     parts: list[tuple[Node, tuple[Expr, ...]]] = field(default_factory=list)
     initial: dict[Expr, Expr] = field(default_factory=dict)  # symbols of globals without initial value
     instances: list[Instance] = field(default_factory=list)
@@ -114,10 +142,12 @@ class PathFormula:
                 self._push(callee.name, dict(zip(callee.parameters, arguments, strict=True)))
             else:
                 self._leave(action.step)
+        nodes: dict[Node, int] = {}
         for node, parts in self.parts:
+            position = nodes.setdefault(node, len(nodes))
             for number, part in enumerate(parts):
                 if part is not build.TRUE:
-                    literal = build.var(f"@core.{node[0].number}.{int(node[1])}.{number}", BOOL)
+                    literal = build.var(f"@core.{position}.{number}", BOOL)
                     self._origins[literal] = (node, number)
                     self._literals.setdefault(literal, []).append(part)
 
@@ -135,12 +165,9 @@ class PathFormula:
         self._frames.append({**frame, **bound})
 
     def _block(self, action: Action) -> None:
-        step, before = action.step, self._values()
-        assert step.formula is not None
-        instance = step.formula.instance(next(self._numbers), before, apart=True)
+        instance, parts = self.shared.block(action.step, next(self._numbers), self._values())
         self.instances.append(instance)
-        guards = Substitution({**before, **instance.renamed}).apply_all(conjuncts(step.condition))
-        self.parts.append((action.node, (*instance.definitions, *guards)))
+        self.parts.append((action.node, parts))
         for x, value in instance.values.items():
             (self._globals if x in self._globals else self._frames[-1])[x] = value
 
@@ -150,10 +177,12 @@ class PathFormula:
         for target, result in zip(step.call.targets, callee.results, strict=False):
             (self._globals if target in self._globals else self._frames[-1])[target] = frame[result]
 
-    def trace(self, budget: Budget, statistics: Statistics, terms: Z3Terms) -> Trace | Answer:
+    def trace(self, budget: Budget, statistics: Statistics) -> Trace | Answer:
         """An execution along the path, or UNSAT if there is none, or UNKNOWN."""
-        solver = IntegerSolver(statistics, options=_OPTIONS, terms=terms)
-        solver.add(*_named(self._literals))
+        terms, encodings = self.shared.terms, self.shared.encodings
+        solver = IntegerSolver(statistics, options=_OPTIONS, terms=terms, encodings=encodings)
+        for _, mine in groupby(self._literals.items(), lambda item: self._origins[item[0]][0]):
+            solver.add(*_named(dict(mine)))
         answer = solver.check(tuple(self._literals), budget=budget, purpose=_PATH)
         if answer is Answer.UNSAT:
             self._conflict = solver.core()
@@ -182,11 +211,11 @@ class PathFormula:
             {edge: tuple(values) for edge, values in inputs.items()},
         )
 
-    def core(self, budget: Budget, statistics: Statistics, terms: Z3Terms) -> Kept:
+    def core(self, budget: Budget, statistics: Statistics) -> Kept:
         """Conjuncts of the blocks that are impossible together, as few as a moment's search gives."""
         parts = {literal: self._literals[literal] for literal in self._conflict or self._literals}
         kept: dict[Node, set[int]] = {}
-        for literal in _minimal(parts, budget, statistics, terms):
+        for literal in _minimal(parts, budget, statistics, self.shared.terms):
             node, number = self._origins[literal]
             kept.setdefault(node, set()).add(number)
         return {node: frozenset(numbers) for node, numbers in kept.items()}
