@@ -1,10 +1,11 @@
 """Witnesses of many tasks: written, accepted by our schema, confirmed by our validator. Markdown on standard
 output.
 
-    python scripts/bench_witnesses.py LIST TASKS SECONDS [--suites A,B] [--each N]
+    python scripts/bench_witnesses.py LIST TASKS SECONDS [--suites A,B] [--each N] [--engine E]
 
 LIST has lines `suite/name,verdict`; the task is TASKS/suite/name.yml. `certus verify` gets SECONDS, `certus
-validate` twice as many. `--suites` takes tasks of these suites only, `--each` so many of a suite at most.
+validate` twice as many. `--suites` takes tasks of these suites only, `--each` so many of a suite at most;
+`--engine` is the one that verifies.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def main() -> None:
     parser.add_argument("seconds", type=float)
     parser.add_argument("--suites", type=lambda text: text.split(","), help="only these")
     parser.add_argument("--each", type=int, default=1000, help="tasks of a suite at most")
+    parser.add_argument("--engine", default="auto")
     given = parser.parse_args()
     taken: Counter[str] = Counter()
     rows: list[Row] = []
@@ -50,15 +52,16 @@ def main() -> None:
         if (given.suites and suite not in given.suites) or taken[suite] >= given.each:
             continue
         taken[suite] += 1
-        rows.append(measure(name, given.tasks / f"{name}.yml", given.seconds))
+        rows.append(measure(name, given.tasks / f"{name}.yml", given.seconds, given.engine))
         print(rows[-1], file=sys.stderr, flush=True)
     report(rows)
 
 
-def measure(name: str, task: Path, seconds: float) -> Row:
+def measure(name: str, task: Path, seconds: float, engine: str) -> Row:
     with tempfile.TemporaryDirectory() as directory:
         witness = Path(directory) / "witness.yml"
-        said = certus("verify", task, "--timeout", f"{seconds}s", "--json", "--witness", witness)
+        limits = ("--engine", engine, "--timeout", f"{seconds}s")
+        said = certus("verify", task, *limits, "--json", "--witness", witness)
         verdict = str(said.get("verdict"))
         if verdict not in ("HOLDS", "VIOLATED") or not witness.exists():
             reason = said.get("reason") or {}
