@@ -26,6 +26,9 @@ int main(void) { int i = 0; while (any()) { i = next(i); if (i > 9 || g > 9) rea
 CELLS = """extern int any(void); extern void reach_error(void);
 void move(int *p) { if (*p < 5) *p = *p + 1; else *p = -3; }
 int main(void) { int l = -3; while (any()) { move(&l); if (l > 5 || l < -3) reach_error(); } return 0; }"""
+COPIES = """extern int any(void); extern void reach_error(void);
+int main(void) { int x = any(), y, z = 0; if (x < 0 || x > 100) return 0; y = x;
+while (any()) { if (y < 5) z = x; if (z > 100) reach_error(); } return x + y; }"""
 RECURSIVE = "void f(int n) { if (n > 0) { f(n - 1); } assert(n <= 7); } void main() { f(7); }"
 
 
@@ -38,7 +41,8 @@ def test_facts_are_the_ranges_at_loop_heads() -> None:
 
 
 def test_facts_are_inductive_without_summaries() -> None:
-    for text in (GUARDED, CALLS):
+    """Nor do they rest on equalities that they do not say: x is less than 5 in COPIES because y is."""
+    for text in (GUARDED, CALLS, COPIES):
         program = c_program(text)
         found = facts(program)
         assert found
