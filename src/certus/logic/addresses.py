@@ -11,7 +11,8 @@ computes plain numbers. Where an address goes into that, or is compared, its reg
 - `intruders`: plain numbers that may be taken for addresses of these regions.
 
 A pointer that gets any value (`Havoc`) opens its region: a comparison can make it the address of what it is
-compared with. If that is of another type, or a number, it enters the region as an assignment of it would.
+compared with. If that is of another type, or a number, it enters the region as an assignment of it would; and
+if numbers depend on addresses of the region, these may be compared with anything (`intruded`).
 """
 
 from __future__ import annotations
@@ -170,6 +171,11 @@ class AddressTypes:
         pointer = self._known[term]
         assert pointer is not None
         return pointer.region
+
+    @property
+    def intruded(self) -> dict[int, None]:
+        """The regions whose addresses plain numbers may be taken for, or made to be."""
+        return {**self.intruders, **{region: None for region in self.leaks if region in self._open}}
 
     # ------------------------------------------------------------------------------------ flows
 

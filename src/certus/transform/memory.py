@@ -107,7 +107,8 @@ def find_partition(program: Program) -> Partition:
             types = scan_types(program, draft.partition)
         except Mistyped as wrong:
             raise pointers_unsupported(str(wrong)) from wrong
-        mixed = dict.fromkeys((*types.intruders, *(types.leaks if types.intruders else ())))
+        intruded = types.intruded
+        mixed = dict.fromkeys((*intruded, *(types.leaks if intruded else ())))
         roots = [draft.roots[number] for number in mixed]
         if not roots or (len(roots) == 1 and wild is not None and wild.root()[0] is roots[0]):
             return draft.decided(types)

@@ -15,7 +15,7 @@ regions claim of themselves must follow from what the operations do:
   from addresses of that very region, and may point to any byte of it: its stride is 1. Constants that are the
   address of no object are no such integers.
   Memory that was never written holds no addresses of objects either. A variable with any value may hold one,
-  once it is compared with it: then it must be of the same type.
+  once it is compared with it, be it in parts: then it must be of the same type.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class _Scan:
         wild = [number for number, region in enumerate(regions) if region.wild]
         if len(wild) > 1:
             raise Mistyped("integers become pointers into more than one region")
-        for number in self.types.intruders:
+        for number in self.types.intruded:
             if number not in wild:
                 raise Mistyped(f"integers become pointers into region {number}")
         once = executed_once(self.program)

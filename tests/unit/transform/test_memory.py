@@ -222,6 +222,29 @@ def test_any_pointer_points_to_the_member_it_is_compared_with() -> None:
     assert isinstance(verdict_of(program), Unsafe)
 
 
+def test_any_pointer_points_to_what_it_is_compared_with_in_parts() -> None:
+    b = ProgramBuilder()
+    base, p, i = b.local("main", "$&r"), b.local("main", "p"), b.local("main", "i", I32)
+
+    def half(pointer: Expr, shift: int) -> Expr:
+        shifted = build.shr(build.wrap(pointer, U64), build.constant(shift, U64))
+        return build.wrap(shifted, machine(32, signed=False))
+
+    ops = [
+        b.alloc(base, 4),
+        b.store(base, 0, number(0)),
+        b.havoc(p),
+        *(Assume(build.eq(half(p, shift), half(base, shift))) for shift in (0, 32)),
+        b.store(p, 0, number(5)),
+        b.load(i, base, 0),
+        Assume(build.eq(i, number(5))),
+    ]
+    for place, op in enumerate(ops):
+        b.edge("main", "entry" if place == 0 else f"s{place}", f"s{place + 1}", op)
+    b.error("main", f"s{len(ops)}")
+    assert isinstance(verdict_of(b.build()), Unsafe)
+
+
 def test_an_access_through_a_computed_number_is_not_supported() -> None:
     b = ProgramBuilder()
     n, i = b.local("main", "n", U64), b.local("main", "i", I32)

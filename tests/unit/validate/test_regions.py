@@ -233,6 +233,14 @@ def test_addresses_and_numbers_do_not_mix_in_results() -> None:
         assert "not both" in found.message
 
 
+def lower(pointer: Expr) -> Expr:
+    return build.wrap(build.wrap(pointer, U64), machine(32, signed=False))
+
+
+def upper(pointer: Expr) -> Expr:
+    return lower(build.shr(build.wrap(pointer, U64), build.constant(32, U64)))
+
+
 FREE = replace(NODE, layout="free", fields=(Field(0, 4), Field(8, 8)))
 APART = Partition(64, (FREE, FREE), {P: Pointer(0, 0), A: Pointer(0, 0), Q: Pointer(1, 0), B_: Pointer(1, 0)})
 
@@ -262,6 +270,7 @@ def compared(*conditions: Expr, havoc: bool = True, shift: int = 0) -> Program:
         (build.eq(P, Q),),
         (build.le(P, Q), build.le(Q, P)),
         (build.eq(build.wrap(P, U64), build.mul(N, BYTE)), build.eq(build.to_int(N), Q)),
+        (build.eq(lower(P), lower(Q)), build.eq(upper(P), upper(Q))),
     ],
 )
 def test_any_pointer_may_be_the_address_it_is_compared_with(conditions: tuple[Expr, ...]) -> None:
