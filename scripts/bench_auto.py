@@ -1,6 +1,6 @@
 """What `auto` is built on, measured: cheap looks, passes and ranges, a trivial program, limits.
 
-    python scripts/bench_auto.py looks TASKS... [--sample N]     tasks expected false: whom random runs find
+    python scripts/bench_auto.py looks TASKS... [--sample N]     tasks expected false: whom looks find
     python scripts/bench_auto.py passes TASKS... [--sample N]    seconds of each pass, and of ranges
     python scripts/bench_auto.py trivial [PROGRAMS...]           CPU seconds of whole runs: auto and bmc
     python scripts/bench_auto.py limits                          what runs use that a limit ends
@@ -32,7 +32,7 @@ from certus.frontend import load_question, read_question
 from certus.frontend.properties import UNREACH_CALL
 from certus.pipeline.bench.tasks import BenchTask, sample, select
 from certus.pipeline.facts import RangeFacts
-from certus.pipeline.looks import look
+from certus.pipeline.looks import LOOKS
 from certus.system.usage import memory_of
 from certus.transform.bounds import Bounds
 from certus.transform.constants import Constants
@@ -85,7 +85,10 @@ def looks(arguments: argparse.Namespace) -> None:
     tried = found = replayed = 0
     for task, program in programs(arguments):
         start = time.perf_counter()
-        verdict, how = look(program, Budget(LIMIT))
+        for each in LOOKS.values():
+            verdict, how = each(program, Budget(LIMIT))
+            if verdict is not None:
+                break
         spent = time.perf_counter() - start
         tried += 1
         ended = ""

@@ -35,7 +35,7 @@ def work(
     settings: Settings,
     reporter: Reporter,
     *,
-    looks: bool = False,
+    looks: str | None = None,
     exchange: Exchange | None = None,
 ) -> bytes:
     """All that happens in the child."""

@@ -4,7 +4,7 @@ Each member of the portfolio works in a child of its own, passes and validation 
 comes back is checked and a crash or a hang costs nobody else anything. Passes are cheap and repeated; ranges,
 which are not, and invariants found on the way are sent here and given to those that start later (`exchange`).
 Who runs when is in `plan`. The first member has a head start, so that a small program costs one process; it
-runs the program before anything else (`looks`).
+runs the program before anything else (`looks`), and the second does so at length.
 
 Two checked answers that contradict each other are a defect of ours: UNKNOWN, loudly, both saved.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from certus.frontend import Question
 from certus.pipeline.advice import advised
 from certus.pipeline.apart import Limit, outcome_of, saved, work
 from certus.pipeline.exchange import Exchange, sender
-from certus.pipeline.plan import FIRST, Turn, plan_for, turns
+from certus.pipeline.plan import Turn, plan_for, turns
 from certus.pipeline.settings import AUTO, Settings
 from certus.system.child import Children, ChildResult
 from certus.system.usage import cpu_seconds
@@ -39,7 +39,7 @@ UNLIMITED = 60.0  # seconds that shares are taken of if there is no limit
 class Portfolio:
     """A race. `seconds` is how much is left of the time limit, `cpu` where CPU time ends, as `cpu_seconds`
     counts it. `given_up`: why the members that ended without an answer did. `known`: what members have sent
-    for others, by who found it. `given`: how long each may run."""
+    for others, by who found it. `given`: how long each may run. `looks`: what members begin with."""
 
     task: Task
     settings: Settings
@@ -52,6 +52,7 @@ class Portfolio:
     given_up: dict[str, Outcome] = field(default_factory=dict)
     known: dict[str, bytes] = field(default_factory=dict)
     given: dict[str, float | None] = field(default_factory=dict)
+    looks: Iterator[str] = field(default_factory=lambda: iter(("runs", "search")))
 
     def run(self) -> Outcome:
         cores = self.settings.cores or len(os.sched_getaffinity(0))
@@ -85,8 +86,7 @@ class Portfolio:
             seconds = max(0.1, turn.share * self._to_share(seconds))
         self.given[turn.engine] = seconds
         settings = replace(self.settings, engine=turn.engine, timeout=seconds, evidence=None)
-        first = turn.engine == FIRST and turn.engine not in self.given_up
-        looks = first and self.settings.engine == AUTO
+        looks = next(self.looks, None) if self.settings.engine == AUTO else None
         known = dict(self.known)
         children.start(
             turn.engine,

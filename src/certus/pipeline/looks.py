@@ -1,7 +1,7 @@
 """Cheap looks at a program before any engine: runs by the interpreter, which need no solver.
 
 A program without inputs has one execution: that run is the answer. Others get a few runs on random inputs,
-which find shallow errors within milliseconds, and a short search among inputs one after the other
+which find shallow errors within milliseconds, and later a search among inputs one after the other
 (`explore`), which finds deep ones of programs with few states. A random run that reaches an error is told as
 a trace whose inputs are made as simple as they can be. All traces have to be replayed like any other.
 """
@@ -30,17 +30,25 @@ START: Final = 3000  # what it costs to begin a run, in steps
 ONE_RUN: Final = 0.2  # of the time limit, for a program that seems to have no inputs
 
 
-def look(program: Program, budget: Budget) -> tuple[Safe | Unsafe | None, str]:
+def runs(program: Program, budget: Budget) -> tuple[Safe | Unsafe | None, str]:
     """The answer, if running the program gives it; and what kind of look that was."""
     compiled = compile_program(program)
     try:
         return execute(compiled, budget.part(ONE_RUN)), "execution"
     except Nondeterministic:
-        for how, find in (("random", random_error), ("search", explored_error)):
-            trace = find(compiled, budget)
-            if trace is not None:
-                return Unsafe(trace), how
-        return None, "random, search"
+        return _unsafe(random_error(compiled, budget)), "random"
+
+
+def search(program: Program, budget: Budget) -> tuple[Safe | Unsafe | None, str]:
+    """The same by a search, which takes up to a second."""
+    return _unsafe(explored_error(compile_program(program), budget)), "search"
+
+
+LOOKS: Final = {"runs": runs, "search": search}
+
+
+def _unsafe(trace: Trace | None) -> Unsafe | None:
+    return None if trace is None else Unsafe(trace)
 
 
 def execute(compiled: Compiled, budget: Budget) -> Safe | Unsafe | None:

@@ -40,11 +40,11 @@ def solve(
     settings: Settings,
     on_progress: Callable[[str], None] | None = None,
     *,
-    looks: bool = False,
+    looks: str | None = None,
     exchange: Exchange | None = None,
 ) -> Outcome:
-    """Answer the task by one engine within the time limit of the settings; with `looks`, the
-    program is run first, on no inputs or on random ones. Facts are had from and given to the `exchange`."""
+    """Answer the task by one engine within the time limit of the settings, unless `looks`, of that name, give
+    an answer. Facts are had from and given to the `exchange`."""
     assert isinstance(task.subject, Program)
     statistics = Statistics(on_progress=on_progress)
     exchange = replace(exchange or Exchange(), inlined=ENGINES[settings.engine].inlines)
@@ -54,21 +54,24 @@ def solve(
 
         statistics.queries = QueryLog(settings.log_queries)
     whole = Budget(settings.timeout)
-    found = _by_looking(task, settings, whole, statistics) if looks else None
-    if found is not None:
-        return found
+    if looks is not None:
+        seen = _by_looking(looks, task, settings, whole, statistics)
+        if seen is not None:
+            return seen
     engine = ENGINES[settings.engine]
     found = _by_engine(engine, task, settings, exchange, _before_validation(whole), statistics)
     return _confirmed(found, settings, whole, statistics)
 
 
-def _by_looking(task: Task, settings: Settings, budget: Budget, statistics: Statistics) -> Outcome | None:
-    """The answer of a run of the program, if it is confirmed."""
-    from certus.pipeline.looks import look
+def _by_looking(
+    looks: str, task: Task, settings: Settings, budget: Budget, statistics: Statistics
+) -> Outcome | None:
+    """The answer of runs of the program, if it is confirmed."""
+    from certus.pipeline.looks import LOOKS
 
     assert isinstance(task.subject, Program)
     with statistics.timed("looks"):
-        verdict, how = look(task.subject, budget)
+        verdict, how = LOOKS[looks](task.subject, budget)
     if verdict is None:
         return None
     found = Outcome(task.subject, task.property_name, verdict, how, statistics=statistics)
