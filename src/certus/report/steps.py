@@ -233,7 +233,7 @@ def _statement(edge: Edge, playback: Playback) -> str:
     names = playback.spoken(edge)
     if isinstance(edge.op, Assume):
         condition = edge.op.condition if edge.branch is not False else build.not_(edge.op.condition)
-        return c_text(condition, names=names)  # the side that is taken is said beside it
+        return c_text(condition, names=names, limit=200)  # the side that is taken is said beside it
     return statement(edge, names)
 
 
