@@ -93,11 +93,9 @@ class Executed:
 
     terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))
     encodings: Encodings = field(default_factory=dict)
-    blocks: dict[tuple[object, ...], tuple[Instance, tuple[Expr, ...]]] = field(default_factory=dict)
+    blocks: dict[tuple[object, ...], Block] = field(default_factory=dict)
 
-    def block(
-        self, step: Step, number: int, before: Mapping[Expr, Expr]
-    ) -> tuple[Instance, tuple[Expr, ...]]:
+    def block(self, step: Step, number: int, before: Mapping[Expr, Expr]) -> Block:
         key = (step, number, *before.items())
         found = self.blocks.get(key)
         if found is None:

@@ -77,6 +77,28 @@ def test_a_call_through_a_pointer_means_functions_that_fit(tmp_path: Path) -> No
     assert set(program.procedures) == {"$start", "f", "g", "main"}
 
 
+@pytest.mark.parametrize(
+    ("given", "outside"),
+    [
+        ("int *", False),
+        ("void *", True),
+        ("struct { int n; struct { int (*open)(int); } *all; } *", True),
+        ("struct { long (*open)(long, long); } *", False),
+    ],
+)
+def test_a_pointer_may_be_that_of_a_function_from_outside(tmp_path: Path, given: str, outside: bool) -> None:
+    text = f"""typedef {given}what; what give(void); int f(int x) {{ return x; }}
+    int main(void) {{ int (*p)(int) = f; return give() ? p(3) : 0; }}"""
+    program = loaded(tmp_path, text).program
+    assert any("from outside" in edge.text for edge in edges(program)) is outside
+
+
+def test_a_function_from_outside_that_gets_pointers_is_refused(tmp_path: Path) -> None:
+    text = "void *give(void); int main(void) { int x, (*p)(int *) = give(); return p(&x); }"
+    with pytest.raises(Unsupported, match="not in the program"):
+        loaded(tmp_path, text)
+
+
 def test_a_function_named_at_the_call_is_called_directly(tmp_path: Path) -> None:
     text = "int f(int x) { return x; } int main(void) { return (*f)(1) + (&f)(2) + (f)(3); }"
     program = loaded(tmp_path, text).program

@@ -81,6 +81,8 @@ _TRANSPARENT = (ast.Conversion.FUNCTION_DECAY, ast.Conversion.NONE)
 def any_result(body: Body, node: ast.Call) -> Any:
     """Any value of the call's type."""
     plain, text = unqualified(node.type), body.text(node.span)
+    if has_pointers(body.world, plain):
+        body.world.foreign[plain] = None
     if isinstance(plain, VoidType):
         return None
     if isinstance(plain, RecordType):

@@ -26,7 +26,9 @@ from certus.frontend.c.lower.models import MODELS
 from certus.frontend.c.lower.probing import PROBE, probe
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import is_record, sort_of
+from certus.frontend.c.lower.world import World
 from certus.frontend.c.types import (
+    ArrayType,
     CType,
     FunctionType,
     IntegerType,
@@ -208,8 +210,8 @@ def _way(type_: CType) -> tuple[str, object]:
 
 
 def expand(call: IndirectCall, functions: list[ast.Function]) -> None:
-    """Make the call a choice between functions. If the pointer is none of them, the execution ends: the
-    behaviour is undefined."""
+    """Make the call a choice between functions. If the pointer is none of them, and cannot be that of a
+    function from outside, the execution ends: the behaviour is undefined."""
     world, draft = call.body.world, call.body.draft
     sort = world.pointer_sort
     bits = build.wrap(call.pointer, sort)
@@ -228,6 +230,46 @@ def expand(call: IndirectCall, functions: list[ast.Function]) -> None:
         order = (call.order, 2 * number + 1)
         draft.edge(body.at, op, call.target, call.span, call.text, order=order, call=call.span)
         body.at = at
+    if any(_gives(world, type_, call) for type_ in world.foreign):
+        known = [build.eq(bits, build.wrap(world.addresses[f.name], sort)) for f in functions]
+        _from_outside(call, build.conjunction(build.not_(each) for each in known), 2 * len(functions))
+
+
+def _gives(world: World, type_: CType, call: IndirectCall) -> bool:
+    """Whether a value of the type, or what it leads to, may be a pointer to a function that can be meant."""
+    stack, seen = [type_], set[str]()
+    while stack:
+        plain = unqualified(stack.pop())
+        if isinstance(plain, VoidType) or (isinstance(plain, FunctionType) and fits(call, plain)):
+            return True
+        if isinstance(plain, PointerType):
+            stack.append(plain.target)
+        elif isinstance(plain, ArrayType):
+            stack.append(plain.element)
+        elif isinstance(plain, RecordType) and plain.identity not in seen:
+            seen.add(plain.identity)
+            record = world.unit.types.records.get(plain.identity)
+            stack.extend(f.type for f in record.fields) if record else None
+    return False
+
+
+def _from_outside(call: IndirectCall, condition: Expr, order: int) -> None:
+    """The call of a function that is not in the program, as if it were called by name."""
+    body, draft, text = call.body, call.body.draft, f"{call.text} calls a function from outside"
+    pointer = build.wrap(call.pointer, body.world.pointer_sort)
+    start, at = draft.node(), body.at
+    there = build.and_(build.ne(pointer, build.constant(0, pointer.sort)), condition)
+    draft.edge(call.source, Assume(there), start, call.span, text, order=(call.order, order))
+    body.at = start
+    result = call.type.result
+    simple = isinstance(unqualified(result), VoidType | IntegerType)
+    if not simple or any(a.sort is INT and a.kind is not Kind.CONST for a in call.arguments):
+        what = "A function that is not in the program may be called here, and gets or gives pointers."
+        body.refuse(call.span, "unsupported-external-function", what)
+    elif call.result is not None:
+        body.assign(call.result, body.havoc(call.result.sort, call.span, text), call.span, text)
+    draft.skip(body.at, call.target)
+    body.at = at
 
 
 def _matched(call: IndirectCall, function: ast.Function) -> tuple[Expr, ...]:
