@@ -276,15 +276,15 @@ def contract(plan: Plan) -> None:
         return path
 
     def row(path: Path, limit: int) -> list[str]:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         words = ["verify", str(path), "--engine", "predicate", "--timeout", f"{plan.limit * PATIENCE:g}s"]
         done = subprocess.run(
             [sys.executable, "-m", "certus", *words], capture_output=True, text=True, check=False
         )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        passed, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         answer = done.stdout.split(maxsplit=1)[0] if done.stdout else f"exit code {done.returncode}"
-        return [path.stem, answer, f"{spent:.2f}", str(limit)]
+        return [path.stem, answer, f"{passed:.2f}", f"{spent:.2f}", str(limit)]
 
     quick = [EXAMPLES / "swap.lp", EXAMPLES / "parity.lp", *(lock_file(plan.directory, n) for n in (5, 15))]
     texts = {"addition": ADDITION, "even and odd": EVEN_ODD, "two loops": TWO_LOOPS}
@@ -295,7 +295,7 @@ def contract(plan: Plan) -> None:
         made("McCarthy 91", MCCARTHY),
     ]
     limits = [*((path, 1) for path in quick), *((path, 5) for path in slow)]
-    table(["program", "answer", "CPU seconds", "limit"], (row(*each) for each in limits))
+    table(["program", "answer", "seconds", "CPU seconds", "limit"], (row(*each) for each in limits))
 
 
 # ------------------------------------------------------------------------------------- real tasks
