@@ -167,8 +167,7 @@ def run(path: Path, mode: Mode, limit: float, engine: Engine) -> Run:
     assert isinstance(verdict, Safe | Unsafe)
     back = second.after(first).verdict(verdict)
     check = examine(program, back, budget=Budget(60), statistics=Statistics())
-    assert isinstance(check, ProofCheck | Replay), check
-    return found
+    return found if isinstance(check, ProofCheck | Replay) else ended(check.code)
 
 
 def lock_file(directory: Path, number: int, **variant: bool) -> Path:
