@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from certus.core import build
@@ -162,15 +163,21 @@ def havoc_some(body: Body, address: Expr, span: Span, approximates: str = "") ->
 
 def has_pointers(world: World, type_: CType) -> bool:
     """Whether an object of the type has a pointer in it."""
-    stack, seen = [type_], set()
+    return any(isinstance(part, PointerType) for part in parts(world, type_))
+
+
+def parts(world: World, type_: CType, *, beyond: bool = False) -> Iterator[CType]:
+    """The type, without qualifiers, and those of its elements and members; with `beyond`, of what pointers
+    among them point to, too."""
+    stack, seen = [type_], set[str]()
     while stack:
         plain = unqualified(stack.pop())
-        if isinstance(plain, PointerType):
-            return True
-        if isinstance(plain, ArrayType):
+        yield plain
+        if isinstance(plain, PointerType) and beyond:
+            stack.append(plain.target)
+        elif isinstance(plain, ArrayType):
             stack.append(plain.element)
         elif isinstance(plain, RecordType) and plain.identity not in seen:
             seen.add(plain.identity)
             record = world.unit.types.records.get(plain.identity)
             stack.extend(f.type for f in record.fields) if record else None
-    return False

@@ -18,6 +18,7 @@ from certus.frontend.c.lower.arguments import (
     has_pointers,
     havoc_memory,
     is_approximate,
+    parts,
     pointed_to,
 )
 from certus.frontend.c.lower.body import Body, IndirectCall, Joint
@@ -28,7 +29,6 @@ from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import is_record, sort_of
 from certus.frontend.c.lower.world import World
 from certus.frontend.c.types import (
-    ArrayType,
     CType,
     FunctionType,
     IntegerType,
@@ -237,20 +237,10 @@ def expand(call: IndirectCall, functions: list[ast.Function]) -> None:
 
 def _gives(world: World, type_: CType, call: IndirectCall) -> bool:
     """Whether a value of the type, or what it leads to, may be a pointer to a function that can be meant."""
-    stack, seen = [type_], set[str]()
-    while stack:
-        plain = unqualified(stack.pop())
-        if isinstance(plain, VoidType) or (isinstance(plain, FunctionType) and fits(call, plain)):
-            return True
-        if isinstance(plain, PointerType):
-            stack.append(plain.target)
-        elif isinstance(plain, ArrayType):
-            stack.append(plain.element)
-        elif isinstance(plain, RecordType) and plain.identity not in seen:
-            seen.add(plain.identity)
-            record = world.unit.types.records.get(plain.identity)
-            stack.extend(f.type for f in record.fields) if record else None
-    return False
+    return any(
+        isinstance(part, VoidType) or (isinstance(part, FunctionType) and fits(call, part))
+        for part in parts(world, type_, beyond=True)
+    )
 
 
 def _from_outside(call: IndirectCall, condition: Expr, order: int) -> None:
