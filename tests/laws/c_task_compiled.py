@@ -314,6 +314,7 @@ static unsigned long long certus_next(unsigned number)
     return table[row].values[used++];
 }
 int __real_main();
+void certus_run_handlers(void);
 int __wrap_main(void)
 {
     noted = shared(sizeof *noted);
@@ -324,6 +325,7 @@ int __wrap_main(void)
         if (child == 0) {
             call(ALARM, @SECONDS@, 0, 0);
             int result = __real_main(certus_argc, certus_argv, certus_argv + certus_argc);
+            certus_run_handlers();
             certus_last(0, (unsigned long long)result);
             certus_finish(@RETURNED@);
         }

@@ -28,7 +28,7 @@ __attribute__((noreturn)) void certus_finish(int code)
 static void (*certus_handlers[4096])(void);
 static int certus_registered;
 
-static void certus_run_handlers(void)
+void certus_run_handlers(void)
 {
     while (certus_registered) certus_handlers[--certus_registered]();
 }
