@@ -42,7 +42,10 @@ Input = tuple[int, tuple[Value, ...]]  # an edge, and the values that it gave
 
 def explored_error(compiled: Compiled, budget: Budget) -> Trace | None:
     """A trace to an error with the fewest inputs that are found to lead to one."""
-    return _Exploration(compiled, budget).run()
+    try:
+        return _Exploration(compiled, budget).run()
+    except BudgetExceeded:
+        return None
 
 
 class _AtInput(Exception):
@@ -92,7 +95,8 @@ class _Choices(TraceInputs):
 
 
 class _Exploration:
-    """`seen` has, for each state in which an input is asked for, the state and the input that led to it."""
+    """`seen` has, for each state in which an input is asked for, the state and the input that led to it;
+    `waiting` those that are to be followed."""
 
     def __init__(self, compiled: Compiled, budget: Budget) -> None:
         program = compiled.program
@@ -104,18 +108,17 @@ class _Exploration:
         self.code.require(program.main)
         self.budget = budget
         self.seen: dict[Snapshot, tuple[Snapshot, Input] | None] = {}
+        self.waiting: deque[Snapshot] = deque()
 
     def run(self) -> Trace | None:
         if not self.watch.watched:
             return None
         if self.machine.location not in self.watch.watched and self._advance() is not None:
             return None  # the only run, or one that inputs cannot change
-        waiting = deque([self._state()])
+        self._arrived()
         effort = EFFORT
-        while waiting and effort > 0 and len(self.seen) < STATES:
-            state = waiting.popleft()
-            if state is None:
-                continue
+        while self.waiting and effort > 0 and len(self.seen) < STATES:
+            state = self.waiting.popleft()
             begin = BEGIN * (1 + len(state[-1]))
             for end in self._tried(state):
                 effort -= begin + self.machine.steps
@@ -123,18 +126,17 @@ class _Exploration:
                 if asked is None:
                     continue
                 if end is None:
-                    waiting.append(self._state((state, asked)))
+                    self._arrived((state, asked))
                 elif end.ending is Ending.ERROR:
                     return self._trace(end.location.name, (state, asked))
         return None
 
-    def _state(self, way: tuple[Snapshot, Input] | None = None) -> Snapshot | None:
-        """The present state, if it is new."""
+    def _arrived(self, way: tuple[Snapshot, Input] | None = None) -> None:
+        """The present state is to be followed, if it is new."""
         state = self.machine.snapshot()
-        if state is None or state in self.seen:
-            return None
-        self.seen[state] = way
-        return state
+        if state is not None and state not in self.seen:
+            self.seen[state] = way
+            self.waiting.append(state)
 
     def _tried(self, state: Snapshot) -> Iterator[Run | None]:
         """How runs from a state end with each value of the input; None: with the next input."""
@@ -143,10 +145,7 @@ class _Exploration:
         while choices.more:
             self.machine.restore(state)
             choices.more, choices.asked = False, None
-            try:
-                yield self._advance()
-            except BudgetExceeded:
-                return
+            yield self._advance()
             choices.number += 1
 
     def _advance(self) -> Run | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from tests.builders import ProgramBuilder
 
@@ -10,7 +12,7 @@ from certus.core.budget import Budget
 from certus.core.errors import Unsupported
 from certus.core.evidence import Partitioned, Trace, Unrolling
 from certus.core.memory import Field, Partition, Pointer, Region
-from certus.core.program import Alloc, Assign, Assume, Havoc, Load, Program, Store
+from certus.core.program import Alloc, Assign, Assume, Havoc, Load, Op, Program, Store
 from certus.core.sorts import machine
 from certus.core.statistics import Statistics
 from certus.core.task import Task
@@ -200,6 +202,14 @@ def test_a_pointer_from_a_number_may_point_to_whatever_became_one() -> None:
     assert isinstance(verdict_of(b.build()), Safe)
 
 
+def error_after(b: ProgramBuilder, ops: Sequence[Op]) -> Program:
+    """A main procedure of operations one after the other, and then an error."""
+    for place, op in enumerate(ops):
+        b.edge("main", "entry" if place == 0 else f"s{place}", f"s{place + 1}", op)
+    b.error("main", f"s{len(ops)}")
+    return b.build()
+
+
 def test_any_pointer_points_to_the_member_it_is_compared_with() -> None:
     b = ProgramBuilder()
     base, p, i = b.local("main", "$&r"), b.local("main", "p"), b.local("main", "i", I32)
@@ -213,10 +223,7 @@ def test_any_pointer_points_to_the_member_it_is_compared_with() -> None:
         b.load(i, base, 4),
         Assume(build.eq(i, number(5))),
     ]
-    for place, op in enumerate(ops):
-        b.edge("main", "entry" if place == 0 else f"s{place}", f"s{place + 1}", op)
-    b.error("main", f"s{len(ops)}")
-    program = b.build()
+    program = error_after(b, ops)
     found = partition_of(program)
     assert found.carriers[p] == Pointer(0, 4)
     assert isinstance(verdict_of(program), Unsafe)
@@ -239,10 +246,7 @@ def test_any_pointer_points_to_what_it_is_compared_with_in_parts() -> None:
         b.load(i, base, 0),
         Assume(build.eq(i, number(5))),
     ]
-    for place, op in enumerate(ops):
-        b.edge("main", "entry" if place == 0 else f"s{place}", f"s{place + 1}", op)
-    b.error("main", f"s{len(ops)}")
-    assert isinstance(verdict_of(b.build()), Unsafe)
+    assert isinstance(verdict_of(error_after(b, ops)), Unsafe)
 
 
 def test_an_access_through_a_computed_number_is_not_supported() -> None:

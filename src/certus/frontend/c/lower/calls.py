@@ -215,8 +215,8 @@ def expand(call: IndirectCall, functions: list[ast.Function]) -> None:
     world, draft = call.body.world, call.body.draft
     sort = world.pointer_sort
     bits = build.wrap(call.pointer, sort)
-    for number, function in enumerate(functions):
-        condition = build.eq(bits, build.wrap(world.addresses[function.name], sort))
+    meant = [build.eq(bits, build.wrap(world.addresses[function.name], sort)) for function in functions]
+    for number, (function, condition) in enumerate(zip(functions, meant, strict=True)):
         if condition is build.FALSE:
             continue
         start, order = draft.node(), (call.order, 2 * number)
@@ -231,8 +231,7 @@ def expand(call: IndirectCall, functions: list[ast.Function]) -> None:
         draft.edge(body.at, op, call.target, call.span, call.text, order=order, call=call.span)
         body.at = at
     if any(_gives(world, type_, call) for type_ in world.foreign):
-        known = [build.eq(bits, build.wrap(world.addresses[f.name], sort)) for f in functions]
-        _from_outside(call, build.conjunction(build.not_(each) for each in known), 2 * len(functions))
+        _from_outside(call, build.conjunction(map(build.not_, meant)), 2 * len(functions))
 
 
 def _gives(world: World, type_: CType, call: IndirectCall) -> bool:
