@@ -1,7 +1,7 @@
 """Random runs against a proof: none may reach an error or contradict what the proof claims.
 
-A second opinion that shares nothing with the solvers. Run number k depends on the seed and k only; how
-many runs fit into the time is all that varies.
+A second opinion that shares nothing with the solvers. Run number k depends on the seed and k only; of long
+runs fewer than `MOST` may fit into the time, which is all that varies.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from certus.validate.compile import Compiled, compile_program
 from certus.validate.inputs import RandomInputs, constants
 from certus.validate.interpreter import Ending, Machine, Observer, run
 
+MOST: Final = 100  # runs
 CONTRADICTION: Final = "internal-contradiction"
 _LENGTHS: Final = (1, 5, 1, 50)  # limits on the steps of runs, in turn, as multiples of the least
 _LEAST: Final = 300  # steps; or what may pass every edge twice, if that is more
@@ -39,7 +40,7 @@ class ChallengeResult:
 
 
 def challenge(program: Program, proof: Proof, *, seconds: float = 0.2, seed: int = 0) -> ChallengeResult:
-    """Try for about `seconds`, and by at least one run, to contradict `proof`."""
+    """Try to contradict `proof` by `MOST` runs, or those that fit into `seconds`, but at least one."""
     compiled, known = compile_program(program), constants(program)
     guards = _Guards(program)
     observer = _All((guards, *_observers(compiled, proof)))
@@ -47,7 +48,7 @@ def challenge(program: Program, proof: Proof, *, seconds: float = 0.2, seed: int
     least = max(_LEAST, 2 * len(program.edge))
     budget = Budget(seconds)
     runs = 0
-    while runs == 0 or budget.remaining():
+    while runs == 0 or (runs < MOST and budget.remaining()):
         inputs = RandomInputs(Random(f"{seed}/{runs}"), known)
         length = _LENGTHS[runs % len(_LENGTHS)]
         try:

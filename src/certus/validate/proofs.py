@@ -37,7 +37,7 @@ from certus.validate.unrolled import unrolling_clauses
 
 SECOND_OPINION = 2.0  # cvc5's share of time, as a multiple of z3's
 AT_LEAST = 0.5  # seconds for cvc5 in any case
-CHALLENGE = 0.2  # seconds of random runs
+CHALLENGE = 0.2  # seconds of random runs, at most
 MOMENT = 1.0  # seconds for bit-vectors before integers that only approximate
 
 Check = Callable[[Sequence[Expr], Budget], Answer]

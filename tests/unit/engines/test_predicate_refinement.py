@@ -19,14 +19,18 @@ from certus.core.sorts import INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
-from certus.core.verdict import Safe, Verdict
+from certus.core.verdict import Safe, Unsafe, Verdict
 from certus.core.walk import Substitution
 from certus.engines.predicate import Options, PredicateAbstraction
-from certus.engines.predicate.abstraction import Group, Precision
+from certus.engines.predicate.abstraction import Abstraction, Group, Precision
+from certus.engines.predicate.clauses import PathClauses
 from certus.engines.predicate.enumerations import Enumerations
 from certus.engines.predicate.ranged import Ranged
+from certus.engines.predicate.reachability import Reachability
 from certus.engines.predicate.refinement import Refinement
+from certus.engines.predicate.steps import steps_of
 from certus.frontend.lp.load import load_lp
+from certus.logic.bdd import Regions
 from certus.logic.blocks import BlockFormula, Instance, block_formula
 from certus.transform.large_blocks import LargeBlocks
 
@@ -172,6 +176,47 @@ def test_what_paths_begin_with_is_executed_once(monkeypatch: pytest.MonkeyPatch)
     assert isinstance(run(AUTOMATON, statistics), Safe)
     assert statistics.counters["solver.path"] > 1
     assert set(made.values()) == {1}
+
+
+# --------------------------------------------------------------------------------------- recursion
+
+MUTUAL = """
+int even(int n) {{ if (n == 0) return 1; if (n < 0) {{ int b = half(n); assert(b == n); }}
+    int r = odd(n - 1); return r; }}
+int odd(int n) {{ if (n == 0) return 0; int r = even(n - 1); return r; }}
+int half(int n) {{ return n; }}
+void main() {{ int n = *; assume(n >= 0); int a = even(n); assert({claim}); }}
+"""
+
+
+def test_recursive_procedures_are_completed() -> None:
+    """Paths that return at once, one to each assertion; what holds of every call is found from them."""
+    statistics = Statistics()
+    assert isinstance(run(MUTUAL.format(claim="0 <= a && a <= 1"), statistics), Safe)
+    assert statistics.counters["predicate.refinements"] == 2
+
+
+def test_a_path_and_the_recursive_procedures_on_it() -> None:
+    program = prepared(MUTUAL.format(claim="0 <= a && a <= 1"))
+    steps = steps_of(program)
+    abstraction = Abstraction(Regions(), 1000, Budget(60), Statistics())
+    error = Reachability(steps, abstraction, {}).error()
+    assert error is not None
+    path, completed = (
+        PathClauses(error, steps, None, collapsed=True, completed=whole) for whole in (False, True)
+    )
+    assert path.is_recursive
+    assert not path.has_cycles
+    assert {at.procedure for at, _ in path.relations()} == {"main", "even"}
+    assert {at.procedure for at, _ in completed.relations()} == set(program.procedures)
+    assert len(path.system().clauses) < len(completed.system().clauses)
+    assert not program.error_locations.intersection(at for at, _ in completed.relations())
+    assert sum(clause.head is None for clause in completed.system().clauses) == 1
+
+
+def test_a_defect_behind_recursion_is_found() -> None:
+    found = run(MUTUAL.format(claim="a == 1"))
+    assert isinstance(found, Unsafe)
 
 
 # ------------------------------------------------------------------------------------------ ranges

@@ -2,7 +2,8 @@
 
 A *node* is an item, on the main path or on one through a callee that returns. Nodes are put in groups,
 each of which has one relation over the variables that matter to it: every node is a group of
-its own, or, if the path is *collapsed*, all nodes at one location (and of one kind of path).
+its own, or, if the path is *collapsed*, all nodes at one location (and of one kind of path). If it is
+*completed* too, recursive procedures on it have all of their steps, and those of what they call.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from certus.core import build
 from certus.core.evidence import old
 from certus.core.horn import Clause, HornSystem, clause_of
+from certus.core.loops import call_graph
 from certus.core.program import Location
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Function
@@ -43,6 +45,7 @@ class PathClauses:
     steps: Steps
     kept: Kept | None
     collapsed: bool = field(default=False, kw_only=True)
+    completed: bool = field(default=False, kw_only=True)
     _nodes: list[Node] = field(default_factory=list)  # premises first, the error last
     _sliced: dict[Node, _Sliced] = field(default_factory=dict)
     _needed: dict[Group, dict[Expr, None]] = field(default_factory=dict)  # what matters, `old` aside
@@ -64,6 +67,11 @@ class PathClauses:
     def has_cycles(self) -> bool:
         """Whether the path comes to some location twice."""
         return len({(item.location, nested) for item, nested in self._nodes}) < len(self._nodes)
+
+    @property
+    def is_recursive(self) -> bool:
+        """Whether a recursive procedure returns on the path."""
+        return any(nested and item.location.procedure in self.steps.recursive for item, nested in self._nodes)
 
     def relations(self) -> Iterator[tuple[Location, Expr]]:
         """For each relation the location of its items, and the relation applied to their variables."""
@@ -88,6 +96,34 @@ class PathClauses:
                 found[node] = None
                 stack.extend(self._premises(node))
         self._nodes = sorted(found, key=lambda node: (node[0].number, node[1]))
+        if self.completed:
+            self._nodes[:0] = self._further()
+
+    def _further(self) -> list[Node]:
+        """Nodes for the steps of recursive procedures that the path does not take."""
+        at = {item.location: item for item, nested in self._nodes if nested}
+        taken = {item.step for item, nested in self._nodes if nested}
+        calls = call_graph(self.steps.program)
+        among = [name for name in calls if name in self.steps.recursive & {x.procedure for x in at}]
+        for name in among:
+            among.extend(callee for callee in calls[name] if callee not in among)
+        left = [
+            step
+            for place, steps in self.steps.before.items()
+            for step in steps
+            if place.procedure in among
+            and step not in taken
+            and step.target not in self.steps.program.error_locations
+        ]
+        found: list[Node] = []
+        while ready := [s for s in left if s.kind == "enter" or all(x in at for x in s.premises)]:
+            left = [step for step in left if step not in ready]
+            for step in ready:
+                premises = () if step.kind == "enter" else tuple(at[x] for x in step.premises)
+                item = Item(0, step.target, self.error.region, step, premises)
+                at.setdefault(step.target, item)
+                found.append((item, True))
+        return found
 
     # ----------------------------------------------------------------------------------- slices
 

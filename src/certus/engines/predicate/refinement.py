@@ -8,7 +8,9 @@ from the call, and `old` is not spoken of.
 
 A path that comes to a location again is first *collapsed*: the items at one location share a relation.
 A model of that is an invariant of the loops the path goes round, and excludes all paths around them; so
-loops are not unrolled one round per refinement. If there is none, interpolants of the path itself serve.
+loops are not unrolled one round per refinement. A recursive procedure needs a summary that is good for every
+call: a path through one is first *completed* by all that the procedure does. If there is no invariant,
+interpolants of the path itself serve.
 
 The atoms of the formula at an item become predicates at its location only, those of one conjunct
 together.
@@ -71,8 +73,11 @@ class Refinement:
 
     def _attempts(self, error: Item, kept: Kept) -> Iterator[tuple[PathClauses, Interpolants | None]]:
         sliced = PathClauses(error, self.steps, kept)
-        if sliced.has_cycles and not self._waits():
-            for part in (None, kept):  # what no round needs, an invariant may
+        if (sliced.has_cycles or sliced.is_recursive) and not self._waits():
+            if sliced.is_recursive:
+                completed = PathClauses(error, self.steps, None, collapsed=True, completed=True)
+                yield completed, self._invariants(completed.system())
+            for part in (None, kept) if sliced.has_cycles else ():  # what no round needs, an invariant may
                 collapsed = PathClauses(error, self.steps, part, collapsed=True)
                 yield collapsed, self._invariants(collapsed.system())
             self.failures += 1

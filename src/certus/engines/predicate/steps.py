@@ -21,7 +21,7 @@ from typing import Literal
 
 from certus.core import build
 from certus.core.evidence import old
-from certus.core.loops import call_graph
+from certus.core.loops import call_graph, recursive
 from certus.core.program import Call, Choice, Edge, Location, Procedure, Program, Seq, leaves
 from certus.core.terms import Expr
 from certus.core.walk import substitute, variables
@@ -68,6 +68,7 @@ class Steps:
     over: dict[Location, list[Step]] = field(default_factory=dict)  # by the second: exits of callees
     inputs: dict[str, tuple[Expr, ...]] = field(default_factory=dict)  # globals and parameters
     read: dict[str, tuple[Expr, ...]] = field(default_factory=dict)  # globals read by a call
+    recursive: frozenset[str] = frozenset()  # the procedures
 
     def procedure(self, location: Location) -> Procedure:
         return self.program.procedures[location.procedure]
@@ -80,7 +81,7 @@ def steps_of(program: Program, facts: Facts | None = None) -> Steps:
     initial = {x: program.initial.get(x, x) for x in program.globals}
     values = {**initial, **{old(x): v for x, v in initial.items()}, **{old(x): x for x in main.parameters}}
     start = Step("start", None, (), main.entry, (), values, known=_read_at(known, main.entry, values))
-    found = Steps(program, start)
+    found = Steps(program, start, recursive=frozenset(name for group in recursive(program) for name in group))
     shape = shapes(program)
     for name, procedure in program.procedures.items():
         found.inputs[name] = (*program.globals, *procedure.parameters)
