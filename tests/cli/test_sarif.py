@@ -9,6 +9,9 @@ import pytest
 from tests.cli.conftest import Certus
 from tests.sarif import faults
 
+from certus.cli.exits import Exit
+from certus.cli.main import main
+
 
 @pytest.mark.parametrize(
     ("command", "file", "options"),
@@ -16,6 +19,7 @@ from tests.sarif import faults
         ("verify", "tests/programs/c/pointers_bug.c", ("--engine", "bmc")),
         ("verify", "tests/programs/c/overflow_addition.c", ("--engine", "bmc", "--property", "no-overflow")),
         ("verify", "examples/parity.lp", ("--engine", "bmc")),
+        ("verify", "examples/traffic_light.lp", ("--engine", "bmc", "--set", "bmc.bound=2")),
         ("chc", "tests/programs/chc/rational_bug.smt2", ()),
     ],
 )
@@ -41,3 +45,24 @@ def test_sarif_agrees_with_the_report(
                 if s["statement"]
             ]
             assert [(s["executionOrder"], s["importance"]) for s in steps] == told
+
+
+def test_a_defect_of_ours_is_told_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("two and two are five")
+
+    monkeypatch.setattr("certus.pipeline.verify.verify", fails)
+    monkeypatch.delenv("CERTUS_DEBUG", raising=False)
+    target = tmp_path / "result.sarif"
+    assert main(["verify", "examples/parity.lp", "--sarif", str(target)]) == Exit.INTERNAL
+    assert "two and two are five" in capsys.readouterr().err
+    log = json.loads(target.read_text())
+    assert faults(log) == []
+    (run,) = log["runs"]
+    (invocation,) = run["invocations"]
+    assert (run["results"], invocation["executionSuccessful"], invocation["exitCode"]) == ([], False, 4)
+    (told,) = invocation["toolExecutionNotifications"]
+    assert told["descriptor"]["id"] == "internal-error"
+    assert "two and two are five" in told["message"]["text"]

@@ -8,9 +8,11 @@ the replay did not keep.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from typing import Final
 
 from certus.core import build
 from certus.core.ctext import c_text
@@ -36,6 +38,8 @@ from certus.report.cfa import statement
 from certus.report.content import INPUT, RESULT, Names, value_text
 from certus.report.playback import MEMORY, Change, Playback, Scene
 from certus.report.wording import condition_of, without_markers
+
+_LITERAL: Final = re.compile(r'\w*"')  # text that begins as a string does
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +183,15 @@ def _named(words: str, edge: Edge, scene: Scene, changes: tuple[tuple[str, Value
 
 def _is_visible(edge: Edge, scene: Scene, changes: tuple[tuple[str, Value], ...]) -> bool:
     """Whether there is something to see in a step; of those in procedures of ours, which have a `$` in their
-    names, the initialisers of globals and calls of the user's procedures but the main one."""
+    names, initialisers of globals, not of literals, and calls of the user's procedures but the main one."""
     op, ours = edge.op, edge.source.procedure.startswith("$")
     if any(not ours or name != RESULT for name, _ in changes):
         return True
     if isinstance(op, Load) or (isinstance(op, Alloc | Free) and op.storage != "heap"):
         return False
     if ours:
-        known = isinstance(op, Store) or (isinstance(op, Call) and not op.procedure.startswith(("$", "main")))
+        initialises = isinstance(op, Store) and not _LITERAL.match(edge.text)
+        known = initialises or (isinstance(op, Call) and not op.procedure.startswith(("$", "main")))
         return edge.span is not None and bool(edge.text) and known
     if edge.text or edge.span is None:
         return bool(edge.text)

@@ -24,13 +24,24 @@ __attribute__((noreturn)) void certus_finish(int code)
 #endif
 }
 
+/* Constructors, which run before main, and destructors, the last first: the linker lists them. */
+typedef void (*certus_function)(void);
+extern certus_function __init_array_start[], __init_array_end[], __fini_array_start[], __fini_array_end[];
+
 /* Functions that run when the program ends, the last first; one that is registered meanwhile runs next. */
-static void (*certus_handlers[4096])(void);
+static certus_function certus_handlers[4096];
 static int certus_registered;
 
 void certus_run_handlers(void)
 {
     while (certus_registered) certus_handlers[--certus_registered]();
+}
+
+static void certus_returned(void)
+{
+    certus_run_handlers();
+    for (certus_function *at = __fini_array_end; at != __fini_array_start;) (*--at)();
+    certus_finish(RETURNED);
 }
 
 WEAK int atexit(void (*handler)(void))
@@ -52,8 +63,7 @@ int __real_main();
 int __wrap_main(void)
 {
     __real_main(certus_argc, certus_argv, certus_argv + certus_argc);
-    certus_run_handlers();
-    certus_finish(RETURNED);
+    certus_returned();
 }
 
 #else
@@ -61,9 +71,9 @@ int __wrap_main(void)
 int main();
 __attribute__((used)) void certus_start(void)
 {
+    for (certus_function *at = __init_array_start; at != __init_array_end;) (*at++)();
     main(certus_argc, certus_argv, certus_argv + certus_argc);
-    certus_run_handlers();
-    certus_finish(RETURNED);
+    certus_returned();
 }
 
 #ifdef __x86_64__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -156,3 +157,34 @@ def test_the_frame_around_main_is_not_shown(outcome: Outcome) -> None:
     (frame,) = result["stacks"][0]["frames"]
     assert frame["location"]["logicalLocations"] == [{"name": "main", "kind": "function"}]
     assert "$" not in json.dumps(result)
+
+
+def test_of_what_happens_around_main_the_initialisers_and_calls_are_shown(tmp_path: Path) -> None:
+    """The frame that calls `main`, and models of library functions, are procedures of ours."""
+    source = tmp_path / "around.c"
+    source.write_text(
+        """#include <assert.h>
+#include <string.h>
+int first = 3, *there = &first;
+char word[4];
+__attribute__((constructor)) static void before(void) { first = 4; }
+int main(int argc, char **argv) {
+    strcpy(word, "abc");
+    assert(*there != 4 || word[1] != 'b');
+    return 0;
+}
+"""
+    )
+    program = load(source).program
+    trace = Trace(program.errors[0].location.name)
+    check = replay(program, trace, budget=Budget())
+    assert isinstance(check, Replay)
+    found = Outcome(program, "unreach-call", Unsafe(trace), "bmc", check, seconds={"total": 0.5})
+    shown = path(found)
+    assert shown is not None
+    around = {program.edge[step.edge].source.procedure for step in check.kept}
+    assert len([name for name in around if name.startswith("$")]) >= 2
+    told = [move.statement for move in shown.moves]
+    assert told[:4] == ["int first = 3", "int first = 3, *there = &first", "before()", "first = 4"]
+    assert not [words for words in told if "$" in words or words == '"abc"']
+    assert {move.span.line for move in shown.moves if move.span} <= set(range(3, 10))

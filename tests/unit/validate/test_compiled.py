@@ -121,6 +121,15 @@ CONFIRMED = {
         }""",
     "the number of arguments": """void reach_error();
         int main(int argc, char **argv) { if (argc == 4) reach_error(); }""",
+    "constructors and destructors, in order": """void reach_error(); int atexit(void (*)(void));
+        int n;
+        __attribute__((constructor)) static void second() { n = n * 10 + 2; }
+        __attribute__((constructor(200))) static void first() { n = n * 10 + 1; }
+        __attribute__((destructor(200))) static void last() { if (n == 1235467) reach_error(); }
+        __attribute__((destructor)) static void seventh() { n = n * 10 + 7; }
+        __attribute__((destructor)) static void sixth() { n = n * 10 + 6; }
+        static void handler() { n = n * 10 + 4; }
+        int main() { atexit(handler); n = n * 10 + __VERIFIER_nondet_int(); n = n * 10 + 5; }""",
     "variables that are never initialised, and not used": """void reach_error();
         int main() {
             int x, y = __VERIFIER_nondet_int();
@@ -311,6 +320,12 @@ def test_pure_functions_of_a_c_library_are_linked(tmp_path: Path) -> None:
     )
     found = compiled_replay(silent, Trace(program.errors[0].location.name), budget=Budget(60))
     assert (found.confirmed, found.ending) == (False, "main returned")
+    late = """#include <stdio.h>
+        void reach_error(void); int n;
+        __attribute__((constructor)) static void before() { n++; }
+        __attribute__((destructor)) static void after() { if (n == 1) reach_error(); }
+        int main() { char text[9]; sprintf(text, "%d", 12); }"""
+    assert replayed(program_of(tmp_path, late)).confirmed
 
 
 # --------------------------------------------------------------------------------------- the harness
