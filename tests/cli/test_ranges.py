@@ -44,6 +44,15 @@ def test_symbolic_bounds_of_a_function(certus: Certus, file: Path) -> None:
     assert "exit            i         [N + 1, N + 1]" in done.stdout
 
 
+@pytest.mark.parametrize("rest", ["", "int main(void) { return 0; }", "int bar(void) { return foo(1); }"])
+def test_a_function_that_nobody_calls(rest: str, certus: Certus, tmp_path: Path) -> None:
+    path = tmp_path / "foo.c"
+    path.write_text(f"static int foo(int N) {{ int i = 0; while (i <= N) i++; return i; }}\n{rest}\n")
+    done = certus("ranges", str(path), "--function", "foo", "--assume", "0 <= N && N < 2147483647")
+    assert done.returncode == 0, done.stderr
+    assert "exit            (returned)  [N + 1, N + 1]" in done.stdout
+
+
 def test_what_a_function_returns_and_cases_that_say_something(certus: Certus, tmp_path: Path) -> None:
     path = tmp_path / "least.c"
     path.write_text(
@@ -103,7 +112,7 @@ def test_json_says_the_same(certus: Certus, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentences"),
     [
-        (["--function", "fo"], ["there is no function 'fo'", "functions: foo, main"]),
+        (["--function", "fo"], ["foo.c defines no function `fo`", "Functions: foo, main"]),
         (["--assume", "N > 0"], ["--assume says what holds at the entry of a function"]),
         (["--function", "foo", "--assume", "0 <= M"], ["--assume:1:6", "There is no variable `M` here."]),
         (["--function", "foo", "--assume", "0 <="], ["--assume:1:"]),

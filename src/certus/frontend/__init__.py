@@ -35,12 +35,17 @@ def load(path: str | Path, *, property: str | None = None) -> LoadedProgram:
 
 
 def load_question(
-    question: Question, *, arguments: Sequence[str] = (), budget: Budget | None = None
+    question: Question,
+    *,
+    arguments: Sequence[str] = (),
+    budget: Budget | None = None,
+    entry: str | None = None,
 ) -> LoadedProgram:
-    """The program that a question is about. `arguments` are for Clang. May raise `BudgetExceeded`."""
+    """The program that a question is about. `arguments` are for Clang; `entry` is the C function that it
+    begins with, if not `main`. May raise `BudgetExceeded`."""
     suffix, path = question.file.suffix.lower(), question.file
     if suffix in C_SUFFIXES:
-        return _load_c(question, arguments, budget or Budget())
+        return _load_c(question, arguments, budget or Budget(), entry)
     if suffix in CHC_SUFFIXES:
         message = f"{path} has Horn clauses, not a program."
         raise InputError([Diagnostic("usage", message, hint="`certus chc` and `certus verify` solve them.")])
@@ -68,7 +73,8 @@ def load_clauses(question: Question, budget: Budget) -> HornSystem:
     return load_chc(read_source(question.file, limit=MAX_BYTES), budget)
 
 
-def _load_c(question: Question, arguments: Sequence[str], budget: Budget) -> LoadedProgram:
+def _load_c(question: Question, arguments: Sequence[str], budget: Budget, entry: str | None) -> LoadedProgram:
+    from certus.frontend.c.ast import MAIN
     from certus.frontend.c.load import load_c
     from certus.frontend.c.types import DATA_MODELS
 
@@ -84,4 +90,5 @@ def _load_c(question: Question, arguments: Sequence[str], budget: Budget) -> Loa
         model=DATA_MODELS[name],
         arguments=arguments,
         budget=budget,
+        entry=entry or MAIN,
     )

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +26,7 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.ctext import c_text
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, Unsupported
+from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, InputError, Unsupported
 from certus.core.memory import uses_memory
 from certus.core.program import Location, Program
 from certus.core.sorts import BOOL, ArraySort, Sort
@@ -34,7 +34,8 @@ from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.engines.ranges import Options
 from certus.engines.registry import ENGINES
-from certus.frontend import load_question, read_question
+from certus.frontend import Question, load_question, read_question
+from certus.frontend.task_files import C_SUFFIXES
 from certus.logic.addresses import Mistyped
 from certus.logic.intervals import Interval
 from certus.logic.memory import lower_memory
@@ -85,7 +86,7 @@ def ranges(
     options = engine_options(ENGINES["ranges"], settings)
     question = read_question(Path(path), property=settings.property_name, data_model=settings.data_model)
     try:
-        program = load_question(question, arguments=settings.clang_arguments, budget=budget).program
+        program = _loaded(question, wanted.function, settings, budget)
         budget.check()
     except BudgetExceeded:
         raise _no_ranges("timeout", "", settings) from None
@@ -103,6 +104,23 @@ def ranges(
     if result.payload is None:
         raise _no_ranges(result.kind, result.detail, settings)
     return ranges_from_json(json.loads(result.payload))
+
+
+def _loaded(question: Question, function: str | None, settings: Settings, budget: Budget) -> Program:
+    """The program; that begins with `function`, if `main` does not call it, or there is none."""
+    load = partial(load_question, question, arguments=settings.clang_arguments, budget=budget)
+    try:
+        program = load().program
+        if (
+            function is None
+            or function in program.procedures
+            or question.file.suffix.lower() not in C_SUFFIXES
+        ):
+            return program
+    except InputError as error:
+        if function is None or error.diagnostics[0].code != "no-main":
+            raise
+    return load(entry=function).program
 
 
 def _check(wanted: Wanted) -> None:

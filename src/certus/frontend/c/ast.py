@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from certus.core.diagnostic import Span
 from certus.frontend.c.types import CType, Field, FunctionType, Types
+
+MAIN: Final = "main"  # the function that a program begins with
 
 # ------------------------------------------------------------------------------- declarations
 
@@ -59,7 +62,7 @@ class Unit:
     """A translation unit. `initialisers` of static objects, in order, static locals included.
 
     `constructors` and `destructors`: the functions that run before `main`, and after it, in that order.
-    `digest` is the SHA-256 sum of the file."""
+    `digest` is the SHA-256 sum of the file. `entry`: the function that the program begins with."""
 
     types: Types
     functions: dict[str, Function]
@@ -70,6 +73,7 @@ class Unit:
     constructors: tuple[str, ...] = ()
     destructors: tuple[str, ...] = ()
     digest: str = ""
+    entry: str = MAIN
 
 
 # -------------------------------------------------------------------------------- expressions

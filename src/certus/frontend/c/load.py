@@ -11,6 +11,7 @@ from typing import Final, NoReturn
 from certus.core.budget import Budget
 from certus.core.errors import InputError
 from certus.core.program import Program
+from certus.frontend.c.ast import MAIN
 from certus.frontend.c.lower import lower_unit
 from certus.frontend.c.lower.probing import Impure
 from certus.frontend.c.lower.world import ErrorRules
@@ -36,8 +37,9 @@ def load_c(
     model: DataModel = LP64,
     arguments: Sequence[str] = (),
     budget: Budget | None = None,
+    entry: str = MAIN,
 ) -> LoadedProgram:
-    """The program of a C file; `arguments` are for Clang.
+    """The program of a C file; `arguments` are for Clang. It begins with the function `entry`.
 
     Raises `InputError` for what Clang refuses and for an unknown property, `Unsupported` for what Certus
     does not model, and `BudgetExceeded`."""
@@ -45,9 +47,8 @@ def load_c(
     rules = error_rules(wanted)
     budget = budget or Budget()
     with _collection_paused():
-        lowered = lower_unit(
-            read_unit(Path(path), model=model, arguments=arguments, budget=budget), rules, budget
-        )
+        unit = read_unit(Path(path), model=model, arguments=arguments, budget=budget, entry=entry)
+        lowered = lower_unit(unit, rules, budget)
     return LoadedProgram(lowered.program, lowered.warnings)
 
 

@@ -62,9 +62,15 @@ _LAST: Final = 65535  # the priority of constructors without one
 
 
 def read_unit(
-    path: Path, *, model: DataModel, arguments: Sequence[str] = (), budget: Budget | None = None
+    path: Path,
+    *,
+    model: DataModel,
+    arguments: Sequence[str] = (),
+    budget: Budget | None = None,
+    entry: str = ast.MAIN,
 ) -> ast.Unit:
-    """The translation unit of a file. Raises `InputError` with Clang's own messages."""
+    """The translation unit of a file, as a program that begins with `entry`. Raises `InputError` with Clang's
+    own messages."""
     budget = budget or Budget()
     source = read_source(path)
     tree, files = _tree(path, model, arguments, budget)
@@ -72,7 +78,7 @@ def read_unit(
     if any(file != main for file in files):
         fill_files(tree, main)
     data = path.read_bytes()
-    unit = _Unit(Positions(main, str(path), data), model, tree).read(str(path), source.text)
+    unit = _Unit(Positions(main, str(path), data), model, tree, entry).read(str(path), source.text)
     return replace(unit, digest=hashlib.sha256(data).hexdigest())
 
 
@@ -142,8 +148,9 @@ def clang_diagnostics(messages: str, file: str) -> list[Diagnostic]:
 class _Unit:
     """The two rounds over one tree."""
 
-    def __init__(self, positions: Positions, model: DataModel, tree: Node) -> None:
+    def __init__(self, positions: Positions, model: DataModel, tree: Node, entry: str = ast.MAIN) -> None:
         self.tree = tree
+        self.entry = entry
         self.names = ScopedNames(model)
         self.reading = Reading(self.names, positions)
         self.reading.handlers = {
@@ -178,6 +185,7 @@ class _Unit:
             source,
             tuple(sorted(self.constructors, key=lambda name: self.constructors[name])),
             tuple(sorted(self.destructors, key=lambda name: self.destructors[name]))[::-1],
+            entry=self.entry,
         )
 
     # -------------------------------------------------------------------- collecting declarations
@@ -230,8 +238,8 @@ class _Unit:
 
     def _follow(self) -> None:
         reading = self.reading
-        if "main" in reading.functions:
-            for name in ("main", *self.constructors, *self.destructors):
+        if self.entry in reading.functions:
+            for name in (self.entry, *self.constructors, *self.destructors):
                 want_function(reading, reading.functions[name].node)
         else:
             for name, draft in reading.functions.items():
@@ -281,7 +289,7 @@ class _Unit:
         self.names.close_scope()
         if draft.refused is not None:
             body = ast.UnmodelledStatement("unsupported-attribute", draft.refused, span)
-        if draft.name == "main" and self.refusals and isinstance(body, ast.Block):
+        if draft.name == self.entry and self.refusals and isinstance(body, ast.Block):
             body = ast.Block((*self.refusals, *body.statements), body.span)
         return ast.Function(draft.name, draft.type, parameters, body, span, draft.noreturn)
 

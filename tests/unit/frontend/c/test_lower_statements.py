@@ -9,6 +9,8 @@ from tests.unit.frontend.c.lowering import edges, loaded, ops
 
 from certus.core.errors import InputError, Unsupported
 from certus.core.program import Alloc, Assign, Assume, Call, Free, Havoc, Return, Store
+from certus.core.sorts import INT, machine
+from certus.frontend.c.load import load_c
 from certus.frontend.c.types import ILP32
 
 
@@ -143,6 +145,38 @@ def test_a_program_needs_main(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         loaded(tmp_path, "int f(void) { return 0; }")
     assert caught.value.diagnostics[0].code == "no-main"
+
+
+def test_a_program_that_begins_with_another_function(tmp_path: Path) -> None:
+    """Its arguments are any values: of `_Bool` 0 or 1, addresses that fit, records with any contents."""
+    text = """struct s { int a; short b; };
+        int f(_Bool k, int *p, struct s q) { return k ? *p : q.b; }
+        int main(void) { return 0; }"""
+    (tmp_path / "f.c").write_text(text)
+    program = load_c(tmp_path / "f.c", entry="f").program
+    assert set(program.procedures) == {"$start", "f"}
+    inputs = [op.targets[0].sort for op in ops(program, Havoc, "$start") if isinstance(op, Havoc)]
+    assert inputs == [machine(8, signed=False), INT, machine(32, signed=True), machine(16, signed=True)]
+    assert len(ops(program, Assume, "$start")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("int f(double d) { return 0; }", "unsupported-float"),
+        ("int f(int n, ...) { return n; }", "unsupported-entry"),
+        ("struct s { int a; }; struct s f(struct s x) { return x; }", "unsupported-entry"),
+    ],
+)
+def test_functions_that_no_program_begins_with(text: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(text)
+    with pytest.raises(Unsupported) as caught:
+        load_c(tmp_path / "f.c", entry="f")
+    assert caught.value.diagnostic.code == code
+    with pytest.raises(InputError) as missing:
+        load_c(tmp_path / "f.c", entry="g")
+    assert missing.value.diagnostics[0].code == "no-function"
+    assert missing.value.diagnostics[0].hint == "Functions: f."
 
 
 def test_arguments_of_main(tmp_path: Path) -> None:

@@ -81,25 +81,34 @@ _TRANSPARENT = (ast.Conversion.FUNCTION_DECAY, ast.Conversion.NONE)
 
 def any_result(body: Body, node: ast.Call) -> Any:
     """Any value of the call's type."""
-    plain, text = unqualified(node.type), body.text(node.span)
-    if has_pointers(body.world, plain):
-        body.world.foreign[plain] = None
+    plain = unqualified(node.type)
     if isinstance(plain, VoidType):
         return None
+    if not isinstance(plain, RecordType) and sort_of(plain) is None:
+        return body.refuse_type(node)
+    function, approximates = called_function(node.function), _result_of(body, node)
+    return any_value(body, plain, node.span, body.text(node.span), function, approximates)
+
+
+def any_value(
+    body: Body, plain: CType, span: Span, text: str, function: str | None = None, approximates: str = ""
+) -> Expr:
+    """Any value of a type, from outside the program."""
+    if has_pointers(body.world, plain):
+        body.world.foreign[plain] = None
     if isinstance(plain, RecordType):
-        made = body.temporary_object(plain, node.span)
-        havoc_memory(body, made, plain, node.span, _result_of(body, node))
+        made = body.temporary_object(plain, span)
+        havoc_memory(body, made, plain, span, approximates)
         return made
     sort = sort_of(plain)
-    if sort is None:
-        return body.refuse_type(node)
-    result = body.havoc(sort, node.span, text, called_function(node.function), _result_of(body, node))
+    assert sort is not None
+    result = body.havoc(sort, span, text, function, approximates)
     if is_boolean(plain):
-        body.assume(build.le(result, build.constant(1, sort)), node.span, text)
+        body.assume(build.le(result, build.constant(1, sort)), span, text)
     elif sort is INT:
         limit = build.integer(1 << body.world.pointer_width)
         in_range = build.and_(build.le(build.integer(0), result), build.lt(result, limit))
-        body.assume(in_range, node.span, text)
+        body.assume(in_range, span, text)
     return result
 
 

@@ -12,15 +12,17 @@ from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.lower import places
+from certus.frontend.c.lower.arguments import any_value
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.exits import run_registered
 from certus.frontend.c.lower.function import RULES, finish_jumps
 from certus.frontend.c.lower.initialisers import initialise, store_bytes
 from certus.frontend.c.lower.routines import arguments_routine
 from certus.frontend.c.lower.steps import run
-from certus.frontend.c.lower.values import sort_of
+from certus.frontend.c.lower.values import is_record, sort_of
 from certus.frontend.c.lower.world import StaticObject, World
-from certus.frontend.c.types import ArrayType, unqualified
+from certus.frontend.c.typenames import refusal
+from certus.frontend.c.types import ArrayType, RecordType, unqualified
 from certus.frontend.graph import Draft
 
 START: Final = "$start"
@@ -117,6 +119,31 @@ class Start:
     def _call_main(self) -> None:
         body, main = self.body, self.main
         self._call_all(self.world.unit.constructors)
+        passed = self._arguments_of_main() if main.name == ast.MAIN else self._any_arguments()
+        sort_result = sort_of(main.type.result)
+        targets = (body.fresh(sort_result),) if sort_result is not None else ()
+        body.emit(Call(main.name, tuple(passed), targets), main.span, f"{main.name}()")
+        run_registered(body, main.span)
+        self._call_all(self.world.unit.destructors)
+        body.draft.skip(body.at, Draft.EXIT)
+
+    def _any_arguments(self) -> list[Expr]:
+        """Another function than `main` may be called with anything."""
+        body, passed = self.body, list[Expr]()
+        if is_record(self.main.type.result) or self.main.type.variadic:
+            body.refuse(
+                self.main.span, "unsupported-entry", f"`{self.main.name}` as the beginning of a program"
+            )
+        for parameter in self.main.parameters:
+            plain = unqualified(parameter.type)
+            if isinstance(plain, RecordType) or sort_of(plain) is not None:
+                passed.append(any_value(body, plain, parameter.span, f"any {parameter.name}"))
+            else:
+                passed.append(body.refuse(parameter.span, *refusal(plain)))
+        return passed
+
+    def _arguments_of_main(self) -> list[Expr]:
+        body, main = self.body, self.main
         passed: list[Expr] = []
         for number, parameter in enumerate(main.parameters):
             sort = sort_of(parameter.type) or INT
@@ -129,12 +156,7 @@ class Start:
                     build.le(build.constant(0, sort), value), parameter.span, f"{parameter.name} >= 0"
                 )
             passed.append(value)
-        sort_result = sort_of(main.type.result)
-        targets = (body.fresh(sort_result),) if sort_result is not None else ()
-        body.emit(Call(main.name, tuple(passed), targets), main.span, "main()")
-        run_registered(body, main.span)
-        self._call_all(self.world.unit.destructors)
-        body.draft.skip(body.at, Draft.EXIT)
+        return passed
 
     def _arguments(self, parameter: ast.Variable, number: int, count: Expr) -> Expr:
         """`argv`: made only where the program looks at it."""
@@ -162,8 +184,6 @@ class Start:
 
 def flexible_size(world: World, made: StaticObject) -> int:
     """Bytes that an initialiser gives to a flexible array member beyond the size of the record."""
-    from certus.frontend.c.types import RecordType
-
     plain = unqualified(made.type)
     assert made.variable is not None
     expression = world.initialised.get(made.variable.identity)

@@ -32,8 +32,6 @@ from certus.frontend.c.lower.survey import Survey, survey
 from certus.frontend.c.lower.world import ErrorRules, World
 from certus.frontend.graph import Draft, Numbering, Settled
 
-MAIN = "main"
-
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
@@ -48,13 +46,16 @@ def lower_unit(
     watched: frozenset[tuple[int, int | None]] = frozenset(),
 ) -> Lowered:
     """The program of a unit; `watched` are places of `?` that must be branches. Raises `InputError` if there
-    is no `main`, `Unsupported`, `BudgetExceeded`."""
-    main = unit.functions.get(MAIN)
+    is no `main` (or what else is its entry), `Unsupported`, `BudgetExceeded`."""
+    main = unit.functions.get(unit.entry)
     if main is None or main.body is None:
-        message = f"{unit.file} defines no function `main`."
+        message = f"{unit.file} defines no function `{unit.entry}`."
         span = Span(unit.file, 1, 1, 1, 1, unit.file, 1)
-        hint = "Certus verifies whole programs."
-        raise InputError([Diagnostic("no-main", message, span=span, hint=hint)])
+        code, hint = "no-main", "Certus verifies whole programs."
+        if unit.entry != ast.MAIN:
+            others = ", ".join(name for name, function in unit.functions.items() if function.body is not None)
+            code, hint = "no-function", f"Functions: {others}."
+        raise InputError([Diagnostic(code, message, span=span, hint=hint)])
     world = _world(unit, property_)
     world.watched = watched
     bodies = _lower_reachable(world, main, budget or Budget())
@@ -76,12 +77,12 @@ def _world(unit: ast.Unit, property_: ErrorRules) -> World:
 def _surveys(
     unit: ast.Unit, initialised: dict[str, ast.Expression]
 ) -> tuple[dict[str, Survey], frozenset[str]]:
-    """Surveys of the functions that `main` mentions, directly or not, and all variables whose address these
-    (or initialisers of what they mention) take."""
+    """Surveys of the functions that the entry mentions, directly or not, and all variables whose address
+    these (or initialisers of what they mention) take."""
     surveys: dict[str, Survey] = {}
     addressed: dict[str, None] = {}
     seen: set[str] = set()
-    roots = (MAIN, *unit.constructors, *unit.destructors)
+    roots = (unit.entry, *unit.constructors, *unit.destructors)
     stack: list[tuple[str, object]] = [(name, unit.functions[name].body) for name in roots]
     while stack:
         name, tree = stack.pop()
@@ -105,7 +106,7 @@ def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[s
     bodies: dict[str, Body] = {START: start.body}
     if registers(world):
         bodies[EXIT] = exit_body(world, RULES, main.span)
-    for name in (*world.unit.constructors, MAIN, *world.unit.destructors):
+    for name in (*world.unit.constructors, world.unit.entry, *world.unit.destructors):
         world.wanted[name] = None
     while True:
         missing = [name for name in world.wanted if name not in bodies]
@@ -149,7 +150,7 @@ class _Assembly:
 
     def run(self) -> Lowered:
         world = self.world
-        main = START if self.bodies[START].draft.edges else MAIN
+        main = START if self.bodies[START].draft.edges else world.unit.entry
         used = self._settle(main)
         self._refuse(used)
         numbering = Numbering()
