@@ -51,7 +51,7 @@ def test_version(certus: Certus) -> None:
         (["verify", "x.lp", "--bound", "-1"], "'-1' is not a number of loop entries"),
         (["verify", "x.lp", "--set", "bmc"], "'bmc' is not of the form engine.field=value"),
         (["verify", "x.lp", "--blocks", "huge"], "invalid choice: 'huge'"),
-        (["verify", "x.lp", "--quiet", "--verbose"], "not allowed with argument"),
+        (["verify", "x.lp", "-q", "--verbose"], "not allowed with argument"),
         (["verify", "x.lp", "--engin", "bmc"], "unrecognized arguments"),
         (["cfa", "x.lp", "--format", "png"], "invalid choice: 'png'"),
     ],

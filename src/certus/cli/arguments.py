@@ -99,7 +99,7 @@ def add_report(parser: argparse.ArgumentParser, *, verbose: str) -> None:
     parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
     parser.add_argument("--sarif", metavar="FILE", type=Path, help="write it as SARIF (docs/sarif.md)")
     amount = parser.add_mutually_exclusive_group()
-    amount.add_argument("--quiet", action="store_true", help="one line only")
+    amount.add_argument("-q", "--quiet", action="store_true", help="one line only")
     amount.add_argument("--verbose", action="store_true", help=verbose)
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")
 

@@ -62,7 +62,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="run again what is older than the last change to what verdicts rest on",
     )
-    add_argument("--quiet", action="store_true", help="no progress")
+    add_argument("-q", "--quiet", action="store_true", help="no progress")
     add_argument(
         "-o", dest="output", metavar="DIR", type=Path, help="keep rows, CSV, JSON and the page in DIR"
     )

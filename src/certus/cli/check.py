@@ -22,7 +22,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("file", metavar="DIR", type=Path, help="the directory with the evidence")
     parser.add_argument("--timeout", metavar="TIME", type=duration, default=60.0, help="time limit (60s)")
     parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
-    parser.add_argument("--quiet", action="store_true", help="one line only")
+    parser.add_argument("-q", "--quiet", action="store_true", help="one line only")
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")
     parser.set_defaults(run=run)
 

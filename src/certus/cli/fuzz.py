@@ -30,7 +30,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--programs", metavar="N", type=cores, help="stop after so many programs")
     parser.add_argument("--engines", metavar="A,B,..", type=names, help="only these engines")
     parser.add_argument("--timeout", metavar="TIME", type=duration, default=10.0, help="for one answer (10s)")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     parser.add_argument(
         "-o",
         dest="output",

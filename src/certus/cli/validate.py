@@ -31,7 +31,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_question(parser)
     add_limits(parser)
     parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
-    parser.add_argument("--quiet", action="store_true", help="one line only")
+    parser.add_argument("-q", "--quiet", action="store_true", help="one line only")
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")
     parser.set_defaults(run=run)
 

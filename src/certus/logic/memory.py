@@ -305,7 +305,7 @@ class MemoryLowering:
     def _object(self, alloc: Alloc, number: int, procedure: str) -> _Object:
         region = self.partition.regions[number]
         local = region.storage == "locals"
-        prefix = f"{alloc.target.name}$" if local else f"mem${number}$"
+        prefix = f"{alloc.target.name}$+" if local else f"mem${number}$"  # `$4` may end another's name
         cells: dict[int, Expr] = {}
         for field in region.fields or ():
             sort = machine(8 * field.width, signed=False)

@@ -137,7 +137,7 @@ def test_an_element_at_an_unknown_index_is_a_choice_of_cells() -> None:
     program, ops = lowered(
         partition, B.alloc(P, 8), B.load(INDEX, P, at), B.load(INDEX, P, 4), B.store(P, 0, INDEX)
     )
-    cells = [build.var(f"main.p${n}", U32) for n in (0, 4)]
+    cells = [build.var(f"main.p$+{n}", U32) for n in (0, 4)]
     assert program.procedures["main"].variables[-2:] == tuple(cells)
     offset = build.mul(word(4), build.wrap(INDEX, U64))
     choice = build.ite(build.eq(offset, word(0)), *cells)

@@ -84,7 +84,7 @@ def big(index: int) -> Expr:
 def test_the_partition_is_as_these_tests_have_it(program: Program) -> None:
     lowered = lower_memory(program, find_partition(program))
     own = (*lowered.globals, *lowered.procedures["main"].variables)
-    assert {cell("main.$&few$8"), cell("main.$&few$2$4"), cell("mem$1$0", 8), BIG, cell("main.p", 64)} <= {
+    assert {cell("main.$&few$+8"), cell("main.$&few$2$+4"), cell("mem$1$0", 8), BIG, cell("main.p", 64)} <= {
         *own
     }
 
@@ -93,7 +93,7 @@ class TestLvalues:
     def test_elements_members_and_static_locals(self, program: Program) -> None:
         calls = build.var("main.calls$static", machine(32, signed=True))
         formula = build.conjunction(
-            [equals(cell("main.$&few$8"), 2**32 - 3), equals(cell("mem$1$0", 8), 97), equals(calls, 5)]
+            [equals(cell("main.$&few$+8"), 2**32 - 3), equals(cell("mem$1$0", 8), 97), equals(calls, 5)]
         )
         (found,) = said(program, 16, formula)
         assert sorted(found.split(" && ")) == ["calls == 5", "few[2] == (-3)", "shared.kind == 97"]
@@ -110,9 +110,9 @@ class TestLvalues:
 
     def test_the_innermost_declaration_counts(self, program: Program) -> None:
         inner = build.var("main.few", machine(32, signed=True))
-        outer = equals(cell("main.$&few$8"), 3)
+        outer = equals(cell("main.$&few$+8"), 3)
         assert said(program, 18, build.and_(outer, equals(inner, 1))) == ["few == 1"]
-        assert said(program, 20, build.and_(outer, equals(cell("main.$&few$2$4"), 1))) == ["few[1] == 1"]
+        assert said(program, 20, build.and_(outer, equals(cell("main.$&few$2$+4"), 1))) == ["few[1] == 1"]
 
     def test_negations_do_not_hide_what_can_be_said(self, program: Program) -> None:
         hidden = equals(build.var("main.$4", WORD), 1)

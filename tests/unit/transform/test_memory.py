@@ -64,7 +64,7 @@ def test_a_small_array_becomes_a_variable_per_element() -> None:
     lowered = Memory().apply(Task(b.build()))[0].subject
     assert isinstance(lowered, Program)
     names = [x.name for x in lowered.procedures["main"].variables]
-    assert names[2:] == [f"main.$&a${4 * n}" for n in range(10)]
+    assert names[2:] == [f"main.$&a$+{4 * n}" for n in range(10)]
 
 
 def test_a_large_array_stays_an_array() -> None:

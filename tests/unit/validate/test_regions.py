@@ -209,7 +209,7 @@ def test_a_base_that_is_moved_is_no_base() -> None:
 def test_names_must_not_clash() -> None:
     b = ProgramBuilder()
     base, i = b.local("main", "$&a"), b.local("main", "i", I32)
-    b.local("main", "$&a$0", machine(32, signed=False))
+    b.local("main", "$&a$+0", machine(32, signed=False))
     b.edge("main", "entry", "a", b.alloc(base, 4))
     b.edge("main", "a", "exit", b.store(base, 0, i))
     region = Region(0, (Field(0, 4),), layout="fixed", storage="locals")

@@ -137,6 +137,7 @@ class Offsets:
         """What memory a variable or array holds, for people: `t[]` the elements of an array `t`, `t[]+4` the
         fields at 4 of its records."""
         owner, _, place = x.name.rpartition("$")
+        place = place.removeprefix("+")  # of a local object
         if x.name in self._regions and isinstance(x.sort, ArraySort):
             owner, place = x.name, "0"
         number = self._regions.get(owner)
