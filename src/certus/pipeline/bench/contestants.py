@@ -87,8 +87,10 @@ class Contestant:
     def _ours(self, ended: Ended) -> Answered:
         try:
             report = json.loads(ended.output[ended.output.index("{") :])
+            if report["verdict"] is None:  # nothing to verify: the input is malformed
+                return Answered("unknown", report["diagnostics"][0]["code"])
             answer = _ANSWERS[report["verdict"]]
-        except (ValueError, KeyError):
+        except (ValueError, LookupError):
             return Answered("unknown", f"crashed: {_last_line(ended.output)}")
         reason = report.get("reason") or {}
         return Answered(answer, reason.get("code", ""), report["engine"] if answer != "unknown" else "")

@@ -50,6 +50,7 @@ def test_an_outside_command_has_its_places_filled_word_by_word() -> None:
             {"verdict": "UNKNOWN", "engine": "bmc", "reason": {"code": "time-limit"}},
             Answered("unknown", "time-limit"),
         ),
+        ({"verdict": None, "diagnostics": [{"code": "no-main"}]}, Answered("unknown", "no-main")),
     ],
 )
 def test_our_answers(output: object, answered: Answered) -> None:
