@@ -107,8 +107,8 @@ _TABLE: Final = (
         "readdir localtime gmtime getpwnam getpwuid getgrgid getgrnam getlogin ttyname ctermid",
     ),
     ("effects", "new", "setlocale localeconv strerror strsignal asctime ctime nl_langinfo gettext dirname"),
-    ("effects", "new", "basename gethostbyname getservbyname inet_ntoa mmap tempnam"),
-    ("effects", "new", "fopen64 tmpfile64 mmap64 readdir64 dlopen dlsym dlerror"),
+    ("effects", "new", "basename gethostbyname getservbyname inet_ntoa tempnam"),
+    ("effects", "new", "fopen64 tmpfile64 readdir64 dlopen dlsym dlerror"),
     ("effects", "object:0", "open_memstream"),
     ("effects", "target:1 same:1", "localtime_r gmtime_r"),
     ("effects", "target:0", "mktime timegm times uname pipe wait sigemptyset sigfillset sigaddset sigdelset"),
@@ -208,6 +208,16 @@ GENUINE_INPUTS: Final = frozenset(
     name
     for model, *_, names in _TABLE
     if model in ("natural", "character_input", "clock")
+    for name in names.split()
+)
+# functions whose result may be null or not, whatever their arguments: the environment decides
+FAILING: Final = frozenset(
+    name
+    for names in (
+        "fopen fopen64 fdopen freopen tmpfile tmpfile64 popen fmemopen opendir readdir readdir64 dlopen",
+        "dlsym dlerror getenv secure_getenv __secure_getenv getpwnam getpwuid getgrgid getgrnam getlogin",
+        "ttyname gethostbyname getservbyname setlocale tempnam gets getcwd getwd realpath",
+    )
     for name in names.split()
 )
 # functions of the C library that have no model here: they are defined, whatever the program declares

@@ -27,7 +27,7 @@ from certus.core.sorts import INT, machine
 from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
-from certus.frontend.c.library import Entry
+from certus.frontend.c.library import FAILING, Entry
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.arguments import (
     any_result,
@@ -232,8 +232,8 @@ def _result_name(node: ast.Call) -> str:
 
 
 class _Result:
-    """A result that is null or what `make` gives. Whether it is null is an input for objects of the library:
-    files may be missing. For functions of their arguments it is not known."""
+    """A result that is null or what `make` gives. Whether it is null is an input where the environment
+    decides: files may be missing. For other functions it is not known."""
 
     def __init__(
         self, body: Body, node: ast.Call, name: str, make: Callable[[Body, ast.Call, Expr], Expr], base: Expr
@@ -243,8 +243,8 @@ class _Result:
     def __call__(self) -> Expr:
         body, node = self.body, self.node
         text = body.text(node.span)
-        genuine = self.make is not _point_into
-        choice = body.havoc(U8, node.span, text, approximates="" if genuine else _result_name(node))
+        unknown = "" if self.name in FAILING else _result_name(node)
+        choice = body.havoc(U8, node.span, text, approximates=unknown)
         null, some, after = (body.draft.node() for _ in range(3))
         result = body.fresh(INT)
         failed = build.eq(choice, build.constant(0, U8))

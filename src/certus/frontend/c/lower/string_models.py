@@ -109,37 +109,49 @@ def span_length(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps
 
 def scan(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """The result is the number of conversions that succeed, or -1; for each that does, what its pointer
-    points to gets any value."""
+    points to gets any value. That comes from outside, unless a string is read, or the format is not
+    understood: then nothing is known of it, and any of the targets may be written."""
     given = yield from arguments(body, node)
     first = 1 if entry.name.endswith("_scanf") or entry.name == "scanf" else 2
-    letters = _conversions(node.arguments[first - 1])
     targets = node.arguments[first:]
+    kinds = _conversions(node.arguments[first - 1], len(targets))
+    unknown = "" if kinds and not entry.name.endswith("sscanf") else f"what `{entry.name}` reads"
     text, sort = body.text(node.span), integer_sort(node.type)
-    result = body.havoc(sort, node.span, text, entry.name)
+    result = body.havoc(sort, node.span, text, entry.name, unknown)
     least, most = build.constant(-1, sort), build.constant(len(targets), sort)
     body.assume(build.and_(build.le(least, result), build.le(result, most)), node.span, text)
     for number, argument in enumerate(targets):
-        single = number < len(letters) and letters[number] not in "s["
+        kind = kinds[number] if kinds else "text"
         converted, after = body.draft.node(), body.draft.node()
-        success = build.lt(build.constant(number, sort), result)
+        if kinds:
+            success = build.lt(build.constant(number, sort), result)
+        else:
+            success = build.eq(body.havoc(U8, node.span, text, approximates=unknown), build.constant(0, U8))
         body.branch(success, converted, after, node.span, text, source_branch=False)
         body.at = converted
-        what = "" if single else "the text that a function of the `scanf` family reads"
-        _written(body, argument, given[first + number], what, single=single)
+        what = unknown or ("" if kind == "any" else "the text that a function of the `scanf` family reads")
+        _written(body, argument, given[first + number], what, single=kind != "text")
         body.draft.skip(body.at, after)
         body.at = after
     body.wrote_anything()
     return result
 
 
-def _conversions(node: ast.Expression) -> list[str]:
-    """The letters of the conversions in a format, of those that store; a wide `%c` counts as a string."""
+def _conversions(node: ast.Expression, number: int) -> list[str]:
+    """What each of a number of targets gets by a format: `any` value of its type, `some`, if a width limits
+    it, or `text`. Nothing if the format is no literal, or its conversions are others."""
     while isinstance(node, ast.Cast):
         node = node.operand
     if not isinstance(node, ast.StringLiteral):
         return []
     found = _CONVERSION.findall(node.data.rstrip(b"\0").decode("latin-1"))
-    return ["s" if letter == "c" and width else letter for skip, width, letter in found if not skip]
+    stored = [(width, letter) for skip, width, letter in found if not skip]
+    if len(stored) != number or any(letter == "n" for _, letter in stored):
+        return []
+    return [
+        "text" if letter in "s[SC" or (letter == "c" and width) else "some" if width else "any"
+        for width, letter in stored
+    ]
 
 
 _CONVERSION: Final = re.compile(r"%(\*?)(\d*)(?:hh?|ll?|[jztLqm])?([a-zA-Z\[])")

@@ -1,0 +1,49 @@
+"""Verdicts on programs that look at what library functions give: inputs, or what is not modelled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus import Settings, verify
+
+PROGRAM = """#include <dirent.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <wchar.h>
+extern void reach_error(void);
+int main(void) {{
+    int x = 0, n = 5; char text[9]; wchar_t wide[3];
+    {body}
+    return 0;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        ('if (scanf("%d", &x) == 1 && x == 1000) reach_error();', "VIOLATED"),
+        ('if (scanf("%d %*d %hd", &x, (short *)&n) == -1) reach_error();', "VIOLATED"),
+        ('if (scanf("%2d", &x) == 1 && x == 1000) reach_error();', "UNKNOWN"),  # two digits
+        ('if (sscanf("x", "%d", &x) < 0) reach_error();', "UNKNOWN"),  # no number: 0
+        ('if (sscanf("12", "%d", &x) == 1 && x != 12) reach_error();', "UNKNOWN"),
+        ('if (scanf("%d%n", &x, &n) == 1 && n != 5) reach_error();', "UNKNOWN"),  # how much was read
+        ('if (scanf("%d%n", &x, &n) == 1 && n == 5) reach_error();', "UNKNOWN"),
+        ("if (scanf(text, &x) == 1 && x == 3) reach_error();", "UNKNOWN"),
+        ('if (scanf("hello") == 1) reach_error();', "HOLDS"),
+        ('if (!fopen("a", "r")) reach_error();', "VIOLATED"),
+        ("if (!strerror(1)) reach_error();", "UNKNOWN"),  # never null
+        ("if (!localeconv()) reach_error();", "UNKNOWN"),
+        ('if (!wcscpy(wide, L"a")) reach_error();', "UNKNOWN"),
+        ("if (mmap(0, 1, 3, 34, -1, 0) == MAP_FAILED) reach_error();", "UNKNOWN"),
+    ],
+)
+def test_what_library_functions_give(body: str, answer: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.c"
+    path.write_text(PROGRAM.format(body=body))
+    found = verify(path, Settings(engine="bmc", timeout=60))
+    assert found.answer == answer
