@@ -8,15 +8,19 @@ import pytest
 
 from certus import Settings, verify
 
-PROGRAM = """#include <dirent.h>
+PROGRAM = """#define _GNU_SOURCE
+#include <dirent.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <wchar.h>
 extern void reach_error(void);
 int main(void) {{
-    int x = 0, n = 5; char text[9]; wchar_t wide[3];
+    int x = 0, n = 5; char text[9]; wchar_t wide[3]; time_t t = 0;
     {body}
     return 0;
 }}
@@ -39,6 +43,24 @@ int main(void) {{
         ("if (!strerror(1)) reach_error();", "UNKNOWN"),  # never null
         ("if (!localeconv()) reach_error();", "UNKNOWN"),
         ('if (!wcscpy(wide, L"a")) reach_error();', "UNKNOWN"),
+        (
+            "struct tm *a = localtime(&t); if (a) { int y = a->tm_year; localtime(&t); "
+            "if (a->tm_year != y) reach_error(); }",
+            "UNKNOWN",
+        ),  # one object for all calls
+        ("struct tm *a = localtime(&t); if (a && a == localtime(&t)) reach_error();", "UNKNOWN"),
+        ("FILE *a = tmpfile(); if (a && a == tmpfile()) reach_error();", "HOLDS"),
+        ("if (realpath(text, 0)) reach_error();", "VIOLATED"),  # makes a string itself
+        ("if (getcwd(0, 0)) reach_error();", "VIOLATED"),
+        ("if (getcwd(text, 9) == text + 1) reach_error();", "HOLDS"),
+        (
+            "char *p = text, *q = p; size_t k = 9; getline(&p, &k, stdin); if (p == q) reach_error();",
+            "UNKNOWN",
+        ),
+        (
+            "char *p = text, *q = p; size_t k = 9; getline(&p, &k, stdin); if (p != q) reach_error();",
+            "UNKNOWN",
+        ),
         ("if (mmap(0, 1, 3, 34, -1, 0) == MAP_FAILED) reach_error();", "UNKNOWN"),
     ],
 )

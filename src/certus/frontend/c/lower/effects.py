@@ -9,11 +9,13 @@ they are marked (`Havoc.approximates`). The effects of a function are words, of 
 - `object:N`     the pointer that argument N points to becomes one to a new object
 - `end:N`        the pointer that argument N points to, unless that is null, is set into the string argument 0
 - `count`        what argument 1 points to gets any value
-- `same:N`       the result is argument N or null
+- `line:N`       that, or some bytes from where it points to
+- `same:N`       the result is argument N, a new object if that is null, or null
 - `into:N`       the result points into the string argument N or is null
-- `new`          the result points to an object of the library or is null
+- `new`          the result points to a new object of the library or is null
+- `static`       or to the same as after the call before, which has other contents now
 
-Without one of the last three the result is any value of its type.
+Without one of the last four the result is any value of its type.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def effects(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any
             result = _Result(body, node, entry.name, _RESULTS[kind], given[at[0]] if at else NULL)
         else:
             _WRITES[kind](body, node, given, at)
-    if not wanted:
+    if not wanted and "static" not in entry.detail.split():  # which is an effect, too
         return None
     return any_result(body, node) if result is None or body.sort(node) is not INT else result()
 
@@ -80,11 +82,15 @@ def unless_null(body: Body, pointer: Expr, node: ast.Call, steps: Callable[[], N
 # ---------------------------------------------------------------------------------- what is written
 
 
-def _what(node: ast.Call) -> str:
+def _name(node: ast.Call) -> str:
     function = node.function
     while isinstance(function, ast.Cast):
         function = function.operand
-    return f"what `{getattr(function, 'name', 'the function')}` writes"
+    return str(getattr(function, "name", "the function"))
+
+
+def _what(node: ast.Call) -> str:
+    return f"what `{_name(node)}` writes"
 
 
 def write_target(body: Body, argument: ast.Expression, term: Expr, approximates: str) -> None:
@@ -149,6 +155,26 @@ def _object(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> Non
     body.emit(Store(given[at[0]], bits), node.span, body.text(node.span))
 
 
+def _line(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> None:
+    """A buffer of the caller's is kept if it is large enough."""
+    text, pointer = body.text(node.span), pointed_to(node.arguments[at[0]])
+    kept, made, after = (body.draft.node() for _ in range(3))
+    choice = body.havoc(U8, node.span, text, approximates=_what(node))
+    body.branch(build.eq(choice, build.constant(0, U8)), made, kept, node.span, text, source_branch=False)
+    body.at = kept
+    if pointer is None or not isinstance(unqualified(pointer), PointerType):
+        body.refuse(node.span, "unsupported-library-function", f"the buffer that `{text}` is given")
+    else:
+        buffer = places.read(body, places.at_address(pointer, given[at[0]]), node.span)
+        havoc_some(body, buffer, node.span, _what(node))
+    body.draft.skip(body.at, after)
+    body.at = made
+    _object(body, node, given, at)
+    body.draft.skip(body.at, after)
+    body.at = after
+    body.wrote_anything()
+
+
 def _end(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> None:
     to, string = given[at[0]], given[0]
 
@@ -165,6 +191,7 @@ _WRITES: Final[dict[str, Callable[[Body, ast.Call, list[Expr], list[int]], None]
     "bytes": _bytes,
     "string": _string,
     "object": _object,
+    "line": _line,
     "end": _end,
     "count": _count,
 }
@@ -260,7 +287,18 @@ class _Result:
 
 
 def _argument(body: Body, node: ast.Call, base: Expr) -> Expr:
-    return base
+    """The argument; a function that is given null makes an object itself."""
+    if base is NULL:
+        return library_object(body, node)
+    text, result = body.text(node.span), body.fresh(INT)
+    given, none, after = (body.draft.node() for _ in range(3))
+    body.branch(build.ne(base, NULL), given, none, node.span, text, source_branch=False)
+    for at, made in ((given, None), (none, library_object)):
+        body.at = at
+        body.assign(result, base if made is None else made(body, node), node.span, text)
+        body.draft.skip(body.at, after)
+    body.at = after
+    return result
 
 
 def _point_into(body: Body, node: ast.Call, base: Expr) -> Expr:
@@ -271,8 +309,31 @@ def _new(body: Body, node: ast.Call, base: Expr) -> Expr:
     return library_object(body, node)
 
 
+def _static(body: Body, node: ast.Call, base: Expr) -> Expr:
+    """Whether the function has one object for all calls is not known."""
+    text, span, width = body.text(node.span), node.span, body.world.pointer_width
+    kept = body.world.library_static(f"{_name(node)}$result", bytes(width // 8), span, width)
+    before = places.read(body, places.at_address(unqualified(node.type), kept), span)
+    choice, result = body.havoc(U8, span, text, approximates=_result_name(node)), body.fresh(INT)
+    again = build.and_(build.ne(before, NULL), build.eq(choice, build.constant(0, U8)))
+    same, new, after = (body.draft.node() for _ in range(3))
+    body.branch(again, same, new, span, text, source_branch=False)
+    body.at = same
+    havoc_some(body, before, span, _result_name(node))
+    body.assign(result, before, span, text)
+    body.draft.skip(body.at, after)
+    body.at = new
+    body.assign(result, library_object(body, node), span, text)
+    body.draft.skip(body.at, after)
+    body.at = after
+    body.emit(Store(kept, address_bits(result, width)), span, text)
+    body.wrote_anything()
+    return result
+
+
 _RESULTS: Final[dict[str, Callable[[Body, ast.Call, Expr], Expr]]] = {
     "same": _argument,
     "into": _point_into,
     "new": _new,
+    "static": _static,
 }
