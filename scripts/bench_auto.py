@@ -4,18 +4,20 @@
     python scripts/bench_auto.py passes TASKS... [--sample N]    seconds of each pass, and of ranges
     python scripts/bench_auto.py trivial [PROGRAMS...]           CPU seconds of whole runs: auto and bmc
     python scripts/bench_auto.py limits                          what runs use that a limit ends
+    python scripts/bench_auto.py suites results.csv...           what `certus bench` found, by suite
 
-TASKS are those of `certus bench`; only `unreach-call` is asked for. Which engine answers what is for that
-command.
+TASKS are those of `certus bench`; only `unreach-call` is asked for.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import resource
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,6 +44,7 @@ from certus.transform.memory import Memory
 from certus.transform.slice import Slice
 from certus.validate.replay import replay
 
+REFUSALS = ("unsupported-", "no-main", "bad-task-file", "clang-error")
 LIMIT = 20.0  # seconds that looks take their share of
 PROGRAMS = ("tests/cli/triangle.lp", "examples/gcd_bug.lp", "examples/parity.lp", "examples/window.c")
 HARD = {  # a question that is hard for solvers, and one whose unrollings grow
@@ -137,6 +140,28 @@ def limits(_: argparse.Namespace) -> None:
                     print(f"{name} {engine} {' '.join(options)}: {used}  {answer.split()[0]}", flush=True)
 
 
+def suites(arguments: argparse.Namespace) -> None:
+    """Tables in Markdown: answers by suite, refused tasks apart, and who gave them."""
+    rows = [row for file in arguments.tasks for row in csv.DictReader(file.open(encoding="utf-8"))]
+    kinds = ("true", "false", "wrong", "unknown", "refused")
+    by_suite: dict[str, Counter[str]] = {}
+    for row in rows:
+        kind = row["judgement"] if row["judgement"] != "correct" else row["answer"]
+        refused = row["answer"] == "unknown" and row["reason"].startswith(REFUSALS)
+        for suite in (Path(row["task"]).parent.name, "all"):
+            by_suite.setdefault(suite, Counter())[kind if not refused else "refused"] += 1
+    print("| suite | tasks | HOLDS | VIOLATED | wrong | none | not modelled |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for suite, found in sorted(by_suite.items(), key=lambda item: (item[0] == "all", item[0])):
+        print(f"| {suite} | {found.total()} |", " | ".join(str(found[kind]) for kind in kinds), "|")
+    engines = Counter(row["engine"] for row in rows if row["judgement"] == "correct")
+    print("\nAnswered by:", ", ".join(f"{name} {number}" for name, number in engines.most_common()))
+    print(
+        "Versions:",
+        ", ".join(f"{name} {number}" for name, number in Counter(r["version"] for r in rows).items()),
+    )
+
+
 def _watched(command: list[str]) -> tuple[str, str]:
     """What a command prints, and what it used: time, CPU time, and the most memory seen."""
     before, start, most = _cpu(), time.monotonic(), 0
@@ -157,12 +182,13 @@ def _cpu() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what auto is built on.")
-    parser.add_argument("what", choices=("looks", "passes", "trivial", "limits"))
+    tables = {"looks": looks, "passes": passes, "trivial": trivial, "limits": limits, "suites": suites}
+    parser.add_argument("what", choices=tables)
     parser.add_argument("tasks", nargs="*", type=Path)
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    {"looks": looks, "passes": passes, "trivial": trivial, "limits": limits}[arguments.what](arguments)
+    tables[arguments.what](arguments)
 
 
 if __name__ == "__main__":
