@@ -18,11 +18,11 @@ body { font: 15px/1.5 system-ui, Helvetica, Arial, sans-serif; color: #1a1a1a; m
 h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.1rem; margin-top: 2.2rem; }
 p.about { color: #555; margin-top: 0; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .22rem .7rem; text-align: right; border-bottom: 1px solid #e3e3e3; }
-th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; }
+th, td { padding: .22rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #e3e3e3; }
+th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 th { color: #555; font-weight: 600; }
 td.correct { background: #e6f4ea; } td.wrong { background: #d62728; color: #fff; font-weight: 600; }
-td.unknown { color: #8a8a8a; } td.unjudged { background: #fdf3d8; }
+td.unknown { color: #8a8a8a; white-space: normal; } td.unjudged { background: #fdf3d8; }
 input { font: inherit; padding: .3rem .6rem; width: 20rem; max-width: 100%; margin-bottom: .6rem; }
 svg { max-width: 100%; height: auto; }
 @media print { input { display: none; } }
