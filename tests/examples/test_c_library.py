@@ -49,6 +49,7 @@ int main(void) {{
             "UNKNOWN",
         ),  # one object for all calls
         ("struct tm *a = localtime(&t); if (a && a == localtime(&t)) reach_error();", "UNKNOWN"),
+        ("struct tm *a = gmtime(&t); if (a && a == localtime(&t)) reach_error();", "UNKNOWN"),
         ("FILE *a = tmpfile(); if (a && a == tmpfile()) reach_error();", "HOLDS"),
         ("if (realpath(text, 0)) reach_error();", "VIOLATED"),  # makes a string itself
         ("if (getcwd(0, 0)) reach_error();", "VIOLATED"),

@@ -310,9 +310,10 @@ def _new(body: Body, node: ast.Call, base: Expr) -> Expr:
 
 
 def _static(body: Body, node: ast.Call, base: Expr) -> Expr:
-    """Whether the function has one object for all calls is not known."""
+    """Whether the function has one object for all calls, and some others have the same, is not known."""
     text, span, width = body.text(node.span), node.span, body.world.pointer_width
-    kept = body.world.library_static(f"{_name(node)}$result", bytes(width // 8), span, width)
+    name = _SHARED.get(_name(node), _name(node))
+    kept = body.world.library_static(f"{name}$result", bytes(width // 8), span, width)
     before = places.read(body, places.at_address(unqualified(node.type), kept), span)
     choice, result = body.havoc(U8, span, text, approximates=_result_name(node)), body.fresh(INT)
     again = build.and_(build.ne(before, NULL), build.eq(choice, build.constant(0, U8)))
@@ -331,6 +332,15 @@ def _static(body: Body, node: ast.Call, base: Expr) -> Expr:
     return result
 
 
+_SHARED: Final = {  # functions that may have one object in common
+    "gmtime": "localtime",
+    "ctime": "asctime",
+    "getpwuid": "getpwnam",
+    "getgrgid": "getgrnam",
+    "readdir64": "readdir",
+    "secure_getenv": "getenv",
+    "__secure_getenv": "getenv",
+}
 _RESULTS: Final[dict[str, Callable[[Body, ast.Call, Expr], Expr]]] = {
     "same": _argument,
     "into": _point_into,
