@@ -255,7 +255,7 @@ def _inside(body: Body, node: ast.Call, string: Expr) -> Expr:
 
 
 def _result_name(node: ast.Call) -> str:
-    return _what(node).replace("what", "the result of").removesuffix(" writes")
+    return f"the result of `{_name(node)}`"
 
 
 class _Result:
@@ -272,33 +272,30 @@ class _Result:
         text = body.text(node.span)
         unknown = "" if self.name in FAILING else _result_name(node)
         choice = body.havoc(U8, node.span, text, approximates=unknown)
-        null, some, after = (body.draft.node() for _ in range(3))
-        result = body.fresh(INT)
         failed = build.eq(choice, build.constant(0, U8))
-        body.branch(failed, null, some, node.span, text, source_branch=False)
-        body.at = null
-        body.assign(result, NULL, node.span, text)
+        return _either(body, node, failed, lambda: NULL, lambda: self.make(body, node, self.base))
+
+
+def _either(
+    body: Body, node: ast.Call, condition: Expr, then: Callable[[], Expr], other: Callable[[], Expr]
+) -> Expr:
+    """One of two values, by a condition."""
+    text, result = body.text(node.span), body.fresh(INT)
+    yes, no, after = (body.draft.node() for _ in range(3))
+    body.branch(condition, yes, no, node.span, text, source_branch=False)
+    for at, make in ((yes, then), (no, other)):
+        body.at = at
+        body.assign(result, make(), node.span, text)
         body.draft.skip(body.at, after)
-        body.at = some
-        body.assign(result, self.make(body, node, self.base), node.span, text)
-        body.draft.skip(body.at, after)
-        body.at = after
-        return result
+    body.at = after
+    return result
 
 
 def _argument(body: Body, node: ast.Call, base: Expr) -> Expr:
     """The argument; a function that is given null makes an object itself."""
     if base is NULL:
         return library_object(body, node)
-    text, result = body.text(node.span), body.fresh(INT)
-    given, none, after = (body.draft.node() for _ in range(3))
-    body.branch(build.ne(base, NULL), given, none, node.span, text, source_branch=False)
-    for at, made in ((given, None), (none, library_object)):
-        body.at = at
-        body.assign(result, base if made is None else made(body, node), node.span, text)
-        body.draft.skip(body.at, after)
-    body.at = after
-    return result
+    return _either(body, node, build.ne(base, NULL), lambda: base, lambda: library_object(body, node))
 
 
 def _point_into(body: Body, node: ast.Call, base: Expr) -> Expr:
@@ -315,18 +312,14 @@ def _static(body: Body, node: ast.Call, base: Expr) -> Expr:
     name = _SHARED.get(_name(node), _name(node))
     kept = body.world.library_static(f"{name}$result", bytes(width // 8), span, width)
     before = places.read(body, places.at_address(unqualified(node.type), kept), span)
-    choice, result = body.havoc(U8, span, text, approximates=_result_name(node)), body.fresh(INT)
+    choice = body.havoc(U8, span, text, approximates=_result_name(node))
     again = build.and_(build.ne(before, NULL), build.eq(choice, build.constant(0, U8)))
-    same, new, after = (body.draft.node() for _ in range(3))
-    body.branch(again, same, new, span, text, source_branch=False)
-    body.at = same
-    havoc_some(body, before, span, _result_name(node))
-    body.assign(result, before, span, text)
-    body.draft.skip(body.at, after)
-    body.at = new
-    body.assign(result, library_object(body, node), span, text)
-    body.draft.skip(body.at, after)
-    body.at = after
+
+    def same() -> Expr:
+        havoc_some(body, before, span, _result_name(node))
+        return before
+
+    result = _either(body, node, again, same, lambda: library_object(body, node))
     body.emit(Store(kept, address_bits(result, width)), span, text)
     body.wrote_anything()
     return result
