@@ -6,9 +6,12 @@ import pytest
 from tests.builders import ProgramBuilder
 from tests.unit.analysis.ranges_of import Found, c_program, lp_program
 
-from certus.analysis.ranges.result import needed_bits
+from certus.analysis.ranges.result import analyse, needed_bits
 from certus.core import build
+from certus.core.budget import Budget
+from certus.core.program import Assume
 from certus.core.sorts import machine
+from certus.core.terms import Expr
 from certus.logic.intervals import Interval
 
 INT_RANGE = (-(2**31), 2**31 - 1)
@@ -48,6 +51,23 @@ def test_counting_without_end_wraps() -> None:
 def test_a_guarded_count_stops_where_widening_does_not() -> None:
     found = Found(c_program("int main(void) { int i = 0; while (1) if (i < 100) i++; }"))
     assert found.heads() == [{"i": (0, 100)}]
+
+
+@pytest.mark.parametrize("conditions", [(build.TRUE, build.TRUE), (build.TRUE, build.FALSE)])
+def test_branches_that_bound_nothing_stay_apart(conditions: tuple[Expr, Expr]) -> None:
+    """What one of them assigns is not seen by the other, dead or not, in whatever order they stand."""
+    for order in (1, -1):
+        b = ProgramBuilder()
+        x, y = (b.var(name, initial=0) for name in "xy")
+        for name, condition in list(zip(("one", "other"), conditions, strict=True))[::order]:
+            b.edge("main", "entry", name, Assume(condition))
+        b.edge("main", "one", "end", b.assign((y, build.add(x, build.integer(-5)))))
+        b.edge("main", "other", "further", b.assign((x, 7)))
+        b.edge("main", "further", "end", b.assign((y, build.add(x, build.integer(2)))))
+        b.skip("main", "end", "exit")
+        seen = analyse(b.build(), budget=Budget(60)).seen(y)
+        assert seen is not None
+        assert seen.low == -5
 
 
 def test_dead_branches_are_excluded() -> None:

@@ -299,9 +299,10 @@ class _Walk:
             for x in changed if not isinstance(op, Call) else op.targets:
                 self.building.define(x, changed[x])
         environment = state.environment
-        if changed:
-            assert isinstance(environment, dict)
-            environment = {**environment, **changed} if shared else environment
+        assert isinstance(environment, dict)
+        if shared:  # another edge starts from it, too, and what follows may change it in its place
+            environment = {**environment, **changed}
+        else:
             environment.update(changed)
         self._arrive(edge, gate, environment)
 
