@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from random import Random
 
@@ -33,11 +33,20 @@ Few = dict[Location, dict[Seen, tuple[int, ...]]]  # and the values, of variable
 
 
 class Watch:
-    """An observer that compares what it sees with ranges. `seen` counts the values."""
+    """An observer that compares what it sees with ranges, everywhere or `only` at some locations. `seen`
+    counts the values."""
 
-    def __init__(self, program: Program, known: Known, few: Few | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        known: Known,
+        few: Few | None = None,
+        *,
+        only: Iterable[Location] | None = None,
+    ) -> None:
         self.seen = 0
-        self.watched = frozenset(at for p in program.procedures.values() for at in p.locations)
+        everywhere = (at for p in program.procedures.values() for at in p.locations)
+        self.watched = frozenset(everywhere if only is None else only)
         self._known, self._few = known, few or {}
 
     def start(self, machine: Machine) -> None:
@@ -142,7 +151,11 @@ def observe(
 ) -> int:
     """Run a program on random inputs; gives how many values lay in their ranges, or raises `OutOfRange`."""
     found = ranges or _analysed(program, budget)
-    return _run(program, Watch(program, known(found), few(found)), runs, steps, seed)
+    watches = [Watch(program, known(found), few(found))]
+    if ranges is None:  # as facts are made: with less to remember
+        sparse = analyse(program, budget=budget)
+        watches.append(Watch(program, known(sparse), few(sparse), only=sparse.version.at))
+    return sum(_run(program, watch, runs, steps, seed) for watch in watches)
 
 
 def observe_bounded(program: Program, bound: int, *, runs: int, steps: int, seed: str = "") -> int:
