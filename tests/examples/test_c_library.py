@@ -10,6 +10,7 @@ from certus import Settings, verify
 
 PROGRAM = """#define _GNU_SOURCE
 #include <dirent.h>
+#include <libgen.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,22 @@ int main(void) {{
         ),  # one object for all calls
         ("struct tm *a = localtime(&t); if (a && a == localtime(&t)) reach_error();", "UNKNOWN"),
         ("struct tm *a = gmtime(&t); if (a && a == localtime(&t)) reach_error();", "UNKNOWN"),
+        (
+            "struct lconv *a = localeconv(); if (a) { char k = a->frac_digits; setlocale(LC_ALL, text); "
+            "if (a->frac_digits != k) reach_error(); }",
+            "UNKNOWN",
+        ),  # what another function gave
+        ('char *a = getenv("A"); if (a && !getenv("A")) reach_error();', "UNKNOWN"),  # never both
+        ('char *a = getenv("A"); getenv("B"); if (a && a == getenv("A")) reach_error();', "UNKNOWN"),
+        (
+            'char *a = getenv("A"), k; if (a) { k = *a; setenv("A", "x", 1); if (*a != k) reach_error(); }',
+            "UNKNOWN",
+        ),
+        ('char name[] = "A=1"; putenv(name); if (getenv("A") == name + 2) reach_error();', "UNKNOWN"),
+        ("if (basename(text) == text) reach_error();", "UNKNOWN"),
+        ("if (ttyname(-1)) reach_error();", "UNKNOWN"),  # never
+        ("char *a = tmpnam(0); if (a && a == tmpnam(0)) reach_error();", "UNKNOWN"),
+        ("char *a = tmpnam(0); if (a && a == text) reach_error();", "UNKNOWN"),
         ("FILE *a = tmpfile(); if (a && a == tmpfile()) reach_error();", "HOLDS"),
         ("if (realpath(text, 0)) reach_error();", "VIOLATED"),  # makes a string itself
         ("if (getcwd(0, 0)) reach_error();", "VIOLATED"),

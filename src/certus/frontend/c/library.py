@@ -48,7 +48,7 @@ _TABLE: Final = (
     ("inert", "__VERIFIER_atomic_begin __VERIFIER_atomic_end prefetch"),
     ("inert", "fsync fdatasync umask access chmod fchmod chown fchown lchown mkdir rmdir mkfifo isascii"),
     ("inert", "strcoll strcasecmp strncasecmp strverscmp wcslen wcscmp wcsncmp wcscoll mblen btowc wctob"),
-    ("inert", "setenv unsetenv putenv clearenv closedir rewinddir execv execve execvp execl execlp execle"),
+    ("inert", "closedir rewinddir execv execve execvp execl execlp execle"),
     ("inert", "sysconf pathconf fpathconf getpagesize getdtablesize ttyslot gethostid setlinebuf munmap"),
     (
         "inert",
@@ -98,14 +98,13 @@ _TABLE: Final = (
     ("effects", "object:0", "asprintf vasprintf"),
     ("effects", "new", "fopen fdopen freopen tmpfile popen fmemopen opendir tempnam fopen64 tmpfile64"),
     ("effects", "new", "dlopen dlsym"),
-    ("effects", "static", "getenv secure_getenv __secure_getenv readdir readdir64 localtime gmtime getpwnam"),
-    (
-        "effects",
-        "static",
-        "getpwuid getgrgid getgrnam getlogin ttyname ctermid setlocale localeconv strerror",
-    ),
-    ("effects", "static", "strsignal asctime ctime nl_langinfo gettext dirname basename gethostbyname"),
-    ("effects", "static", "getservbyname inet_ntoa dlerror"),
+    ("effects", "renews static", "getenv secure_getenv __secure_getenv readdir readdir64 localtime gmtime"),
+    ("effects", "renews static", "getpwnam getpwuid getgrgid getgrnam getlogin ttyname setlocale"),
+    ("effects", "renews static", "localeconv strerror strsignal asctime ctime nl_langinfo gethostbyname"),
+    ("effects", "renews static", "getservbyname inet_ntoa dlerror"),
+    ("effects", "string:0 renews around:0", "dirname basename ctermid tmpnam"),
+    ("effects", "renews around:0", "gettext"),
+    ("effects", "renews", "setenv unsetenv clearenv"),
     ("effects", "object:0", "open_memstream"),
     ("effects", "target:1 same:1", "localtime_r gmtime_r"),
     ("effects", "target:0", "mktime timegm times uname pipe wait sigemptyset sigfillset sigaddset sigdelset"),
@@ -118,7 +117,7 @@ _TABLE: Final = (
     ("effects", "bytes:0:1", "strftime gethostname getdomainname confstr"),
     ("effects", "bytes:0:1 same:0", "getcwd"),
     ("effects", "bytes:1:2", "strerror_r readlink recvfrom ttyname_r"),
-    ("effects", "string:0 same:0", "tmpnam tmpnam_r mktemp mkdtemp ctermid_r getwd"),
+    ("effects", "string:0 same:0", "tmpnam_r mktemp mkdtemp ctermid_r getwd"),
     ("effects", "string:0", "mkstemp mkostemp wctomb mbstowcs wcstombs"),
     ("effects", "string:1 same:1", "asctime_r ctime_r realpath"),
     ("effects", "target:0", "mbtowc poll"),
@@ -174,7 +173,7 @@ _TABLE: Final = (
     ("refuse", "unsupported-threads", "thrd_create thrd_join fork vfork"),
     ("refuse", "unsupported-setjmp", "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),
     ("signal", "signal bsd_signal"),
-    ("refuse", "unsupported-library-function", "sigaction on_exit at_quick_exit sbrk brk"),
+    ("refuse", "unsupported-library-function", "sigaction on_exit at_quick_exit sbrk brk putenv"),
     ("refuse", "unsupported-float", "isnan isinf isinf_sign isfinite isnormal fpclassify signbit signbitf"),
     ("refuse", "unsupported-float", "isgreater isgreaterequal isless islessequal islessgreater isunordered"),
     ("refuse", "unsupported-float", "huge_val huge_valf huge_vall inf inff infl nan nanf nanl flt_rounds"),
@@ -207,13 +206,13 @@ GENUINE_INPUTS: Final = frozenset(
     if model in ("natural", "character_input", "clock")
     for name in names.split()
 )
-# functions whose result may be null or not, whatever their arguments: the environment decides
+# functions whose result may be null or not, whatever their arguments and earlier results: the environment
+# decides, each time anew
 FAILING: Final = frozenset(
     name
     for names in (
-        "fopen fopen64 fdopen freopen tmpfile tmpfile64 popen fmemopen opendir readdir readdir64 dlopen",
-        "dlsym dlerror getenv secure_getenv __secure_getenv getpwnam getpwuid getgrgid getgrnam getlogin",
-        "ttyname gethostbyname getservbyname setlocale tempnam gets getcwd getwd realpath",
+        "fopen fopen64 freopen tmpfile tmpfile64 popen opendir readdir readdir64 dlopen tempnam",
+        "getpwnam getpwuid getgrgid getgrnam getlogin gets getcwd getwd realpath",
     )
     for name in names.split()
 )

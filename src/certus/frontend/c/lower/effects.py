@@ -13,9 +13,11 @@ they are marked (`Havoc.approximates`). The effects of a function are words, of 
 - `same:N`       the result is argument N, a new object if that is null, or null
 - `into:N`       the result points into the string argument N or is null
 - `new`          the result points to a new object of the library or is null
-- `static`       or to the same as after the call before, which has other contents now
+- `static`       the result points into an object that all calls have in common or is null
+- `around:N`     that, or into the string argument N
+- `renews`       the object that all calls have in common has other contents now
 
-Without one of the last four the result is any value of its type.
+Without one of `same`, `into`, `new`, `static` and `around` the result is any value of its type.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ from certus.frontend.c.lower.arguments import (
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import NULL, U8, address_bits
-from certus.frontend.c.types import FunctionType, PointerType, VoidType, unqualified
+from certus.frontend.c.types import FunctionType, PointerType, RecordType, VoidType, unqualified
 
 _DISTANCE: Final = machine(32, signed=False)
 LIBRARY_OBJECT: Final = 50_000  # bytes; accesses are assumed to stay inside, so it only has to be large
@@ -61,7 +63,7 @@ def effects(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any
             result = _Result(body, node, entry.name, _RESULTS[kind], given[at[0]] if at else NULL)
         else:
             _WRITES[kind](body, node, given, at)
-    if not wanted and "static" not in entry.detail.split():  # which is an effect, too
+    if not wanted:
         return None
     return any_result(body, node) if result is None or body.sort(node) is not INT else result()
 
@@ -186,6 +188,20 @@ def _end(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> None:
     unless_null(body, to, node, steps)
 
 
+def _common(body: Body, node: ast.Call) -> tuple[Expr, Expr]:
+    """Where the address of the object is kept that all calls of a function have in common, and the address,
+    which is null before the first call."""
+    name = _SHARED.get(_name(node), _name(node))
+    width = body.world.pointer_width
+    kept = body.world.library_static(f"{name}$result", bytes(width // 8), node.span, width)
+    return kept, places.read(body, places.at_address(PointerType(VoidType()), kept), node.span)
+
+
+def _renews(body: Body, node: ast.Call, given: Sequence[Expr], at: Sequence[int]) -> None:
+    _, before = _common(body, node)
+    unless_null(body, before, node, lambda: havoc_some(body, before, node.span, _what(node)))
+
+
 _WRITES: Final[dict[str, Callable[[Body, ast.Call, list[Expr], list[int]], None]]] = {
     "target": _target,
     "bytes": _bytes,
@@ -194,6 +210,7 @@ _WRITES: Final[dict[str, Callable[[Body, ast.Call, list[Expr], list[int]], None]
     "line": _line,
     "end": _end,
     "count": _count,
+    "renews": _renews,
 }
 
 
@@ -307,30 +324,43 @@ def _new(body: Body, node: ast.Call, base: Expr) -> Expr:
 
 
 def _static(body: Body, node: ast.Call, base: Expr) -> Expr:
-    """Whether the function has one object for all calls, and some others have the same, is not known."""
+    """Whether the results of two calls are the same object is not known, so they point anywhere into one."""
     text, span, width = body.text(node.span), node.span, body.world.pointer_width
-    name = _SHARED.get(_name(node), _name(node))
-    kept = body.world.library_static(f"{name}$result", bytes(width // 8), span, width)
-    before = places.read(body, places.at_address(unqualified(node.type), kept), span)
-    choice = body.havoc(U8, span, text, approximates=_result_name(node))
-    again = build.and_(build.ne(before, NULL), build.eq(choice, build.constant(0, U8)))
+    kept, before = _common(body, node)
 
-    def same() -> Expr:
-        havoc_some(body, before, span, _result_name(node))
-        return before
+    def first() -> Expr:
+        made = library_object(body, node)
+        body.emit(Store(kept, address_bits(made, width)), span, text)
+        body.wrote_anything()
+        return made
 
-    result = _either(body, node, again, same, lambda: library_object(body, node))
-    body.emit(Store(kept, address_bits(result, width)), span, text)
-    body.wrote_anything()
-    return result
+    def again() -> Expr:
+        distance = body.havoc(_DISTANCE, span, text, approximates=_result_name(node))
+        target = unqualified(pointed_to(node) or VoidType())
+        unit = 16 if isinstance(target, RecordType) else 1  # strings may begin anywhere
+        return build.add(before, build.scale(unit, build.to_int(distance)))
+
+    return _either(body, node, build.eq(before, NULL), first, again)
+
+
+def _around(body: Body, node: ast.Call, base: Expr) -> Expr:
+    choice = body.havoc(U8, node.span, body.text(node.span), approximates=_result_name(node))
+    own = build.eq(choice, build.constant(0, U8))
+    return _either(body, node, own, lambda: _static(body, node, base), lambda: _inside(body, node, base))
 
 
 _SHARED: Final = {  # functions that may have one object in common
+    "localeconv": "setlocale",
+    "nl_langinfo": "setlocale",
+    "setenv": "getenv",
+    "unsetenv": "getenv",
+    "clearenv": "getenv",
     "gmtime": "localtime",
     "ctime": "asctime",
     "getpwuid": "getpwnam",
     "getgrgid": "getgrnam",
     "readdir64": "readdir",
+    "dirname": "basename",
     "secure_getenv": "getenv",
     "__secure_getenv": "getenv",
 }
@@ -339,4 +369,5 @@ _RESULTS: Final[dict[str, Callable[[Body, ast.Call, Expr], Expr]]] = {
     "into": _point_into,
     "new": _new,
     "static": _static,
+    "around": _around,
 }
