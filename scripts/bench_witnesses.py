@@ -1,16 +1,16 @@
 """Witnesses of many tasks: written, accepted by our schema, confirmed by our validator. Markdown on standard
 output.
 
-    python scripts/bench_witnesses.py LIST TASKS SECONDS [--suites A,B] [--each N] [--engine E]
+    python scripts/bench_witnesses.py results.csv SECONDS [--engine E]
 
-LIST has lines `suite/name,verdict`; the task is TASKS/suite/name.yml. `certus verify` gets SECONDS, `certus
-validate` twice as many. `--suites` takes tasks of these suites only, `--each` so many of a suite at most;
-`--engine` is the one that verifies.
+`results.csv` is what `certus bench` wrote: tasks that engine E (auto) answered there are verified again, for
+a witness. `certus verify` gets SECONDS, `certus validate` twice as many.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import subprocess
 import sys
@@ -37,23 +37,21 @@ class Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Witnesses of many tasks.")
-    parser.add_argument("list", type=Path)
-    parser.add_argument("tasks", type=Path)
+    parser.add_argument("results", type=Path)
     parser.add_argument("seconds", type=float)
-    parser.add_argument("--suites", type=lambda text: text.split(","), help="only these")
-    parser.add_argument("--each", type=int, default=1000, help="tasks of a suite at most")
     parser.add_argument("--engine", default="auto")
     given = parser.parse_args()
-    taken: Counter[str] = Counter()
     rows: list[Row] = []
-    for line in given.list.read_text().split():
-        name = line.partition(",")[0]
-        suite = name.partition("/")[0]
-        if (given.suites and suite not in given.suites) or taken[suite] >= given.each:
-            continue
-        taken[suite] += 1
-        rows.append(measure(name, given.tasks / f"{name}.yml", given.seconds, given.engine))
-        print(rows[-1], file=sys.stderr, flush=True)
+    with given.results.open() as file:
+        runs = [run for run in csv.DictReader(file) if run["contestant"] == given.engine]
+    for run in runs:
+        task = Path(run["task"])
+        name = f"{task.parent.name}/{task.stem}"
+        if run["answer"] in ("true", "false"):
+            rows.append(measure(name, task, given.seconds, given.engine))
+            print(rows[-1], file=sys.stderr, flush=True)
+        else:
+            rows.append(Row(name, "UNKNOWN", reason=run["reason"]))
     report(rows)
 
 

@@ -9,6 +9,7 @@ import pytest
 from certus import Settings, verify
 
 PROGRAM = """#define _GNU_SOURCE
+#include <ctype.h>
 #include <dirent.h>
 #include <libgen.h>
 #include <locale.h>
@@ -79,6 +80,34 @@ int main(void) {{
             "char *p = text, *q = p; size_t k = 9; getline(&p, &k, stdin); if (p != q) reach_error();",
             "UNKNOWN",
         ),
+        ('if ("q" != "q") reach_error();', "HOLDS"),  # equal literals are one object
+        ('printf("ab%n", &n); if (n != 2) reach_error();', "UNKNOWN"),
+        ('printf("%p", (void *)&n); if (n != 5) reach_error();', "HOLDS"),
+        ("srand(n); if (rand() == 5) reach_error();", "VIOLATED"),
+        ("srand(1); x = rand(); srand(1); if (x != rand()) reach_error();", "UNKNOWN"),  # the same seed
+        ("ungetc(65, stdin); if (getchar() != 65) reach_error();", "UNKNOWN"),
+        (
+            "FILE *f = tmpfile(); if (f) { fputc(65, f); rewind(f); if (fgetc(f) != 65) reach_error(); }",
+            "UNKNOWN",
+        ),
+        ("if (fgets(text, 9, stdin) && text[0] == 10) reach_error();", "VIOLATED"),
+        ("if (fgets(text, 0, stdin)) reach_error();", "UNKNOWN"),  # no room
+        ("if (fread(text, 0, 3, stdin)) reach_error();", "HOLDS"),
+        ("if (fread(text, 1, 1, stdin) == 1) reach_error();", "VIOLATED"),
+        ("if (read(-1, text, 3) == 3) reach_error();", "HOLDS"),  # no file
+        ("if (read(0, text, 3) == 3) reach_error();", "VIOLATED"),
+        ('if (scanf("%d", &x) != 1) reach_error();', "VIOLATED"),
+        ('if (scanf("%d", &x) == 0 && scanf("%d", &x) == 1) reach_error();', "UNKNOWN"),  # the same text
+        ('if (scanf(" %c", text) == 1 && text[0] == 32) reach_error();', "UNKNOWN"),  # spaces are skipped
+        ('scanf("%d", &x); if (getchar() == 53) reach_error();', "UNKNOWN"),  # that is part of the number
+        ('scanf("%d", &x); if (getchar() < 0 && x == 7) reach_error();', "VIOLATED"),
+        ("char *p = malloc(4); if (realloc(p, 0)) reach_error();", "UNKNOWN"),
+        ("char *p = malloc(4); if (!realloc(p, 0)) reach_error();", "UNKNOWN"),
+        ("char *p = malloc(4); *p = 3; p = realloc(p, n); if (*p != 3) reach_error();", "HOLDS"),
+        ('setlocale(LC_ALL, ""); if (isalpha(228)) reach_error();', "UNKNOWN"),
+        ("if (isalpha(228)) reach_error();", "HOLDS"),
+        ('char b[4]; b[3] = 7; snprintf(b, 100, "a"); if (b[3] == 7) reach_error();', "UNKNOWN"),
+        ('char b[4]; snprintf(b, 4, "a"); reach_error();', "VIOLATED"),
         ("if (mmap(0, 1, 3, 34, -1, 0) == MAP_FAILED) reach_error();", "UNKNOWN"),
     ],
 )

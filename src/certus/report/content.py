@@ -23,7 +23,7 @@ from certus.core.evidence import (
 )
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import Outcome, Step
-from certus.core.program import Edge, Havoc, Location, Program
+from certus.core.program import Alloc, Edge, Free, Havoc, Location, Program
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
 from certus.core.verdict import Safe, Unsafe
@@ -240,7 +240,14 @@ def proof_of(outcome: Outcome) -> Proof | None:
 
 def assumptions(outcome: Outcome) -> tuple[str, ...]:
     """What a proof takes for granted."""
-    verdict = outcome.verdict
-    if isinstance(verdict, Safe) and isinstance(verdict.proof, Partitioned):
-        return ("memory accesses are valid",)
-    return ()
+    verdict, program = outcome.verdict, outcome.subject
+    if not (isinstance(verdict, Safe) and isinstance(verdict.proof, Partitioned)):
+        return ()
+    assert isinstance(program, Program)
+    ops = [edge.op for edge in program.edge.values()]
+    found = ["memory accesses are valid"]
+    if any(isinstance(op, Alloc) and op.storage == "heap" for op in ops):
+        found.append("allocations succeed")
+    if any(isinstance(op, Free) and op.storage == "heap" for op in ops):
+        found.append("the address of an object that has ended is not used again")
+    return tuple(found)

@@ -9,7 +9,7 @@ from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import Call, Store
 from certus.core.sorts import INT, MachineSort, Sort
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
 from certus.frontend.c.library import GENUINE_INPUTS, STANDARD, SYSTEM_HEADERS, known
 from certus.frontend.c.lower import places
@@ -17,7 +17,7 @@ from certus.frontend.c.lower.body import Body, Joint
 from certus.frontend.c.lower.pointers import from_integer
 from certus.frontend.c.lower.routines import havoc_routine
 from certus.frontend.c.lower.steps import Steps
-from certus.frontend.c.lower.values import is_boolean, is_record, sort_of, to_sort
+from certus.frontend.c.lower.values import U8, is_boolean, is_record, sort_of, to_sort
 from certus.frontend.c.lower.world import World
 from certus.frontend.c.types import (
     ArrayType,
@@ -168,6 +168,38 @@ def havoc_some(body: Body, address: Expr, span: Span, approximates: str = "") ->
     count = body.havoc(INT, span, text, approximates=approximates)
     body.assume(build.le(build.integer(0), count), span, text)
     havoc_elements(body, address, count, 1, span, approximates)
+
+
+def havoc_up_to(
+    body: Body, argument: ast.Expression, address: Expr, count: Expr, span: Span, approximates: str
+) -> None:
+    """Give bytes any contents, at most `count` of them, from where an argument points to. An object that has
+    less room than that is not filled, which is left to proofs: a counterexample cannot tell how far."""
+    target = unqualified(pointed_to(argument) or VoidType())
+    room = 0
+    if isinstance(target, ArrayType) and target.length is not None:
+        room = target.length * body.world.layout.size(target.element)
+    if count.kind is Kind.CONST and int(count.value) <= room:
+        havoc_elements(body, address, count, 1, span, approximates)
+        return
+    text, whole, part, after = body.text(span), *(body.draft.node() for _ in range(3))
+    choice = build.eq(body.havoc(U8, span, text), build.constant(0, U8))
+    body.branch(choice, whole, part, span, text, source_branch=False)
+    body.at = whole
+    havoc_elements(body, address, count, 1, span, approximates)
+    body.draft.skip(body.at, after)
+    body.at = part
+    fewer = body.havoc(INT, span, text, approximates=approximates)
+    body.assume(build.and_(build.le(build.integer(0), fewer), build.le(fewer, count)), span, text)
+    havoc_elements(body, address, fewer, 1, span, approximates)
+    body.draft.skip(body.at, after)
+    body.at = after
+
+
+def doubtful(body: Body, span: Span, why: str) -> None:
+    """No counterexample gets past here."""
+    marker = body.havoc(U8, span, body.text(span), approximates=why)
+    body.assume(build.eq(marker, build.constant(0, U8)), span, body.text(span))
 
 
 def has_pointers(world: World, type_: CType) -> bool:

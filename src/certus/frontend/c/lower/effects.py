@@ -37,9 +37,9 @@ from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
     has_pointers,
-    havoc_elements,
     havoc_memory,
     havoc_some,
+    havoc_up_to,
     pointed_to,
 )
 from certus.frontend.c.lower.body import Body
@@ -125,7 +125,7 @@ def _bytes(body: Body, node: ast.Call, given: list[Expr], at: list[int]) -> None
     to, count = (given[number] for number in at)
 
     def steps() -> None:
-        havoc_elements(body, to, build.to_int(count), 1, node.span, _what(node))
+        havoc_up_to(body, node.arguments[at[0]], to, build.to_int(count), node.span, _what(node))
 
     unless_null(body, to, node, steps)
 

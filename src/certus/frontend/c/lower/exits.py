@@ -29,7 +29,7 @@ _HANDLER: Final = FunctionType(VoidType(), ())
 
 def registers(world: World) -> bool:
     """Whether the program may register functions."""
-    return any("atexit" in survey.functions for survey in world.surveys.values())
+    return world.mentions("atexit")
 
 
 def _list(world: World, span: Span) -> Expr:

@@ -93,8 +93,9 @@ def reallocate(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[
     text, new_size = body.text(node.span), build.to_int(size)
     made = new_object(body, new_size, node.span)
     sizes = body.world.sizes
+    result = _or_none(body, node, made, new_size)
     if old is NULL or sizes is None:
-        return made
+        return result
     move, release_, after = (body.draft.node() for _ in range(3))
     body.branch(build.ne(old, NULL), move, after, node.span, text, source_branch=False)
     old_size = build.to_int(build.select(sizes, build.wrap(old, body.world.pointer_sort)))
@@ -104,7 +105,24 @@ def reallocate(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[
     body.draft.edge(release_, Free(old, "heap"), after, node.span, text)
     body.wrote_anything()
     body.at = after
-    return made
+    return result
+
+
+def _or_none(body: Body, node: ast.Call, made: Expr, size: Expr) -> Expr:
+    """What `realloc` returns where no bytes are left: nobody knows whether it is null."""
+    none = build.eq(size, NULL)
+    if none is build.FALSE:
+        return made
+    text, result, after = body.text(node.span), body.fresh(INT), body.draft.node()
+    body.assign(result, made, node.span, text)
+    unknown = body.havoc(U8, node.span, text, approximates="what `realloc` returns if no bytes are left")
+    empty, null = body.draft.node(), body.draft.node()
+    body.branch(none, empty, after, node.span, text, source_branch=False)
+    body.at = empty
+    body.branch(build.eq(unknown, build.constant(0, U8)), null, after, node.span, text, source_branch=False)
+    body.draft.edge(null, Assign((result,), (NULL,)), after, node.span, text)
+    body.at = after
+    return result
 
 
 def release(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[None]:

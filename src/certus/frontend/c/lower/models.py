@@ -24,6 +24,7 @@ from certus.frontend.c.lower import (
     places,
     routines,
     sort_models,
+    stream_models,
     string_models,
     token_models,
     variadic,
@@ -84,21 +85,6 @@ def _inert(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]
     return any_result(body, node) if wanted else None
 
 
-def _natural(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
-    result = yield from _inert(body, node, entry, True)
-    body.assume(build.le(build.constant(0, result.sort), result), node.span, body.text(node.span))
-    return result
-
-
-def _character_input(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
-    """A character, or -1 at the end of the input."""
-    result = yield from _inert(body, node, entry, True)
-    low, high = build.constant(-1, result.sort), build.constant(255, result.sort)
-    in_range = build.and_(build.le(low, result), build.le(result, high))
-    body.assume(in_range, node.span, body.text(node.span))
-    return result
-
-
 def _clock(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """`time(&t)`: the result is also stored."""
     (pointer, *_) = yield from arguments(body, node)
@@ -121,9 +107,11 @@ def _same(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]
 # ----------------------------------------------------------------------------- characters, bits
 
 
-def _character(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
+def _character(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """Classes are told by numbers that are not zero; C leaves open by which."""
     (c, *_) = yield from arguments(body, node)
+    if body.world.mentions("setlocale"):  # which letters there are depends on it
+        return any_result(body, node)
     found = characters.classify(entry.name, c)
     zero = build.constant(0, found.sort)
     if entry.name.startswith("to") or found is zero:
@@ -143,8 +131,10 @@ def _absolute(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[E
     return build.ite(build.lt(value, build.constant(0, sort)), build.neg(value), value)
 
 
-def _character_table(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Expr:
+def _character_table(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Any:
     """glibc's tables: the result points to a pointer to the entry of character 0."""
+    if body.world.mentions("setlocale"):
+        return body.refuse(node.span, "unsupported-library-function", "a table of characters of any locale")
     world, text = body.world, body.text(node.span)
     data, width = characters.table(entry.name)
     table = world.library_static(f"{entry.name}$table", data, node.span, width)
@@ -274,8 +264,9 @@ MODELS: Final[Mapping[str, Model]] = {
     "assert": _assert,
     "refuse": _refuse,
     "inert": _inert,
-    "natural": _natural,
-    "character_input": _character_input,
+    "natural": stream_models.natural,
+    "seed": stream_models.seed,
+    "character_input": stream_models.character,
     "clock": _clock,
     "same": _same,
     "allocate": memory_models.allocate,
@@ -292,9 +283,10 @@ MODELS: Final[Mapping[str, Model]] = {
     "duplicate": string_models.duplicate,
     "find": string_models.find,
     "span": string_models.span_length,
-    "scan": string_models.scan,
-    "input": string_models.read_input,
-    "print_string": string_models.print_string,
+    "scan": stream_models.scan,
+    "input": stream_models.block,
+    "output": stream_models.output,
+    "print_string": stream_models.print_string,
     "search": token_models.search,
     "token": token_models.token,
     "effects": effects.effects,

@@ -34,7 +34,7 @@ def _stand_in(function: ast.Function) -> ast.Function:
     void = isinstance(unqualified(type_.result), VoidType)
     made: ast.Statement = ast.ExpressionStatement(call, span) if void else ast.Return(call, span)
     entry = known(function.name)
-    inert = entry is not None and LIBRARY[entry].model == "inert"
+    inert = entry is not None and LIBRARY[entry].model in ("inert", "output")
     if type_.variadic and not inert:
         what = f"a call of `{function.name}` through a pointer, with a variable number of arguments,"
         made = ast.UnmodelledStatement("unsupported-varargs", what, span)

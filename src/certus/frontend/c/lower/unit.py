@@ -101,7 +101,7 @@ def _surveys(
 def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[str, Body]:
     """The bodies of all functions that can be called, and the start of the program."""
     start = Start(world, main)
-    if world.unit.destructors and any("exit" in found.functions for found in world.surveys.values()):
+    if world.unit.destructors and world.mentions("exit"):
         start.body.refuse(main.span, "unsupported-attribute", "`exit` in a program with destructors")
     bodies: dict[str, Body] = {START: start.body}
     if registers(world):

@@ -89,7 +89,7 @@ class World:
     static_scopes: dict[str, Span] = field(default_factory=dict)  # of static locals, by identity
     _homes: dict[str, Home] = field(default_factory=dict)
     _library: dict[str, Expr] = field(default_factory=dict)  # objects that library functions keep
-    _strings: dict[tuple[bytes, int], Expr] = field(default_factory=dict)
+    _strings: dict[tuple[bytes, CType], Expr] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
 
     @property
@@ -99,6 +99,10 @@ class World:
     @property
     def pointer_sort(self) -> MachineSort:
         return machine(self.pointer_width, signed=False)
+
+    def mentions(self, *functions: str) -> bool:
+        """Whether the program has one of these functions in it."""
+        return any(name in survey.functions for survey in self.surveys.values() for name in functions)
 
     def align(self, type_: CType) -> int:
         """The alignment of a type; 1 if it is not known."""
@@ -150,8 +154,8 @@ class World:
             self.scopes[home.variable] = scope
 
     def string(self, data: bytes, type_: CType, span: Span) -> Expr:
-        """The address of a string literal: one object for every place."""
-        key = (data, span.line << 20 | span.column)
+        """The address of a string literal: compilers make one object of equal ones."""
+        key = (data, type_)
         base = self._strings.get(key)
         if base is None:
             number = len(self._strings) + 1
