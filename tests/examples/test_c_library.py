@@ -13,6 +13,7 @@ PROGRAM = """#define _GNU_SOURCE
 #include <dirent.h>
 #include <libgen.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,12 @@ int main(void) {{
         ("if (isalpha(228)) reach_error();", "HOLDS"),
         ('char b[4]; b[3] = 7; snprintf(b, 100, "a"); if (b[3] == 7) reach_error();', "UNKNOWN"),
         ('char b[4]; snprintf(b, 4, "a"); reach_error();', "VIOLATED"),
+        ("if (!stdin || stdin == stdout || stdout == stderr) reach_error();", "HOLDS"),
+        ("if (optind != 1) reach_error();", "UNKNOWN"),  # the library's own
+        ("raise(6); reach_error();", "UNKNOWN"),  # the signal may end the program
+        ("if (random() > 2147483647) reach_error();", "HOLDS"),
+        ("void *p; if (posix_memalign(&p, 3, 10) == 0) reach_error();", "UNKNOWN"),  # no alignment
+        ("void *p; if (posix_memalign(&p, 64, 10) == 0 && (long)p % 64) reach_error();", "HOLDS"),
         ("if (mmap(0, 1, 3, 34, -1, 0) == MAP_FAILED) reach_error();", "UNKNOWN"),
     ],
 )

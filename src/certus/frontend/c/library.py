@@ -44,8 +44,8 @@ _TABLE: Final = (
     ("inert", "sleep usleep sched_yield openlog closelog setlogmask"),
     ("inert", "remove unlink rename link symlink unlinkat renameat truncate ftruncate lockf flock"),
     ("inert", "close isatty write pwrite fwrite open openat creat lseek lseek64 chdir fchdir ungetc"),
-    ("inert", "getpid getuid geteuid getgid getegid getppid getpgrp getpgid getsid clock system raise kill"),
-    ("inert", "alarm atoi atol atoll setuid setgid seteuid setegid setsid setpgid nice pause sync"),
+    ("inert", "getpid getuid geteuid getgid getegid getppid getpgrp getpgid getsid clock system"),
+    ("inert", "alarm atoi atol atoll setuid setgid seteuid setegid setsid setpgid nice sync"),
     ("inert", "__VERIFIER_atomic_begin __VERIFIER_atomic_end prefetch"),
     ("inert", "fsync fdatasync umask access chmod fchmod chown fchown lchown mkdir rmdir mkfifo isascii"),
     ("inert", "strcoll strcasecmp strncasecmp strverscmp wcslen wcscmp wcsncmp wcscoll mblen btowc wctob"),
@@ -59,6 +59,7 @@ _TABLE: Final = (
     ("inert", "htonl htons ntohl ntohs if_nametoindex inet_addr utime utimes futimes settimeofday"),
     ("inert", "__atomic_thread_fence __atomic_signal_fence __sync_synchronize atomic_thread_fence"),
     ("inert", "atomic_signal_fence __c11_atomic_thread_fence __c11_atomic_signal_fence"),
+    ("interrupt", "raise kill killpg pause"),
     ("natural", "rand random lrand48"),
     ("seed", "srand srandom srand48"),
     ("character_input", "getchar getc fgetc getchar_unlocked getc_unlocked fgetc_unlocked _IO_getc"),
@@ -175,7 +176,8 @@ _TABLE: Final = (
     ("refuse", "unsupported-threads", "thrd_create thrd_join fork vfork"),
     ("refuse", "unsupported-setjmp", "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),
     ("signal", "signal bsd_signal"),
-    ("refuse", "unsupported-library-function", "sigaction on_exit at_quick_exit sbrk brk putenv"),
+    ("refuse", "unsupported-library-function", "sigaction on_exit at_quick_exit sbrk brk putenv getopt"),
+    ("refuse", "unsupported-library-function", "getopt_long getopt_long_only"),
     ("refuse", "unsupported-float", "isnan isinf isinf_sign isfinite isnormal fpclassify signbit signbitf"),
     ("refuse", "unsupported-float", "isgreater isgreaterequal isless islessequal islessgreater isunordered"),
     ("refuse", "unsupported-float", "huge_val huge_valf huge_vall inf inff infl nan nanf nanl flt_rounds"),
@@ -227,6 +229,8 @@ STANDARD: Final = frozenset(
     )
     for name in names.split()
 )
+# variables of the C library that point to three different objects
+STREAMS: Final = frozenset(("stdin", "stdout", "stderr"))
 # parts of the paths of system headers: what they declare has a definition somewhere
 SYSTEM_HEADERS: Final = ("/usr/include/", "/libc/include/", "/lib/include/")
 

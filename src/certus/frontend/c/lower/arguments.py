@@ -138,7 +138,12 @@ def is_approximate(world: World, name: str) -> bool:
     function = world.unit.functions.get(name)
     if function is None:
         return False
-    files = (function.span.file, function.span.presumed_file or "")
+    return of_library(function.span)
+
+
+def of_library(span: Span) -> bool:
+    """Whether what is declared here is part of the C library."""
+    files = (span.file, span.presumed_file or "")
     return any(part in file for part in SYSTEM_HEADERS for file in files)
 
 

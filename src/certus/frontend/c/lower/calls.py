@@ -290,7 +290,8 @@ def _undefined(body: Body, node: ast.Call, name: str, function: ast.Function | N
         return refused  # type: ignore[no-any-return]
     if not name.startswith("__VERIFIER_nondet"):
         message = (
-            f"`{name}` is not defined: its result is nondeterministic, and it is assumed not to call back."
+            f"`{name}` is not defined: its result is nondeterministic, and it is assumed to write only "
+            "where its arguments point to, and not to call back."
         )
         body.world.warn(name, "undefined-function", message, node.span)
     parameters = function.type.parameters if function is not None else None

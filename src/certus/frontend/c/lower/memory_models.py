@@ -36,6 +36,9 @@ def allocate_aligned(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> 
 def allocate_into(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
     """`posix_memalign(&pointer, align, size)`."""
     to, align, size = yield from arguments(body, node)
+    word = body.world.pointer_width // 8
+    if align.kind is not Kind.CONST or int(align.value) % word or int(align.value).bit_count() != 1:
+        body.refuse(node.span, "unsupported-library-function", "`posix_memalign` with this alignment")
     made = new_object(body, build.to_int(size), node.span, align=_alignment(align))
     bits = address_bits(made, body.world.pointer_width)
     body.emit(Store(to, bits), node.span, body.text(node.span))

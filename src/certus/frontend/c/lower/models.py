@@ -32,6 +32,7 @@ from certus.frontend.c.lower import (
 from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
+    doubtful,
     pointed_to,
 )
 from certus.frontend.c.lower.body import Body
@@ -83,6 +84,13 @@ def _inert(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]
     for argument in node.arguments:
         yield body.effect(argument)
     return any_result(body, node) if wanted else None
+
+
+def _interrupt(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
+    """A signal may end the program, and who waits for one may wait for ever."""
+    result = yield from _inert(body, node, entry, wanted)
+    doubtful(body, node.span, f"what follows on `{entry.name}`")
+    return result
 
 
 def _clock(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
@@ -264,6 +272,7 @@ MODELS: Final[Mapping[str, Model]] = {
     "assert": _assert,
     "refuse": _refuse,
     "inert": _inert,
+    "interrupt": _interrupt,
     "natural": stream_models.natural,
     "seed": stream_models.seed,
     "character_input": stream_models.character,

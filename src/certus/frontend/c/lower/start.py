@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from certus.core import build
-from certus.core.program import Alloc, Call
+from certus.core.program import Alloc, Call, Havoc
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
+from certus.frontend.c.library import STREAMS
 from certus.frontend.c.lower import places
-from certus.frontend.c.lower.arguments import any_value
+from certus.frontend.c.lower.arguments import any_value, havoc_memory, of_library
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.exits import run_registered
 from certus.frontend.c.lower.function import RULES, finish_jumps
@@ -62,7 +63,10 @@ class Start:
             return
         assert made.variable is not None
         expression = self.world.initialised.get(made.variable.identity)
-        if expression is not None:
+        if expression is None and _is_unknown(made.variable):
+            what = f"the value of `{made.name}`"
+            havoc_memory(self.body, made.base, made.type, made.span, what)
+        elif expression is not None:
             place = places.at_address(made.type, made.base)
             run(initialise(self.body, place, expression, made.span, zeroed=made.zero))
 
@@ -71,6 +75,13 @@ class Start:
         if expression is None:
             if declared.defined:
                 self.world.initial[variable] = build.constant(0, variable.sort)
+            elif declared.name in STREAMS and variable.sort is INT:
+                self.world.initial[variable] = build.constant(0, variable.sort)
+                stream = self.world.library_static(declared.name, bytes(1), declared.span)
+                self.body.assign(variable, stream, declared.span, declared.name)
+            elif _is_unknown(declared):
+                what = Havoc((variable,), None, f"the value of `{declared.name}`")
+                self.body.emit(what, declared.span, declared.name)
             return
         term: Expr = run(self.body.value(expression))
         if term.kind is Kind.CONST:
@@ -180,6 +191,11 @@ class Start:
             targets = () if sort is None else (body.fresh(sort),)
             given = tuple(body.fresh(sort_of(p.type) or INT) for p in function.parameters)
             body.emit(Call(name, given, targets), function.span, f"{name}()")
+
+
+def _is_unknown(variable: ast.Variable) -> bool:
+    """Whether it has some value that the C library gave it. (Variables of other files may have any.)"""
+    return not variable.defined and of_library(variable.span)
 
 
 def flexible_size(world: World, made: StaticObject) -> int:

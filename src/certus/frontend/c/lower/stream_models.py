@@ -93,7 +93,9 @@ def natural(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any
         _doubtful_if(body, node, again, f"the result of `{entry.name}` after a new seed")
         _Flag(body, node, "rand$drawn").write(_ONE)
     result = any_result(body, node)
-    body.assume(build.le(build.constant(0, result.sort), result), node.span, body.text(node.span))
+    low, high = build.constant(0, result.sort), build.constant(2**31 - 1, result.sort)
+    in_range = build.and_(build.le(low, result), build.le(result, high))
+    body.assume(in_range, node.span, body.text(node.span))
     return result
 
 
