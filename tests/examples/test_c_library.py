@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from certus import Settings, verify
+from certus.report.content import assumptions
 
 PROGRAM = """#define _GNU_SOURCE
 #include <ctype.h>
@@ -123,3 +124,26 @@ def test_what_library_functions_give(body: str, answer: str, tmp_path: Path) -> 
     path.write_text(PROGRAM.format(body=body))
     found = verify(path, Settings(engine="bmc", timeout=60))
     assert found.answer == answer
+
+
+VALID = "memory accesses are valid"
+SUCCEED = "allocations succeed"
+ENDED = "the address of an object that has ended is not used again"
+ALL = (VALID, SUCCEED, ENDED)
+
+
+@pytest.mark.parametrize(
+    ("body", "assumed"),
+    [
+        ("text[x] = 1; if (text[0] != 1) reach_error();", (VALID,)),
+        ("int *p = malloc(4); *p = 3; if (*p != 3) reach_error();", (VALID, SUCCEED)),
+        ("int *p = malloc(4); long a = (long)p; free(p); if ((long)malloc(4) == a) reach_error();", ALL),
+        ("int *p = malloc(4); *p = x; x = *p; free(p); if (x) reach_error();", ALL),
+    ],
+)
+def test_what_a_proof_assumes(body: str, assumed: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "program.c"
+    path.write_text(PROGRAM.format(body=body))
+    found = verify(path, Settings(engine="bmc", timeout=60))
+    assert found.answer == "HOLDS"
+    assert assumptions(found) == assumed

@@ -241,13 +241,16 @@ def proof_of(outcome: Outcome) -> Proof | None:
 def assumptions(outcome: Outcome) -> tuple[str, ...]:
     """What a proof takes for granted."""
     verdict, program = outcome.verdict, outcome.subject
-    if not (isinstance(verdict, Safe) and isinstance(verdict.proof, Partitioned)):
+    if not isinstance(verdict, Safe) or not isinstance(program, Program):
         return ()
-    assert isinstance(program, Program)
     ops = [edge.op for edge in program.edge.values()]
-    found = ["memory accesses are valid"]
+    ended = {op.storage for op in ops if isinstance(op, Free)}
+    found, observed = [], False
+    if isinstance(verdict.proof, Partitioned):
+        found.append("memory accesses are valid")
+        observed = any(region.layout == "free" for region in verdict.proof.partition.regions)
     if any(isinstance(op, Alloc) and op.storage == "heap" for op in ops):
         found.append("allocations succeed")
-    if any(isinstance(op, Free) and op.storage == "heap" for op in ops):
+    if "heap" in ended or (ended and observed):
         found.append("the address of an object that has ended is not used again")
     return tuple(found)
