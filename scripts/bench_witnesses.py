@@ -18,6 +18,7 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from certus.core.errors import CertusError
 from certus.frontend import read_question
@@ -71,15 +72,16 @@ def measure(name: str, task: Path, seconds: float, engine: str) -> Row:
             return Row(name, verdict, reason=str(error))
         limit = f"{2 * seconds}s"
         found = certus("validate", witness, question.file, "--timeout", limit, "--json")
-        reason = found.get("reason") or {}
-        return Row(name, verdict, True, str(found.get("answer")), str(reason.get("code", "crash")))
+        reasons = [found.get("reason"), *found.get("diagnostics", []), {"code": "crash"}]
+        reason = next(each for each in reasons if each)
+        return Row(name, verdict, True, str(found.get("answer", "refused")), str(reason["code"]))
 
 
-def certus(*arguments: str | Path) -> dict[str, object]:
+def certus(*arguments: str | Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "certus", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
-        found: dict[str, object] = json.loads(done.stdout)
+        found: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         return {"reason": {"code": done.stderr.strip()[:200] or "crash"}}
     return found

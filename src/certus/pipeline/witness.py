@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -28,7 +28,7 @@ from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Inductive, Partitioned, Point, Proof, Trace, in_frame
-from certus.core.memory import uses_memory
+from certus.core.memory import Partition, uses_memory
 from certus.core.outcome import Outcome, Replay
 from certus.core.program import Assume, Edge, Load, Program
 from certus.core.statistics import Statistics
@@ -256,7 +256,6 @@ def _correctness(case: _Case, witness: CorrectnessWitness) -> Said:
         first = _apart(case, case.program, FIRST_SHARE, lambda budget: _try_proof(case, budget))
         if first is not None and isinstance(first.verdict, Safe):
             return "CONFIRMED", _note("witness-confirmed", "its invariants are a proof"), first
-    known, _ = _claims(case, None)
     refused: Diagnostic | None = None
     for engines in ((), EXPLICIT):
         found = _search(case, case.probed, engines)
@@ -264,7 +263,7 @@ def _correctness(case: _Case, witness: CorrectnessWitness) -> Said:
             return _counterexample(case, found)
         if isinstance(found.verdict, Unknown):
             return "UNKNOWN", refused or _reason(found), None
-        checked = _carried_back(case, found, known)
+        checked = _carried_back(case, found)
         if isinstance(checked.verdict, Safe):
             held = "its invariants hold, and with them the property is proved"
             message = held if witness.invariants else "it has no invariants; the property was proved"
@@ -274,11 +273,14 @@ def _correctness(case: _Case, witness: CorrectnessWitness) -> Said:
     return "UNKNOWN", refused, None
 
 
-def _carried_back(case: _Case, found: Outcome, known: Mapping[Point, Expr]) -> Outcome:
+def _carried_back(case: _Case, found: Outcome) -> Outcome:
     """The proof about the program with probes as one of the program itself, checked there."""
     assert isinstance(found.verdict, Safe)
     if case.probed is case.program:
         return found
+    proof: Proof | None = found.verdict.proof
+    partition = case.alike.partition(proof.partition) if isinstance(proof, Partitioned) else None
+    known, _ = _claims(case, partition)
     proof = case.alike.proof(found.verdict.proof, known)
     if proof is None:
         nothing = _note("proof-not-carried-back", "the proof says nothing of the program itself")
@@ -304,11 +306,12 @@ def _counterexample(case: _Case, found: Outcome) -> Said:
     return "UNKNOWN", _reason(checked), None
 
 
-def _claims(case: _Case, reader: ConditionReader | None) -> tuple[dict[Point, Expr], frozenset[int]]:
-    """The invariants that are terms over the program's variables (or, with a reader, over what they have
+def _claims(case: _Case, partition: Partition | None) -> tuple[dict[Point, Expr], frozenset[int]]:
+    """The invariants that are terms over the program's variables (or, with a partition, over what they have
     become where memory operations are replaced) at all points of their locations; and the numbers of these.
     An expression that branches is none; neither is one in a procedure that is called in too many ways."""
     strings = CallStrings(case.program, frozenset({case.program.main}))
+    reader = None if partition is None else ConditionReader(case.program, partition)
     inner = reader.locals if reader is not None else frozenset(x.name for x in strings.locals)
     found: dict[Point, list[Expr]] = {}
     claimed: list[int] = []
@@ -367,8 +370,7 @@ def _try_proof(case: _Case, budget: Budget) -> Outcome | None:
     from certus.transform.memory import find_partition
 
     partition = find_partition(case.program) if uses_memory(case.program) else None
-    reader = None if partition is None else ConditionReader(case.program, partition)
-    known, claimed = _claims(case, reader)
+    known, claimed = _claims(case, partition)
     if len(claimed) < len(case.probes):
         return None
     proof: Proof = Inductive(known)

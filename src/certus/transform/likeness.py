@@ -27,6 +27,7 @@ from certus.core.evidence import (
     Unrolling,
     stands_for,
 )
+from certus.core.memory import Partition
 from certus.core.program import Alloc, Assign, Call, Edge, Havoc, Load, Location, Program
 from certus.core.terms import Expr
 from certus.core.walk import substitute, variables
@@ -60,11 +61,8 @@ class Likeness:
     def proof(self, proof: Proof, known: Mapping[Point, Expr]) -> Proof | None:
         """The same proof, with formulas that are `known` to be claimed of the program without probes."""
         if isinstance(proof, Partitioned):
-            given = proof.partition.carriers
-            carriers = {self.variables[x]: pointer for x, pointer in given.items() if x in self.variables}
             inner = self.proof(proof.proof, known)
-            partition = replace(proof.partition, carriers=carriers)
-            return None if inner is None else Partitioned(partition, inner)
+            return None if inner is None else Partitioned(self.partition(proof.partition), inner)
         if isinstance(proof, Execution):
             return proof
         if isinstance(proof, Unrolling):
@@ -80,6 +78,11 @@ class Likeness:
         if isinstance(proof, KInductive):
             return KInductive(proof.k, self._points(proof.invariants, known))
         return None
+
+    def partition(self, partition: Partition) -> Partition:
+        given = partition.carriers
+        carriers = {self.variables[x]: pointer for x, pointer in given.items() if x in self.variables}
+        return replace(partition, carriers=carriers)
 
     def _points(self, formulas: Mapping[Point, Expr], known: Mapping[Point, Expr]) -> dict[Point, Expr]:
         found: dict[Point, list[Expr]] = {}

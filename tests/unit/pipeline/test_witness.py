@@ -229,6 +229,16 @@ def test_what_lives_in_memory_is_told_and_confirmed(tmp_path: Path) -> None:
     assert found.answer == "CONFIRMED", found.reason
 
 
+def test_pointers_in_invariants_that_prove_nothing_alone(tmp_path: Path) -> None:
+    program = COUNTING.replace("int main", "int *unset;\nint main").replace(
+        "x++;", "x++; if (unset) y = *unset;"
+    )
+    witness = invariants(("loop_invariant", "7", "unset == (int *)0"))
+    found = validate(tmp_path, program, witness)
+    assert found.answer == "CONFIRMED", found.reason
+    assert "with them the property is proved" in found.reason.message
+
+
 def test_another_program_is_refused(tmp_path: Path) -> None:
     witness = invariants().replace("HASH", "0" * 64)
     with pytest.raises(InputError, match="about another program"):
