@@ -229,6 +229,30 @@ def test_what_lives_in_memory_is_told_and_confirmed(tmp_path: Path) -> None:
     assert found.answer == "CONFIRMED", found.reason
 
 
+def test_no_statement_starts_in_the_head_of_a_loop(tmp_path: Path) -> None:
+    """What an uninitialised variable contains is said before the loop."""
+    program = """\
+extern void reach_error(void);
+int main(void) {
+  int open;
+  for (int i = 0, j; i < 1; i++) j = open;
+  if (open == 5) reach_error();
+  return 0;
+}
+"""
+    path, file = tmp_path / "p.c", tmp_path / "w.yml"
+    path.write_text(program)
+    outcome = verify(path, Settings(engine="bmc"))
+    told = witness_of(outcome)
+    assert not isinstance(told, str)
+    assert isinstance(told[0], ViolationWitness)
+    places = [(w.kind, w.place.line, w.place.column) for (w,) in told[0].segments]
+    assert places == [("assumption", 4, 3), ("target", 5, 18)]
+    file.write_text(render_witness(told[0], engine=outcome.engine, remark=told[1], created=""))
+    found = validate_witness(file, path, Settings())
+    assert found.answer == "CONFIRMED", found.reason
+
+
 def test_pointers_in_invariants_that_prove_nothing_alone(tmp_path: Path) -> None:
     program = COUNTING.replace("int main", "int *unset;\nint main").replace(
         "x++;", "x++; if (unset) y = *unset;"

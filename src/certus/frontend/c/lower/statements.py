@@ -182,11 +182,12 @@ def do_while(body: Body, node: ast.DoWhile) -> Steps[None]:
 
 def for_(body: Body, node: ast.For) -> Steps[None]:
     enter(body, node)
-    if isinstance(node.init, ast.Block):  # its declarations live as long as the loop
-        for statement in node.init.statements:
+    first = node.init.statements if isinstance(node.init, ast.Block) else (node.init,)
+    for statement in first:  # declarations here live as long as the loop
+        if statement is not None:
+            at = body.at
             yield body.statement(statement)
-    elif node.init is not None:
-        yield body.statement(node.init)
+            body.draft.starts[at] = node.span  # what stands in the head is no statement by itself
     head, inside, step, after = (body.draft.node() for _ in range(4))
     body.draft.skip(body.at, head)
     body.draft.loops[head] = node.span
