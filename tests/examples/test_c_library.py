@@ -84,6 +84,8 @@ int main(void) {{
         ),
         ('if ("q" != "q") reach_error();', "HOLDS"),  # equal literals are one object
         ('printf("ab%n", &n); if (n != 2) reach_error();', "UNKNOWN"),
+        ('char f[] = "%s%n"; printf(f, "ab", &n); if (n != 5) reach_error();', "UNKNOWN"),
+        ('wprintf(L"ab%n", &n); if (n != 5) reach_error();', "UNKNOWN"),
         ('printf("%p", (void *)&n); if (n != 5) reach_error();', "HOLDS"),
         ("srand(n); if (rand() == 5) reach_error();", "VIOLATED"),
         ("srand(1); x = rand(); srand(1); if (x != rand()) reach_error();", "UNKNOWN"),  # the same seed

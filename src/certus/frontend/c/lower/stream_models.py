@@ -93,7 +93,10 @@ def natural(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any
         _doubtful_if(body, node, again, f"the result of `{entry.name}` after a new seed")
         _Flag(body, node, "rand$drawn").write(_ONE)
     result = any_result(body, node)
-    low, high = build.constant(0, result.sort), build.constant(2**31 - 1, result.sort)
+    sort = sort_of(node.type)
+    if not isinstance(sort, MachineSort):  # declared otherwise than in the library
+        return result
+    low, high = build.constant(0, sort), build.constant(min(2**31 - 1, sort.high), sort)
     in_range = build.and_(build.le(low, result), build.le(result, high))
     body.assume(in_range, node.span, body.text(node.span))
     return result
@@ -276,7 +279,7 @@ def _plain_char(type_: CType) -> CType | None:
 
 def output(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """Printing has no effect on the program's memory, but that of `%n`."""
-    counted = _counted(node)
+    counted = _counted(node, entry)
     if counted:
         given = yield from arguments(body, node)
         _count(body, node, given, counted)
@@ -293,18 +296,24 @@ def print_string(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Step
         havoc_up_to(body, node.arguments[0], given[0], build.to_int(given[1]), node.span, _PRINTED)
     else:
         _written(body, node.arguments[0], given[0], _PRINTED, single=False)
-    _count(body, node, given, _counted(node))
+    _count(body, node, given, _counted(node, entry))
     return any_result(body, node) if wanted else None
 
 
 _PRINTED: Final = "the text that a function of the `printf` family writes"
+_FORMATS: Final = {  # which argument is the format
+    **dict.fromkeys(("printf", "wprintf", "printk"), 0),
+    **dict.fromkeys(("fprintf", "fwprintf", "dprintf", "syslog", "sprintf"), 1),
+    "snprintf": 2,
+}
 _COUNT: Final = re.compile(r"%[-+ #0-9.*]*(?:hh?|ll?|[jztLq])?n")
 
 
-def _counted(node: ast.Call) -> list[int]:
+def _counted(node: ast.Call, entry: Entry) -> list[int]:
     """The arguments that may be the targets of `%n`: pointers to integers, unless the format has none."""
-    formats = [text for argument in node.arguments if (text := _literal(argument)) is not None]
-    if formats and not _COUNT.search("".join(f"{text}\n" for text in formats)):
+    at = _FORMATS.get(entry.name)
+    text = None if at is None or at >= len(node.arguments) else _literal(node.arguments[at])
+    if text is not None and not _COUNT.search(text.replace("\0", "")):  # as wide characters have
         return []
     return [number for number, argument in enumerate(node.arguments) if _is_counter(argument)]
 
