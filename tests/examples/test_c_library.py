@@ -131,6 +131,7 @@ def test_what_library_functions_give(body: str, answer: str, tmp_path: Path) -> 
 VALID = "memory accesses are valid"
 SUCCEED = "allocations succeed"
 ENDED = "the address of an object that has ended is not used again"
+ORDER = "no object lies between two that were there before it"
 ALL = (VALID, SUCCEED, ENDED)
 
 
@@ -141,6 +142,8 @@ ALL = (VALID, SUCCEED, ENDED)
         ("int *p = malloc(4); *p = 3; if (*p != 3) reach_error();", (VALID, SUCCEED)),
         ("int *p = malloc(4); long a = (long)p; free(p); if ((long)malloc(4) == a) reach_error();", ALL),
         ("int *p = malloc(4); *p = x; x = *p; free(p); if (x) reach_error();", ALL),
+        ("int *p = 0; while (x < 2) { int y = x++; if (p == &y) reach_error(); p = &y; }", (VALID, ENDED)),
+        ("if (&x < &n && &n < &x) reach_error();", (VALID, ENDED, ORDER)),
     ],
 )
 def test_what_a_proof_assumes(body: str, assumed: tuple[str, ...], tmp_path: Path) -> None:
@@ -149,3 +152,10 @@ def test_what_a_proof_assumes(body: str, assumed: tuple[str, ...], tmp_path: Pat
     found = verify(path, Settings(engine="bmc", timeout=60))
     assert found.answer == "HOLDS"
     assert assumptions(found) == assumed
+
+
+@pytest.mark.parametrize("claim", ["&n < &x", "(unsigned long)&n < (unsigned long)&x", "&x - &n == 1"])
+def test_objects_may_lie_in_any_order(claim: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.c"
+    path.write_text(PROGRAM.format(body=f"if ({claim}) reach_error();"))
+    assert verify(path, Settings(engine="bmc", timeout=60)).answer != "HOLDS"

@@ -11,12 +11,13 @@ compare: addresses into objects, or one behind.
 - A region whose only object is known has one *variable per cell*. An access at an address that is not
   constant is a choice between cells.
 - The addresses of a region with fixed layout are counted up from `BASE`, each region for itself; those
-  of the others are arbitrary, aligned, and above `mem$brk`, the end of the last object.
+  of the others are arbitrary, aligned, and below all objects before or above them (`mem$brk$low`, `mem$brk`).
 
-The result admits every execution of the program whose memory accesses are valid and whose objects end before
-the last `MARGIN` bytes of the address space. (It admits more where objects that start with zeros share a
-region with others: their contents are then arbitrary.) Original locations and edges keep their
-identity; what is added has indexes above all others.
+The result admits every execution of the program whose memory accesses are valid, whose objects end before
+the last `MARGIN` bytes of the address space, and none of whose objects with arbitrary addresses lies between
+two that were there before. (It admits more where objects that start with zeros share a region with others:
+their contents are then arbitrary.) Original locations and edges keep their identity; what is added has
+indexes above all others.
 """
 
 from __future__ import annotations
@@ -387,21 +388,30 @@ class MemoryLowering:
         return [Assume(fits), *moved]
 
     def _any_address(self, op: Alloc, target: Expr) -> list[BasicOp]:
-        brk = build.var("mem$brk", self.address)
-        self.globals[brk] = None
-        self.initial[brk] = one = build.constant(1, self.address)
-        zero = build.constant(0, self.address)
+        """Below all objects before it, or above them."""
+        one, zero = build.constant(1, self.address), build.constant(0, self.address)
         top = build.constant((1 << self.address.width) - MARGIN, self.address)
+        low, brk = (build.var(name, self.address) for name in ("mem$brk$low", "mem$brk"))
+        for edge, start in ((low, top), (brk, one)):
+            self.globals[edge] = None
+            self.initial[edge] = start
         size = self._size(op)
-        aligned = build.eq(build.bit_and(target, build.constant(op.align - 1, self.address)), zero)
-        conditions = [build.le(brk, target), build.le(target, top), build.le(size, build.sub(top, target))]
+        end = build.add(target, build.ite(build.eq(size, zero), one, size))
+        conditions = [
+            build.le(one, target),
+            build.le(target, top),
+            build.le(size, build.sub(top, target)),
+            build.or_(build.le(brk, target), build.le(end, low)),
+        ]
         if op.align > 1:
+            aligned = build.eq(build.bit_and(target, build.constant(op.align - 1, self.address)), zero)
             conditions.append(aligned)
-        room = build.ite(build.eq(size, zero), one, size)
+        above = build.ite(build.le(brk, target), end, brk)
+        below = build.ite(build.lt(target, low), target, low)
         return [
             Havoc((target,)),
             Assume(build.conjunction(conditions)),
-            Assign((brk,), (build.add(target, room),)),
+            Assign((low, brk), (below, above)),
         ]
 
     def _zeros(self, op: Alloc, pointer: Pointer) -> list[BasicOp]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from certus.core.ctext import c_text
 from certus.core.diagnostic import Span
+from certus.core.effects import terms
 from certus.core.evidence import (
     Inductive,
     KInductive,
@@ -23,11 +24,12 @@ from certus.core.evidence import (
 )
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import Outcome, Step
-from certus.core.program import Alloc, Edge, Free, Havoc, Location, Program
+from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
+from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
 from certus.core.verdict import Safe, Unsafe
-from certus.core.walk import variables
+from certus.core.walk import postorder, variables
 
 _READABLE_BITS: Final = 2000
 INPUT: Final = "*"  # the name of a nondeterministic value that the source does not give to a variable
@@ -245,12 +247,27 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         return ()
     ops = [edge.op for edge in program.edge.values()]
     ended = {op.storage for op in ops if isinstance(op, Free)}
-    found, observed = [], False
+    found, observed, compared = [], False, False
     if isinstance(verdict.proof, Partitioned):
         found.append("memory accesses are valid")
-        observed = any(region.layout == "free" for region in verdict.proof.partition.regions)
+        partition = verdict.proof.partition
+        observed = any(region.layout == "free" for region in partition.regions)
+        compared = observed or _compares(ops, partition.address)
     if any(isinstance(op, Alloc) and op.storage == "heap" for op in ops):
         found.append("allocations succeed")
-    if "heap" in ended or (ended and observed):
+    if "heap" in ended or (ended and compared):
         found.append("the address of an object that has ended is not used again")
+    if observed:
+        found.append("no object lies between two that were there before it")
     return tuple(found)
+
+
+def _compares(ops: Iterable[Op], address: MachineSort) -> bool:
+    """Whether two addresses, or numbers that may be some, are asked to be equal."""
+    roots = (term for op in ops for term in terms(op))
+    return any(
+        term.kind is Kind.EQ
+        and term.args[0].sort in (INT, address)
+        and all(side.kind is not Kind.CONST for side in term.args)
+        for term in postorder(*roots)
+    )

@@ -1,9 +1,9 @@
 """Addresses nobody knows: for a run that is to be the only one, whatever the layout of memory is.
 
 An `Address` is a sum of unknown bases of objects, times integers, and a known offset. The bases are
-positive and the objects disjoint; nothing more is known of them. What follows from that is computed,
-everything else raises `Nondeterministic`: an order between objects, the bits of an address, whether the
-end of one object is the start of another.
+positive and objects that exist at the same time disjoint; nothing more is known of them. What follows from
+that is computed, everything else raises `Nondeterministic`: an order between objects, the bits of an address,
+whether the end of one object is the start of another.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class Extent(Protocol):
 
     name: str
     extent: int  # its size in bytes
+    live: bool
 
 
 class Address:
@@ -115,9 +116,12 @@ class Address:
         return left._refuse()
 
     def _apart(self, other: Address) -> bool:
-        """Whether these are pointers into, or just behind, different objects that cannot be equal."""
+        """Whether these are pointers into, or just behind, different objects that cannot be equal. An object
+        that has ended may have been where the other one is."""
         one, two = self.aim, other.aim
         if one is None or two is None or one is two or not one.extent or not two.extent:
+            return False
+        if not (one.live and two.live):
             return False
         if not (0 <= self.offset <= one.extent and 0 <= other.offset <= two.extent):
             return False

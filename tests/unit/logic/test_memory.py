@@ -11,7 +11,7 @@ from certus.core.memory import Field, Partition, Pointer, Region
 from certus.core.program import Assign, Assume, Havoc, Op, Program
 from certus.core.sorts import INT, array, machine
 from certus.core.terms import Expr
-from certus.logic.addresses import AddressTypes, Mistyped
+from certus.logic.addresses import MARGIN, AddressTypes, Mistyped
 from certus.logic.addressterms import AddressTerms
 from certus.logic.memory import BASE, lower_memory
 
@@ -118,14 +118,17 @@ def test_addresses_of_a_fixed_layout_are_counted() -> None:
     assert program.initial == {brk: word(BASE)}
 
 
-def test_other_addresses_are_arbitrary_above_the_last_object() -> None:
+def test_other_addresses_are_arbitrary_below_or_above_all_objects() -> None:
     partition = Partition(64, (Region(0, ()),), {P: Pointer(0, 0)})
     program, ops = lowered(partition, B.alloc(P, 400))
-    brk = build.var("mem$brk", U64)
+    low, brk = build.var("mem$brk$low", U64), build.var("mem$brk", U64)
     assert ops[0] == Havoc((P_,))
     assert isinstance(ops[1], Assume)
-    assert ops[2] == Assign((brk,), (build.add(P_, word(400)),))
-    assert program.initial == {brk: word(1)}
+    end = build.add(P_, word(400))
+    assert build.or_(build.le(brk, P_), build.le(end, low)) in ops[1].condition.args
+    below, above = build.ite(build.lt(P_, low), P_, low), build.ite(build.le(brk, P_), end, brk)
+    assert ops[2] == Assign((low, brk), (below, above))
+    assert program.initial == {low: word((1 << 64) - MARGIN), brk: word(1)}
     assert program.procedures["main"].edges[0].index == 0
     assert [edge.index for edge in program.procedures["main"].edges] == [0, 1, 2]
 

@@ -57,6 +57,9 @@ _MESSAGE: Final = re.compile(
     r"^(?:(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): )?(?:fatal )?error: (?P<text>.*)$"
 )
 
+_PLAIN_SECTION: Final = re.compile(
+    r'(?:__)?section(?:__)?\s*\(\s*"(?!\.(?:(?:pre)?init_array|fini_array|[cd]tors))'
+)
 _PRIORITY: Final = re.compile(r"(?:__)?(?:con|de)structor(?:__)?\s*(?:\(\s*(\d+)\s*\)|[^\s(]|\(\s*\))")
 _LAST: Final = 65535  # the priority of constructors without one
 
@@ -201,6 +204,7 @@ class _Unit:
                 draft.refused = draft.refused or refused_attribute(node)
                 align = variable_alignment(reading, node, draft.type)
                 draft.align = max(draft.align or 0, align or 0) or None
+                self._section(node)
             elif kind == "TypedefDecl":
                 declare_typedef(reading, node)
             elif kind == "RecordDecl":
@@ -233,6 +237,15 @@ class _Unit:
             self.refusals.append(ast.UnmodelledStatement("unsupported-attribute", what, span))
             return 0
         return int(match.group(1) or _LAST)
+
+    def _section(self, node: Node) -> None:
+        """A pointer that is put into some sections is called at the start or at the end."""
+        for attribute in attributes(node):
+            if attribute["kind"] == "SectionAttr":
+                text = self.reading.positions.source_of(attribute)
+                if text is None or not _PLAIN_SECTION.match(text):
+                    what, span = "this section", self.reading.positions.span(node)
+                    self.refusals.append(ast.UnmodelledStatement("unsupported-attribute", what, span))
 
     # ------------------------------------------------------------------------ reading what is used
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from certus.core import build
@@ -187,18 +187,27 @@ def havoc_up_to(
     if count.kind is Kind.CONST and int(count.value) <= room:
         havoc_elements(body, address, count, 1, span, approximates)
         return
-    text, whole, part, after = body.text(span), *(body.draft.node() for _ in range(3))
+
+    def part() -> None:
+        fewer = body.havoc(INT, span, body.text(span), approximates=approximates)
+        allowed = build.and_(build.le(build.integer(0), fewer), build.le(fewer, count))
+        body.assume(allowed, span, body.text(span))
+        havoc_elements(body, address, fewer, 1, span, approximates)
+
+    one_of(body, span, lambda: havoc_elements(body, address, count, 1, span, approximates), part)
+
+
+def one_of(body: Body, span: Span, first: Callable[[], None], second: Callable[[], None]) -> None:
+    """The steps of one of two ways, nobody knows of which."""
+    text, after = body.text(span), body.draft.node()
     choice = build.eq(body.havoc(U8, span, text), build.constant(0, U8))
-    body.branch(choice, whole, part, span, text, source_branch=False)
-    body.at = whole
-    havoc_elements(body, address, count, 1, span, approximates)
-    body.draft.skip(body.at, after)
-    body.at = part
-    fewer = body.havoc(INT, span, text, approximates=approximates)
-    body.assume(build.and_(build.le(build.integer(0), fewer), build.le(fewer, count)), span, text)
-    havoc_elements(body, address, fewer, 1, span, approximates)
-    body.draft.skip(body.at, after)
+    starts = body.draft.node(), body.draft.node()
+    body.branch(choice, *starts, span, text, source_branch=False)
+    for body.at, steps in zip(starts, (first, second), strict=True):
+        steps()
+        body.draft.skip(body.at, after)
     body.at = after
+    body.wrote_anything()
 
 
 def doubtful(body: Body, span: Span, why: str) -> None:

@@ -7,25 +7,19 @@ from certus.core.program import Assume, Call
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
-from certus.frontend.c.layout import NoSize
 from certus.frontend.c.library import LIBRARY, OVERRIDING, known
 from certus.frontend.c.lower import variadic
 from certus.frontend.c.lower.arguments import (
-    any_result,
     arguments,
     called_function,
     fitted,
-    has_pointers,
-    havoc_memory,
-    is_approximate,
     parts,
-    pointed_to,
 )
 from certus.frontend.c.lower.body import Body, IndirectCall, Joint
-from certus.frontend.c.lower.effects import unknown_pointer
 from certus.frontend.c.lower.models import MODELS
 from certus.frontend.c.lower.probing import PROBE, probe
 from certus.frontend.c.lower.steps import Steps
+from certus.frontend.c.lower.undefined import undefined
 from certus.frontend.c.lower.values import is_record, sort_of
 from certus.frontend.c.lower.world import World
 from certus.frontend.c.types import (
@@ -33,7 +27,6 @@ from certus.frontend.c.types import (
     FunctionType,
     IntegerType,
     PointerType,
-    Qualified,
     RecordType,
     VoidType,
     unqualified,
@@ -67,7 +60,7 @@ def _call(body: Body, node: ast.Call, *, wanted: bool) -> Steps[Expr | None]:
         model = MODELS[LIBRARY[entry].model]
         result: Expr | None = yield model(body, node, LIBRARY[entry], wanted)
         return result
-    return (yield from _undefined(body, node, name, function))
+    return (yield from undefined(body, node, name, function))
 
 
 def _nothing(body: Body, node: ast.Call) -> Expr | None:
@@ -277,62 +270,3 @@ def _matched(call: IndirectCall, function: ast.Function) -> tuple[Expr, ...]:
     if variadic.reads_more(call.body.world, function.name):
         passed.append(call.body.havoc(INT, call.span, call.text) if more is None else more)
     return tuple(passed)
-
-
-# ---------------------------------------------------------------------------- without definition
-
-
-def _undefined(body: Body, node: ast.Call, name: str, function: ast.Function | None) -> Steps[Expr | None]:
-    """A function nobody defines: it may write what its arguments point to, and returns anything."""
-    given = yield from arguments(body, node)
-    if name.startswith("__builtin_"):
-        refused = body.refuse(node.span, "unsupported-builtin", f"the function `{name}`", sort_of(node.type))
-        return refused  # type: ignore[no-any-return]
-    if not name.startswith("__VERIFIER_nondet"):
-        message = (
-            f"`{name}` is not defined: its result is nondeterministic, and it is assumed to write only "
-            "where its arguments point to, and not to call back."
-        )
-        body.world.warn(name, "undefined-function", message, node.span)
-    parameters = function.type.parameters if function is not None else None
-    for number, (argument, term) in enumerate(zip(node.arguments, given, strict=True)):
-        declared = parameters[number] if parameters is not None and number < len(parameters) else None
-        if term is not None and term.sort is INT and not _protected(declared):
-            _written_through(body, name, argument, term)
-    if function is not None and function.noreturn:
-        body.stop()
-    result: Expr | None = any_result(body, node)
-    if result is not None and not name.startswith("__VERIFIER_"):
-        result = unknown_pointer(body, node, name, given, result)
-    return result
-
-
-def _protected(declared: CType | None) -> bool:
-    """Whether a parameter's type promises not to write through it."""
-    if declared is None:
-        return False
-    plain = unqualified(declared)
-    if not isinstance(plain, PointerType):
-        return isinstance(plain, IntegerType)
-    target = plain.target
-    return isinstance(target, Qualified) and target.const
-
-
-def _written_through(body: Body, name: str, argument: ast.Expression, term: Expr) -> None:
-    """An undefined function gets a pointer it may write through."""
-    if term.kind is Kind.CONST:  # a null pointer, or a function
-        return
-    target = pointed_to(argument)
-    if target is None or isinstance(unqualified(target), FunctionType):
-        return
-    try:
-        known_extent = not isinstance(unqualified(target), VoidType) and body.world.layout.size(target) >= 0
-    except NoSize:
-        known_extent = False
-    if known_extent and not has_pointers(body.world, target):
-        what = f"what `{name}` writes" if is_approximate(body.world, name) else ""
-        havoc_memory(body, term, target, argument.span, what)
-    else:
-        what = f"The function `{name}` is not defined and may write through the pointer it gets here."
-        hint = f"Define `{name}`, or declare the pointer's target const."
-        body.refuse(argument.span, "unsupported-external-function", what, hint=hint)

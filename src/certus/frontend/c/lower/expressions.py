@@ -12,6 +12,7 @@ from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.ast import Conversion
 from certus.frontend.c.lower import places
+from certus.frontend.c.lower.arguments import any_value
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.checks import arithmetic, negated
 from certus.frontend.c.lower.initialisers import initialise
@@ -26,6 +27,7 @@ from certus.frontend.c.lower.values import (
     from_bool,
     integer_sort,
     is_pointer,
+    is_record,
     is_scalar,
     sort_of,
     truth,
@@ -35,6 +37,7 @@ from certus.frontend.c.types import (
     FunctionType,
     IntegerType,
     PointerType,
+    Qualified,
     VoidType,
     unqualified,
 )
@@ -106,6 +109,8 @@ def dereference(body: Body, node: ast.Dereference) -> Steps[Expr]:
 def cast(body: Body, node: ast.Cast) -> Any:
     conversion, operand = node.conversion, node.operand
     if conversion is Conversion.LOAD:
+        if _changes_by_itself(operand):
+            return _volatile(body, node)
         if type(operand) is ast.VariableReference:
             return read(body, places.variable_place(body, operand), node.span)
         return lvalue(body, operand)
@@ -114,6 +119,30 @@ def cast(body: Body, node: ast.Cast) -> Any:
     if conversion is Conversion.DECAY:
         return _decay(body, operand)
     return _cast_value(body, node)
+
+
+def _changes_by_itself(operand: ast.Expression) -> bool:
+    """Whether an lvalue is volatile and of a variable from outside, so that each time it may be another."""
+    if not (isinstance(operand.type, Qualified) and operand.type.volatile):
+        return False
+    while not isinstance(operand, ast.VariableReference):
+        if isinstance(operand, ast.Member):
+            operand = operand.base
+        elif isinstance(operand, ast.Subscript):
+            operand = operand.pointer
+        elif isinstance(operand, ast.Cast) and operand.conversion is Conversion.DECAY:
+            operand = operand.operand
+        else:
+            return False
+    return not operand.variable.defined
+
+
+def _volatile(body: Body, node: ast.Cast) -> Steps[Any]:
+    term: Expr | None = yield lvalue(body, node.operand)
+    if is_record(node.type) or term is None:
+        return term
+    text = body.text(node.span)
+    return any_value(body, unqualified(node.type), node.span, text, approximates=f"the value of `{text}`")
 
 
 def _null(body: Body, operand: ast.Expression) -> Steps[Expr]:

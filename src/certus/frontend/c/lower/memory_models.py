@@ -166,7 +166,7 @@ def _element(body: Body, node: ast.Call, numbers: tuple[int, ...], count: Expr) 
 def fill(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
     given = yield from arguments(body, node)
     zero = build.constant(0, U8)
-    to, value, count = (given[0], zero, given[1]) if entry.name == "bzero" else given[:3]
+    to, value, count = (given[0], zero, given[1]) if entry.name.endswith("bzero") else given[:3]
     text, byte, count = body.text(node.span), build.wrap(value, U8), build.to_int(count)
     whole = _element(body, node, (0,), count)
     if whole is not None:

@@ -86,6 +86,16 @@ def _inert(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]
     return any_result(body, node) if wanted else None
 
 
+def _buffer(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
+    """A stream may write into the buffer it is given from now on; into one of its own, nobody sees it."""
+    given = yield from arguments(body, node)
+    if len(given) > 1 and given[1] is not NULL:
+        body.refuse(
+            node.span, "unsupported-library-function", f"a buffer that the program gives to `{entry.name}`"
+        )
+    return any_result(body, node) if wanted else None
+
+
 def _interrupt(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """A signal may end the program, and who waits for one may wait for ever."""
     result = yield from _inert(body, node, entry, wanted)
@@ -272,6 +282,7 @@ MODELS: Final[Mapping[str, Model]] = {
     "assert": _assert,
     "refuse": _refuse,
     "inert": _inert,
+    "buffer": _buffer,
     "interrupt": _interrupt,
     "natural": stream_models.natural,
     "seed": stream_models.seed,

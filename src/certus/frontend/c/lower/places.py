@@ -271,7 +271,7 @@ def leaves(world: World, type_: CType, limit: int) -> list[tuple[int, MachineSor
             stack.extend(reversed(list(_members(world, plain, offset))))
         elif isinstance(plain, FloatType | OtherType):
             size = world.layout.size(plain)
-            found.extend((offset + i, sort) for i, sort in _words(size))
+            found.extend((offset + i, sort) for i, sort in words(size))
         else:
             sort = memory_sort(world, plain)
             if sort is not None:
@@ -293,12 +293,12 @@ def all_bytes(world: World, type_: CType, limit: int) -> list[tuple[int, Machine
     while begin >= 0 and len(gaps) <= limit:
         end = covered.find(1, begin)
         end = size if end < 0 else end
-        gaps.extend(_words(end, begin))
+        gaps.extend(words(end, begin))
         begin = covered.find(0, end)
     return found + gaps if len(gaps) <= limit else None
 
 
-def _words(size: int, at: int = 0) -> Iterator[tuple[int, MachineSort]]:
+def words(size: int, at: int = 0) -> Iterator[tuple[int, MachineSort]]:
     """The stretch from `at` to `size` as aligned words."""
     while at < size:
         width = next(w for w in (8, 4, 2, 1) if at % w == 0 and at + w <= size)

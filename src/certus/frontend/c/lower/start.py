@@ -194,8 +194,10 @@ class Start:
 
 
 def _is_unknown(variable: ast.Variable) -> bool:
-    """Whether it has some value that the C library gave it. (Variables of other files may have any.)"""
-    return not variable.defined and of_library(variable.span)
+    """Whether it has some value that the C library or the linker gave it. (Variables of other files may have
+    any.)"""
+    linked = variable.name.startswith(("__start_", "__stop_"))  # where a section begins and ends
+    return not variable.defined and (linked or of_library(variable.span))
 
 
 def flexible_size(world: World, made: StaticObject) -> int:

@@ -13,6 +13,7 @@ from certus.frontend.c.lower import places
 from certus.frontend.c.lower.body import Body, SwitchFrame, Target
 from certus.frontend.c.lower.conditions import branch_on
 from certus.frontend.c.lower.initialisers import initialise
+from certus.frontend.c.lower.padding import leave_open
 from certus.frontend.c.lower.scopes import Scope
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import is_record
@@ -105,6 +106,8 @@ def declaration(body: Body, node: ast.Declaration) -> Steps[None]:
     home = places.declare_home(body, variable, zero=zeroed)
     if node.initialiser is not None:
         place = places.place_of(variable.type, home)
+        if zeroed:
+            leave_open(body, place.address, variable.type, variable.name, node.span)
         yield initialise(body, place, node.initialiser, node.span, zeroed=zeroed)
     elif not in_memory:
         body.emit(Havoc((home.variable,)), node.span, text, declares=True)

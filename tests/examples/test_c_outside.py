@@ -1,0 +1,130 @@
+"""Verdicts on programs of which a part is elsewhere: functions without a body, callbacks, variables that
+change by themselves, sections, padding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus import Settings, verify
+
+HEADERS = "fcntl netdb poll pthread search stdio stdlib string sys/uio unistd wchar arpa/inet sys/socket"
+PROGRAM = """#define _GNU_SOURCE
+{includes}
+extern void reach_error(void);
+{outside}
+int main(void) {{
+    {body}
+    return 0;
+}}
+"""
+
+
+def answer(path: Path, outside: str, body: str, engine: str = "bmc") -> str:
+    includes = "\n".join(f"#include <{name}.h>" for name in HEADERS.split())
+    path.write_text(PROGRAM.format(includes=includes, outside=outside, body=body))
+    return verify(path, Settings(engine=engine, timeout=20)).answer
+
+
+@pytest.mark.parametrize(
+    ("given", "claim", "expected"),
+    [
+        ("&x", "x == 0", "VIOLATED"),
+        ("&s.a", "s.a == 0", "VIOLATED"),
+        ("&s.a", "s.b == 0", "HOLDS"),  # another member
+        ("a", "a[2] == 0", "VIOLATED"),
+        ("a + 1", "a[2] == 0", "VIOLATED"),
+        ("1 + a", "a[0] == 0", "VIOLATED"),
+        ("&a[1]", "a[0] == 0", "VIOLATED"),
+        ("p", "a[1] == 0", "VIOLATED"),
+        ("p", "a[2] == 0", "UNKNOWN"),  # how much is written is not known
+        ("p", "a[0] == 0", "UNKNOWN"),
+        ("p", "x == 0", "HOLDS"),
+        ("rows[0]", "rows[1][0] == 0", "UNKNOWN"),
+        ("heap", "heap[1] == 0", "UNKNOWN"),
+    ],
+)
+def test_what_a_function_without_a_body_writes(given: str, claim: str, expected: str, tmp_path: Path) -> None:
+    body = (
+        "int x = 0, a[3] = {0}, rows[2][3] = {{0}}, *p = a + 1, *heap = calloc(3, sizeof(int)); "
+        "struct { int a, b; } s = {0, 0}; "
+        f"outside({given}); if (!({claim})) reach_error();"
+    )
+    engine = "predicate" if expected == "HOLDS" else "bmc"
+    assert answer(tmp_path / "p.c", "void outside(int *);", body, engine) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "size_t n = 2; int k = 1, a[2] = {1, 2}; lfind(&k, a, &n, sizeof(int), compare);",
+        "int a[2] = {1, 2}; qsort_r(a, 2, sizeof(int), compare_with, 0);",
+        "pthread_once(&once, run);",
+        "pthread_atfork(run, run, run);",
+        "char text[8] = {0}; struct iovec v = {text, 8}; readv(0, &v, 1); if (text[1]) reach_error();",
+        "static char text[64]; setvbuf(stdout, text, _IOFBF, 64); puts(text); if (text[1]) reach_error();",
+        'char s[9] = {0}; FILE *f = fmemopen(s, 9, "w"); if (f) fputs("a", f); if (*s) reach_error();',
+        "char text[9] = {0}, *p = text; getentropy(p, 4); if (text[2]) reach_error();",
+        'char text[9] = {0}, *p = text; memccpy(p, "abc", 0, 4); if (text[2]) reach_error();',
+        "int ends[2] = {0}, *p = ends; pipe(p); if (ends[1]) reach_error();",
+        "struct flock lock = {0}; fcntl(0, F_GETLK, &lock); if (lock.l_start) reach_error();",
+        "struct pollfd all[2] = {0}, *p = all; poll(p, 2, 0); if (all[1].revents) reach_error();",
+    ],
+)
+def test_what_the_library_does_with_pointers(body: str, tmp_path: Path) -> None:
+    outside = (
+        "void run(void) { reach_error(); } "
+        "pthread_once_t once = PTHREAD_ONCE_INIT; "
+        "int compare(const void *a, const void *b) { reach_error(); return 0; } "
+        "int compare_with(const void *a, const void *b, void *c) { reach_error(); return 0; }"
+    )
+    assert answer(tmp_path / "p.c", outside, body) == "UNKNOWN"
+
+
+def test_a_stream_that_is_opened_again_may_be_the_same(tmp_path: Path) -> None:
+    body = 'FILE *f = freopen("a", "r", stdin); if (f == stdin) reach_error();'
+    assert answer(tmp_path / "p.c", "", body) == "VIOLATED"
+
+
+@pytest.mark.parametrize(
+    "kind", ["int clock_ticks", "const int clock_ticks", "struct { int a; } clock_ticks"]
+)
+def test_a_volatile_variable_of_another_file_changes_by_itself(kind: str, tmp_path: Path) -> None:
+    member = ".a" if "struct" in kind else ""
+    read = f"clock_ticks{member}"
+    body = f"int a = {read}, b = {read}; if (a != b) reach_error();"
+    assert answer(tmp_path / "p.c", f"extern volatile {kind};", body) == "UNKNOWN"
+    assert answer(tmp_path / "p.c", f"extern {kind};", body) == "HOLDS"
+
+
+@pytest.mark.parametrize(("section", "expected"), [(".init_array", "UNKNOWN"), (".mine", "HOLDS")])
+def test_what_sections_mean(section: str, expected: str, tmp_path: Path) -> None:
+    outside = (
+        "void run(void) { reach_error(); } "
+        f'__attribute__((section("{section}"))) void (*entry)(void) = run;'
+    )
+    assert answer(tmp_path / "p.c", outside, "") == expected
+
+
+@pytest.mark.parametrize(
+    ("type_", "first"),
+    [
+        ("struct { char c; int i; }", "{1, 2}"),
+        ("struct { char c; int i; }", "{0}"),
+        ("struct { unsigned a : 3, b : 9; }", "{1, 2}"),
+        ("struct { int i; struct { short s; char c; } inner; }", "{1, {2, 3}}"),
+    ],
+)
+def test_initialisers_say_nothing_about_padding(type_: str, first: str, tmp_path: Path) -> None:
+    compared = f"{type_} s = {first}, t = {first}; if (memcmp(&s, &t, sizeof s)) reach_error();"
+    assert answer(tmp_path / "p.c", "", compared) == "UNKNOWN"
+
+
+def test_members_keep_their_values_beside_padding(tmp_path: Path) -> None:
+    body = (
+        "struct { char c; unsigned a : 3, b : 7; int i; } s = {1, 2, 0, 3}, z = {0}, w[2] = {{1}, {.b = 3}}; "
+        "if (s.c != 1 || s.a != 2 || s.b || s.i != 3 || z.c || z.a || z.b || z.i) reach_error(); "
+        "if (w[0].c != 1 || w[0].b || w[1].b != 3 || w[1].a || w[1].i) reach_error();"
+    )
+    assert answer(tmp_path / "p.c", "", body) == "HOLDS"
