@@ -9,7 +9,9 @@ import pytest
 
 from certus import Settings, verify
 
-HEADERS = "fcntl netdb poll pthread search stdio stdlib string sys/uio unistd wchar arpa/inet sys/socket"
+HEADERS = (
+    "err error fcntl netdb poll pthread search stdio stdlib string sys/uio unistd wchar arpa/inet sys/socket"
+)
 PROGRAM = """#define _GNU_SOURCE
 {includes}
 extern void reach_error(void);
@@ -82,6 +84,22 @@ def test_what_the_library_does_with_pointers(body: str, tmp_path: Path) -> None:
     assert answer(tmp_path / "p.c", outside, body) == "UNKNOWN"
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('error(1, 0, "x"); reach_error();', "HOLDS"),
+        ('error(0, 0, "x"); reach_error();', "VIOLATED"),
+        ('atexit(reach_error); error(1, 0, "x");', "VIOLATED"),
+        ('atexit(reach_error); errx(1, "x");', "VIOLATED"),
+        ('errx(1, "x"); reach_error();', "HOLDS"),
+        ("alarm(1); reach_error();", "UNKNOWN"),
+        ("getpriority(0, 0); reach_error();", "UNKNOWN"),  # whether it comes back is not known
+    ],
+)
+def test_what_may_end_the_program(body: str, expected: str, tmp_path: Path) -> None:
+    assert answer(tmp_path / "p.c", "#include <sys/resource.h>", body) == expected
+
+
 def test_a_stream_that_is_opened_again_may_be_the_same(tmp_path: Path) -> None:
     body = 'FILE *f = freopen("a", "r", stdin); if (f == stdin) reach_error();'
     assert answer(tmp_path / "p.c", "", body) == "VIOLATED"
@@ -96,6 +114,25 @@ def test_a_volatile_variable_of_another_file_changes_by_itself(kind: str, tmp_pa
     body = f"int a = {read}, b = {read}; if (a != b) reach_error();"
     assert answer(tmp_path / "p.c", f"extern volatile {kind};", body) == "UNKNOWN"
     assert answer(tmp_path / "p.c", f"extern {kind};", body) == "HOLDS"
+
+
+@pytest.mark.parametrize(
+    ("type_", "call", "expected"),
+    [
+        ("void (*)(void)", "p()", "VIOLATED"),
+        ("void (*)(int)", "p(3)", "UNKNOWN"),  # undefined, but machines do it
+        ("int (*)(void)", "p()", "UNKNOWN"),
+        ("void *", "((int (*)(long))p)(3)", "UNKNOWN"),
+        ("void *", "((void (*)(void))p)()", "VIOLATED"),
+        ("void (*)()", "p(3, 4)", "UNKNOWN"),
+    ],
+)
+def test_a_function_may_be_called_as_one_of_another_type(
+    type_: str, call: str, expected: str, tmp_path: Path
+) -> None:
+    declared = type_.replace("(*)", "(*p)") if "(*)" in type_ else f"{type_}p"
+    outside = "void run(void) { reach_error(); }"
+    assert answer(tmp_path / "p.c", outside, f"{declared} = ({type_})run; {call};") == expected
 
 
 @pytest.mark.parametrize(("section", "expected"), [(".init_array", "UNKNOWN"), (".mine", "HOLDS")])

@@ -27,7 +27,8 @@ _TABLE: Final = (
     # the end of the execution
     ("stop", "abort _exit _Exit trap unreachable __assert_fail __assert_rtn __assert"),
     ("stop", "reach_error __VERIFIER_error __VERIFIER_silent_exit __assert_perror_fail"),
-    ("exit", "exit quick_exit"),
+    ("exit", "exit quick_exit err errx verr verrx errc verrc"),
+    ("fail", "error error_at_line"),
     ("at_exit", "atexit"),
     ("assume", "__VERIFIER_assume"),
     ("assert", "assert"),
@@ -46,7 +47,7 @@ _TABLE: Final = (
     ("inert", "remove unlink rename link symlink unlinkat renameat truncate ftruncate lockf flock"),
     ("inert", "close isatty write pwrite fwrite open openat creat lseek lseek64 chdir fchdir ungetc"),
     ("inert", "getpid getuid geteuid getgid getegid getppid getpgrp getpgid getsid clock system"),
-    ("inert", "alarm atoi atol atoll setuid setgid seteuid setegid setsid setpgid nice sync"),
+    ("inert", "atoi atol atoll setuid setgid seteuid setegid setsid setpgid nice sync"),
     ("inert", "__VERIFIER_atomic_begin __VERIFIER_atomic_end prefetch"),
     ("inert", "fsync fdatasync umask access chmod fchmod chown fchown lchown mkdir rmdir mkfifo isascii"),
     ("inert", "strcoll strcasecmp strncasecmp strverscmp wcslen wcscmp wcsncmp wcscoll mblen btowc wctob"),
@@ -60,7 +61,7 @@ _TABLE: Final = (
     ("inert", "htonl htons ntohl ntohs if_nametoindex inet_addr utime utimes futimes settimeofday"),
     ("inert", "__atomic_thread_fence __atomic_signal_fence __sync_synchronize atomic_thread_fence"),
     ("inert", "atomic_signal_fence __c11_atomic_thread_fence __c11_atomic_signal_fence"),
-    ("interrupt", "raise kill killpg pause"),
+    ("interrupt", "raise kill killpg pause alarm ualarm"),
     ("natural", "rand random lrand48"),
     ("seed", "srand srandom srand48"),
     ("character_input", "getchar getc fgetc getchar_unlocked getc_unlocked fgetc_unlocked _IO_getc"),
@@ -115,7 +116,7 @@ _TABLE: Final = (
     ("effects", "target:0 target:1", "gettimeofday"),
     ("effects", "target:1", "clock_gettime clock_getres getrusage getrlimit stat lstat fstat stat64 lstat64"),
     ("effects", "target:1", "fstat64 fgetpos getitimer waitpid nanosleep statfs fstatfs statvfs"),
-    ("effects", "target:2", "setitimer sigprocmask"),
+    ("effects", "target:2", "sigprocmask"),
     ("effects", "target:1", "timer_gettime"),
     ("effects", "target:0", "rand_r"),
     ("effects", "target:0 target:2", "wait3"),
@@ -220,6 +221,10 @@ GENUINE_INPUTS: Final = frozenset(
     if model in ("natural", "character_input", "clock")
     for name in names.split()
 )
+# functions that may end the program as `exit` does
+EXITING: Final = frozenset(
+    name for model, *_, names in _TABLE if model in ("exit", "fail") for name in names.split()
+) - {"quick_exit"}
 # functions whose result may be null or not, whatever their arguments and earlier results: the environment
 # decides, each time anew
 FAILING: Final = frozenset(

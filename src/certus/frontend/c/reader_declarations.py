@@ -19,6 +19,7 @@ from certus.frontend.c.reader_lengths import declarations, fixed
 from certus.frontend.c.reader_names import Node
 from certus.frontend.c.reader_static import declare_function, declare_global, want_global
 from certus.frontend.c.types import (
+    INT_TYPE,
     ArrayType,
     CType,
     Field,
@@ -30,7 +31,7 @@ from certus.frontend.c.types import (
     VoidType,
     unqualified,
 )
-from certus.frontend.c.typetext import INT, LONG_LONG, UNSIGNED, UNSIGNED_LONG_LONG, long_type
+from certus.frontend.c.typetext import LONG_LONG, UNSIGNED, UNSIGNED_LONG_LONG, long_type
 
 # ------------------------------------------------------------------------------------- typedefs
 
@@ -234,7 +235,7 @@ def _underlying(reading: Reading, node: Node, values: Sequence[int]) -> IntegerT
     """The type Clang chooses: the first that holds all values, unsigned if none is negative."""
     low, high = min(values, default=0), max(values, default=0)
     long, unsigned_long = long_type(reading.names.model), long_type(reading.names.model, signed=False)
-    choices = [INT, long, LONG_LONG] if low < 0 else [UNSIGNED, unsigned_long, UNSIGNED_LONG_LONG]
+    choices = [INT_TYPE, long, LONG_LONG] if low < 0 else [UNSIGNED, unsigned_long, UNSIGNED_LONG_LONG]
     if has_attribute(node, "PackedAttr"):
         small = [("char", 8, 1), ("short", 16, 2)]
         signed = low < 0

@@ -12,6 +12,7 @@ from certus.frontend.c.ast import Conversion, Storage, Variable
 from certus.frontend.c.reader_core import Reading
 from certus.frontend.c.reader_text import parse_expression
 from certus.frontend.c.types import (
+    INT_TYPE,
     ArrayType,
     CType,
     IntegerType,
@@ -20,7 +21,7 @@ from certus.frontend.c.types import (
     VariableArrayType,
     unqualified,
 )
-from certus.frontend.c.typetext import INT, size_type
+from certus.frontend.c.typetext import size_type
 
 Lengths = list[tuple[Variable, ast.Expression]]
 
@@ -69,11 +70,11 @@ def fixed(reading: Reading, type_: CType, span: Span) -> tuple[CType, Lengths]:
 
 def _length(reading: Reading, text: str, span: Span) -> tuple[Variable, ast.Expression]:
     value = parse_expression(reading, text, span)
-    type_ = INT if value is None else unqualified(value.type)
+    type_ = INT_TYPE if value is None else unqualified(value.type)
     if value is None or not isinstance(type_, IntegerType):
         what = f"the length `{text}` of a variable-length array" if text else "an array of unknown length"
-        value = ast.Unmodelled(INT, span, "unsupported-vla", what)
-        type_ = INT
+        value = ast.Unmodelled(INT_TYPE, span, "unsupported-vla", what)
+        type_ = INT_TYPE
     identity = reading.unique(f"{reading.function}.$length")
     variable = Variable(identity, "$length", type_, Storage.AUTOMATIC, span, reading.function)
     reading.lengths[identity] = variable

@@ -24,6 +24,10 @@ def declare_function(reading: Reading, node: Node) -> FunctionDraft:
     if body:
         draft.definition = node
         draft.node = node
+    if draft.node.get("isImplicit") and (
+        type_.parameters is not None or type_.result != draft.type.result
+    ):  # Clang knows a function of this name, but the user says something else
+        draft.node, draft.type = node, type_
     if body or (draft.type.parameters is None and type_.parameters is not None):
         draft.type = type_
     draft.noreturn |= "noreturn" in node.get("type", {}).get("qualType", "")

@@ -16,6 +16,7 @@ from certus.frontend.c.layout import NoSize
 from certus.frontend.c.reader_core import Reading
 from certus.frontend.c.reader_static import want_function, want_global
 from certus.frontend.c.types import (
+    INT_TYPE,
     ArrayType,
     CType,
     Field,
@@ -27,7 +28,7 @@ from certus.frontend.c.types import (
     VariableArrayType,
     unqualified,
 )
-from certus.frontend.c.typetext import INT, integer_type, parse_type, size_type
+from certus.frontend.c.typetext import integer_type, parse_type, size_type
 
 _TOKEN: Final = re.compile(
     r"\s*(->|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[A-Za-z_$][\w$]*|\d\w*|[-+*/%&|^~!?:,<>().\[\]])"
@@ -136,13 +137,13 @@ class _Parser:
 
     def combine(self, operator: str, left: ast.Expression, right: ast.Expression) -> ast.Expression:
         if operator in ("&&", "||"):
-            return ast.Logical(INT, self.span, operator, self.value(left), self.value(right))
+            return ast.Logical(INT_TYPE, self.span, operator, self.value(left), self.value(right))
         left, right = self.promoted(left), self.promoted(right)
         first, second = _integer(left.type), _integer(right.type)
         if operator in ("<<", ">>"):
             return ast.Binary(first, self.span, operator, left, right)
         common = _common(first, second)
-        type_ = INT if operator in _COMPARISONS else common
+        type_ = INT_TYPE if operator in _COMPARISONS else common
         return ast.Binary(
             type_, self.span, operator, self.converted(left, common), self.converted(right, common)
         )
@@ -157,7 +158,7 @@ class _Parser:
             self.at += 1
             return self.increment(self.unary(), token, postfix=False)
         if self.accept("!"):
-            return ast.Unary(INT, self.span, "!", self.value(self.unary()))
+            return ast.Unary(INT_TYPE, self.span, "!", self.value(self.unary()))
         if self.accept("*"):
             pointer = self.value(self.unary())
             target = unqualified(pointer.type)
@@ -213,7 +214,7 @@ class _Parser:
             suffix = token[len(digits) :].lower()
             words = ("unsigned",) * ("u" in suffix) + ("long",) * suffix.count("l")
             type_ = integer_type(words or ("int",), self.reading.names.model)
-            return ast.IntegerConstant(type_ or INT, self.span, int(digits, 0))
+            return ast.IntegerConstant(type_ or INT_TYPE, self.span, int(digits, 0))
         meaning = self.reading.names.meaning(token)
         if isinstance(meaning, ast.Variable):
             return ast.VariableReference(meaning.type, self.span, meaning)
@@ -312,7 +313,7 @@ class _Parser:
     def promoted(self, found: ast.Expression) -> ast.Expression:
         found = self.value(found)
         type_ = _integer(found.type)
-        return self.converted(found, INT if type_.rank < INT.rank else type_)
+        return self.converted(found, INT_TYPE if type_.rank < INT_TYPE.rank else type_)
 
     def converted(self, found: ast.Expression, type_: IntegerType) -> ast.Expression:
         if unqualified(found.type) == type_:

@@ -38,6 +38,10 @@ class IntegerType:
         return self.rank == BIT_INT_RANK
 
 
+INT_TYPE: Final = IntegerType("int", 32, True, 3)
+UNSIGNED_CHAR: Final = IntegerType("unsigned char", 8, False, 1)
+
+
 @dataclass(frozen=True, slots=True)
 class FloatType:
     """`float`, `double`, `long double` and complex numbers: not modelled, but they have a size."""

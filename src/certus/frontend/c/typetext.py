@@ -11,6 +11,8 @@ from typing import Final, Protocol
 
 from certus.frontend.c.types import (
     BIT_INT_RANK,
+    INT_TYPE,
+    UNSIGNED_CHAR,
     ArrayType,
     CType,
     DataModel,
@@ -77,7 +79,6 @@ _OTHER_FLOATS: Final = {
 
 BOOL: Final = IntegerType("_Bool", 8, False, 0, boolean=True)
 CHAR: Final = IntegerType("char", 8, True, 1)
-INT: Final = IntegerType("int", 32, True, 3)
 UNSIGNED: Final = IntegerType("unsigned int", 32, False, 3)
 LONG_LONG: Final = IntegerType("long long", 64, True, 5)
 UNSIGNED_LONG_LONG: Final = IntegerType("unsigned long long", 64, False, 5)
@@ -94,7 +95,7 @@ def size_type(model: DataModel) -> IntegerType:
 
 def difference_type(model: DataModel) -> IntegerType:
     """`ptrdiff_t`, as Linux has it."""
-    return INT if model.pointer == 32 else long_type(model)
+    return INT_TYPE if model.pointer == 32 else long_type(model)
 
 
 def integer_type(words: tuple[str, ...], model: DataModel) -> IntegerType | None:
@@ -105,11 +106,11 @@ def integer_type(words: tuple[str, ...], model: DataModel) -> IntegerType | None
     if rest == ["char"]:
         if "signed" in words:
             return IntegerType("signed char", 8, True, 1)
-        return CHAR if signed else IntegerType("unsigned char", 8, False, 1)
+        return CHAR if signed else UNSIGNED_CHAR
     if rest == ["short"]:
         return IntegerType(prefix + "short", 16, signed, 2)
     if not rest:
-        return INT if signed else UNSIGNED
+        return INT_TYPE if signed else UNSIGNED
     if rest == ["long"]:
         return long_type(model, signed=signed)
     if rest == ["long", "long"]:

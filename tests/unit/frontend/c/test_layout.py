@@ -8,6 +8,7 @@ from tests.unit.frontend.c.shown import read
 from certus.frontend.c.layout import FieldPlace, Layout, NoSize
 from certus.frontend.c.types import (
     ILP32,
+    INT_TYPE,
     LP64,
     ArrayType,
     DataModel,
@@ -19,7 +20,7 @@ from certus.frontend.c.types import (
     Types,
     VoidType,
 )
-from certus.frontend.c.typetext import CHAR, INT, LONG_LONG
+from certus.frontend.c.typetext import CHAR, LONG_LONG
 
 
 def laid_out(record: Record, model: DataModel = LP64) -> Layout:
@@ -42,12 +43,12 @@ def test_padding_and_the_i386_rule_for_long_long() -> None:
 
 
 def test_packed_records_have_no_padding() -> None:
-    layout = laid_out(members(CHAR, INT, CHAR, packed=True))
+    layout = laid_out(members(CHAR, INT_TYPE, CHAR, packed=True))
     assert (layout.record("r").size, layout.record("r").align) == (6, 1)
 
 
 def test_bit_fields_share_a_storage_unit() -> None:
-    fields = (Field("a", "a", INT, 3), Field("b", "b", INT, 28), Field("c", "c", INT, 4))
+    fields = (Field("a", "a", INT_TYPE, 3), Field("b", "b", INT_TYPE, 28), Field("c", "c", INT_TYPE, 4))
     layout = laid_out(Record("r", "r", False, fields))
     a, b, c = (layout.field_offset("r", name) for name in "abc")
     assert (a.offset, a.bit, b.offset, b.bit, c.offset, c.bit) == (0, 0, 0, 3, 4, 0)
@@ -56,7 +57,7 @@ def test_bit_fields_share_a_storage_unit() -> None:
 
 
 def test_a_storage_unit_does_not_reach_into_other_members() -> None:
-    fields = (Field("c", "c", CHAR), Field("b", "b", INT, 3), Field("d", "d", CHAR))
+    fields = (Field("c", "c", CHAR), Field("b", "b", INT_TYPE, 3), Field("d", "d", CHAR))
     layout = laid_out(Record("r", "r", False, fields))
     place = layout.field_offset("r", "b")
     assert (place.offset, place.bit) == (1, 0)
@@ -65,13 +66,13 @@ def test_a_storage_unit_does_not_reach_into_other_members() -> None:
 
 
 def test_a_flexible_array_takes_no_room() -> None:
-    layout = laid_out(members(CHAR, ArrayType(INT, None)))
+    layout = laid_out(members(CHAR, ArrayType(INT_TYPE, None)))
     assert layout.record("r").size == 4
     assert layout.field_offset("r", "f1") == FieldPlace(4)
 
 
 def test_unions_begin_at_zero() -> None:
-    fields = (Field("a", "a", CHAR), Field("b", "b", ArrayType(INT, 3)))
+    fields = (Field("a", "a", CHAR), Field("b", "b", ArrayType(INT_TYPE, 3)))
     layout = laid_out(Record("r", "r", True, fields))
     assert layout.record("r").size == 12
     assert layout.field_offset("r", "b") == FieldPlace(0)
@@ -79,7 +80,7 @@ def test_unions_begin_at_zero() -> None:
 
 def test_types_without_a_size() -> None:
     layout = Layout(Types(LP64))
-    for type_ in (ArrayType(INT, None), RecordType("r", "r"), OtherType("x")):
+    for type_ in (ArrayType(INT_TYPE, None), RecordType("r", "r"), OtherType("x")):
         with pytest.raises(NoSize):
             layout.size(type_)
     assert (layout.size(VoidType()), layout.size(PointerType(VoidType()))) == (1, 8)
@@ -106,7 +107,7 @@ def test_attributes_reach_the_layout() -> None:
 
 
 def test_records_nest_deeply() -> None:
-    records = {"r0": Record("r0", "r0", False, (Field("f", "f", INT),))}
+    records = {"r0": Record("r0", "r0", False, (Field("f", "f", INT_TYPE),))}
     for n in range(1, 3000):
         records[f"r{n}"] = Record(f"r{n}", "", False, (Field("f", "f", RecordType(f"r{n - 1}", "")),))
     assert Layout(Types(LP64, records)).size(RecordType("r2999", "")) == 4

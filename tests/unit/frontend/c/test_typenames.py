@@ -6,6 +6,7 @@ import pytest
 
 from certus.frontend.c.typenames import refusal, type_name
 from certus.frontend.c.types import (
+    INT_TYPE,
     LP64,
     ArrayType,
     CType,
@@ -19,7 +20,7 @@ from certus.frontend.c.types import (
     VariableArrayType,
     VoidType,
 )
-from certus.frontend.c.typetext import INT, parse_type
+from certus.frontend.c.typetext import parse_type
 
 NODE = RecordType("struct node#2", "struct node")
 
@@ -74,7 +75,7 @@ def test_inner_names_are_not_shown() -> None:
         (OtherType("__attribute__((__vector_size__(4 * sizeof(float)))) float"), "unsupported-float"),
         (OtherType("_Atomic(int)"), "unsupported-atomic"),
         (OtherType("void (^)(void)"), "unsupported-block"),
-        (VariableArrayType(PointerType(INT), "n"), "unsupported-vla"),
+        (VariableArrayType(PointerType(INT_TYPE), "n"), "unsupported-vla"),
         (OtherType("stranger"), "unsupported-type"),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 
 from certus.frontend.c.types import (
     ILP32,
+    INT_TYPE,
     LP64,
     ArrayType,
     CType,
@@ -23,7 +24,6 @@ from certus.frontend.c.types import (
 from certus.frontend.c.typetext import (
     BOOL,
     CHAR,
-    INT,
     LONG_LONG,
     UNSIGNED,
     difference_type,
@@ -43,7 +43,7 @@ class Table:
         self.model = model
 
     def typedef(self, name: str) -> CType | None:
-        return {"u32": UNSIGNED, "vec": ArrayType(INT, 3)}.get(name)
+        return {"u32": UNSIGNED, "vec": ArrayType(INT_TYPE, 3)}.get(name)
 
     def tag(self, kind: str, name: str) -> CType | None:
         if "/a b/f (1).c:3:9" in name:
@@ -51,13 +51,13 @@ class Table:
         return {("struct", "node"): NODE, ("enum", "color"): UNSIGNED}.get((kind, name))
 
     def typeof(self, text: str) -> CType | None:
-        return {"x": INT, "((struct node *)0)->next": PointerType(NODE)}.get(text)
+        return {"x": INT_TYPE, "((struct node *)0)->next": PointerType(NODE)}.get(text)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("int", INT),
+        ("int", INT_TYPE),
         ("unsigned int", UNSIGNED),
         ("_Bool", BOOL),
         ("long long", LONG_LONG),
@@ -67,37 +67,40 @@ class Table:
         ("const char *", PointerType(Qualified(CHAR, const=True))),
         ("char *const", Qualified(PointerType(CHAR), const=True)),
         ("char *restrict", PointerType(CHAR)),
-        ("const volatile int", Qualified(INT, const=True, volatile=True)),
-        ("int[2][3]", ArrayType(ArrayType(INT, 3), 2)),
-        ("int[]", ArrayType(INT, None)),
-        ("const int[4]", ArrayType(Qualified(INT, const=True), 4)),
-        ("const vec", ArrayType(Qualified(INT, const=True), 3)),
-        ("int[n]", VariableArrayType(INT, "n")),
-        ("int[n + 1][4]", VariableArrayType(ArrayType(INT, 4), "n + 1")),
-        ("int (*)[2][n]", PointerType(VariableArrayType(VariableArrayType(INT, "n"), "2"))),
+        ("const volatile int", Qualified(INT_TYPE, const=True, volatile=True)),
+        ("int[2][3]", ArrayType(ArrayType(INT_TYPE, 3), 2)),
+        ("int[]", ArrayType(INT_TYPE, None)),
+        ("const int[4]", ArrayType(Qualified(INT_TYPE, const=True), 4)),
+        ("const vec", ArrayType(Qualified(INT_TYPE, const=True), 3)),
+        ("int[n]", VariableArrayType(INT_TYPE, "n")),
+        ("int[n + 1][4]", VariableArrayType(ArrayType(INT_TYPE, 4), "n + 1")),
+        ("int (*)[2][n]", PointerType(VariableArrayType(VariableArrayType(INT_TYPE, "n"), "2"))),
         ("_Complex double", FloatType("_Complex double", 16, 8)),
         ("_Complex int", FloatType("_Complex int", 8, 4)),
-        ("int (*)[4]", PointerType(ArrayType(INT, 4))),
-        ("int *[4]", ArrayType(PointerType(INT), 4)),
-        ("int ()", FunctionType(INT, None)),
-        ("int (void)", FunctionType(INT, ())),
-        ("int (const int, u32 *, ...)", FunctionType(INT, (INT, PointerType(UNSIGNED)), True)),
+        ("int (*)[4]", PointerType(ArrayType(INT_TYPE, 4))),
+        ("int *[4]", ArrayType(PointerType(INT_TYPE), 4)),
+        ("int ()", FunctionType(INT_TYPE, None)),
+        ("int (void)", FunctionType(INT_TYPE, ())),
+        ("int (const int, u32 *, ...)", FunctionType(INT_TYPE, (INT_TYPE, PointerType(UNSIGNED)), True)),
         ("void (*)(void)", PointerType(FunctionType(VOID, ()))),
-        ("void (*[3])(int)", ArrayType(PointerType(FunctionType(VOID, (INT,))), 3)),
-        ("int (*(*)(int))(char)", PointerType(FunctionType(PointerType(FunctionType(INT, (CHAR,))), (INT,)))),
+        ("void (*[3])(int)", ArrayType(PointerType(FunctionType(VOID, (INT_TYPE,))), 3)),
+        (
+            "int (*(*)(int))(char)",
+            PointerType(FunctionType(PointerType(FunctionType(INT_TYPE, (CHAR,))), (INT_TYPE,))),
+        ),
         (
             "int (int (*)(void), struct node)",
-            FunctionType(INT, (PointerType(FunctionType(INT, ())), NODE)),
+            FunctionType(INT_TYPE, (PointerType(FunctionType(INT_TYPE, ())), NODE)),
         ),
         ("void (void) __attribute__((noreturn))", FunctionType(VOID, ())),
-        ("void (*)(int) __attribute__((noreturn))", PointerType(FunctionType(VOID, (INT,)))),
+        ("void (*)(int) __attribute__((noreturn))", PointerType(FunctionType(VOID, (INT_TYPE,)))),
         ("struct node *", PointerType(NODE)),
         ("enum color", UNSIGNED),
         ("struct (unnamed at /a b/f (1).c:3:9)[2]", ArrayType(UNNAMED, 2)),
         ("struct node::(anonymous at /a b/f (1).c:3:9)", UNNAMED),
         ("struct main()::(anonymous struct)::(anonymous at /a b/f (1).c:3:9) *", PointerType(UNNAMED)),
         ("struct (unnamed struct at /a b/f (1).c:3:9)", UNNAMED),
-        ("typeof (x) *", PointerType(INT)),
+        ("typeof (x) *", PointerType(INT_TYPE)),
         (
             "const typeof (((struct node *)0)->next) *",
             PointerType(Qualified(PointerType(NODE), const=True)),
@@ -135,4 +138,4 @@ def test_the_data_model_decides() -> None:
     assert parse_type("double", small) == FloatType("double", 8, 4)
     assert parse_type("long double", small) == FloatType("long double", 12, 4)
     assert (size_type(ILP32), size_type(LP64).name) == (UNSIGNED, "unsigned long")
-    assert (difference_type(ILP32), difference_type(LP64).name) == (INT, "long")
+    assert (difference_type(ILP32), difference_type(LP64).name) == (INT_TYPE, "long")

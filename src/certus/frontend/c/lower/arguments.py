@@ -19,6 +19,7 @@ from certus.frontend.c.lower.routines import havoc_routine
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import U8, is_boolean, is_record, sort_of, to_sort
 from certus.frontend.c.lower.world import World
+from certus.frontend.c.signatures import may_be
 from certus.frontend.c.types import (
     ArrayType,
     CType,
@@ -133,12 +134,19 @@ def is_approximate(world: World, name: str) -> bool:
     the C library. Functions of the user's own and sources of input really may give anything."""
     if name in GENUINE_INPUTS or name.startswith("__VERIFIER_"):
         return False
-    if known(name) is not None or name in STANDARD:
-        return True
     function = world.unit.functions.get(name)
-    if function is None:
-        return False
-    return of_library(function.span)
+    if library_entry(function, name) is not None or name in STANDARD:
+        return True
+    return function is not None and of_library(function.span)
+
+
+def library_entry(function: ast.Function | None, name: str) -> str | None:
+    """The name under which the table of the library has a function without body, if it is that function: one
+    of another type is the user's own."""
+    entry = known(name)
+    if entry is None or function is None or of_library(function.span):
+        return entry
+    return entry if may_be(entry, function.type) else None
 
 
 def of_library(span: Span) -> bool:

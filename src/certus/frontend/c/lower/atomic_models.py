@@ -21,9 +21,8 @@ from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.places import Place
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import U8, equal, from_bool, integer_sort, is_scalar, sort_of, to_sort
-from certus.frontend.c.types import CType, IntegerType, PointerType, unqualified
+from certus.frontend.c.types import UNSIGNED_CHAR, CType, PointerType, unqualified
 
-_CHARACTER: Final = IntegerType("unsigned char", 8, False, 1)
 _OPERATIONS: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
     "add": build.add,
     "sub": build.sub,
@@ -41,7 +40,7 @@ def atomic(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]
         operation, given = "store", given[::-1]
     target = _object_type(node.arguments[-1 if entry.detail == "store-to" else 0])
     if operation == "set" or (operation == "clear" and entry.name == "__atomic_clear"):
-        target = _CHARACTER
+        target = UNSIGNED_CHAR
     if target is None or not is_scalar(target) or (arithmetic and sort_of(target) is INT):
         return body.refuse(node.span, "unsupported-atomic", f"this use of `{entry.name}`", sort_of(node.type))
     step = _Step(body, node, places.at_address(target, given[0]), given[1:])

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from certus.core import build
 from certus.core.program import Assume, Call
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
-from certus.frontend.c.library import LIBRARY, OVERRIDING, known
+from certus.frontend.c.library import EXITING, LIBRARY, OVERRIDING, Entry
 from certus.frontend.c.lower import variadic
 from certus.frontend.c.lower.arguments import (
+    any_result,
     arguments,
     called_function,
+    doubtful,
     fitted,
+    library_entry,
     parts,
 )
 from certus.frontend.c.lower.body import Body, IndirectCall, Joint
@@ -20,14 +25,15 @@ from certus.frontend.c.lower.models import MODELS
 from certus.frontend.c.lower.probing import PROBE, probe
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.undefined import undefined
-from certus.frontend.c.lower.values import is_record, sort_of
+from certus.frontend.c.lower.values import is_record, sort_of, way_of_passing
 from certus.frontend.c.lower.world import World
+from certus.frontend.c.signatures import SIGNATURES, may_be
 from certus.frontend.c.types import (
+    INT_TYPE,
     CType,
     FunctionType,
     IntegerType,
     PointerType,
-    RecordType,
     VoidType,
     unqualified,
 )
@@ -55,12 +61,26 @@ def _call(body: Body, node: ast.Call, *, wanted: bool) -> Steps[Expr | None]:
         return _nothing(body, node)
     if function is not None and function.body is not None and name not in OVERRIDING:
         return (yield from _direct_call(body, node, function, into))
-    entry = known(name)
-    if entry is not None:
-        model = MODELS[LIBRARY[entry].model]
-        result: Expr | None = yield model(body, node, LIBRARY[entry], wanted)
-        return result
+    entry = library_entry(function, name)
+    if entry is not None and (_is_as_declared(node, entry) or entry in EXITING):
+        return (yield from _library_call(body, node, LIBRARY[entry], wanted))
     return (yield from undefined(body, node, name, function))
+
+
+def _is_as_declared(node: ast.Call, entry: str) -> bool:
+    """Whether a call, perhaps without a prototype, is one that the library's declaration allows."""
+    return may_be(entry, FunctionType(node.type, tuple(argument.type for argument in node.arguments)))
+
+
+def _library_call(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr | None]:
+    if not _is_as_declared(node, entry.name):
+        what = f"a call of `{entry.name}`, which is called otherwise in the library,"
+        refused = body.refuse(node.span, "unsupported-library-function", what, sort_of(node.type))
+        return refused  # type: ignore[no-any-return]
+    if isinstance(unqualified(node.type), VoidType) and SIGNATURES.get(entry.name, "v")[0] != "v":
+        node, wanted = replace(node, type=INT_TYPE), False
+    result: Expr | None = yield MODELS[entry.model](body, node, entry, wanted)
+    return any_result(body, node) if result is None and wanted else result
 
 
 def _nothing(body: Body, node: ast.Call) -> Expr | None:
@@ -182,7 +202,7 @@ def _function_type(node: ast.Expression) -> FunctionType | None:
 
 def fits(call: IndirectCall, type_: FunctionType) -> bool:
     """Whether a function of this type can be meant: as many parameters, each passed the same way."""
-    if _way(call.type.result) != _way(type_.result):
+    if way_of_passing(call.type.result) != way_of_passing(type_.result):
         return False
     wanted = type_.parameters
     if wanted is None:
@@ -190,16 +210,17 @@ def fits(call: IndirectCall, type_: FunctionType) -> bool:
     given = call.kinds if call.type.parameters is None else call.type.parameters
     if len(given) < len(wanted) or (len(given) > len(wanted) and not type_.variadic):
         return False
-    return all(_way(a) == _way(b) for a, b in zip(given, wanted, strict=False))
+    return all(way_of_passing(a) == way_of_passing(b) for a, b in zip(given, wanted, strict=False))
 
 
-def _way(type_: CType) -> tuple[str, object]:
-    plain = unqualified(type_)
-    if isinstance(plain, IntegerType):
-        return "integer", plain.width
-    if isinstance(plain, RecordType):
-        return "record", plain.identity
-    return type(plain).__name__, None
+def runs_anyway(call: IndirectCall, function: ast.Function) -> bool:
+    """Whether a function of another type may be called: its address may have been converted. That is
+    undefined, but machines just call it; how they pass records is not told here."""
+    recast = call.body.world.recast
+    if None not in recast and function.name not in recast and call.type.parameters is not None:
+        return False
+    types = (call.type.result, function.type.result, *call.kinds, *(function.type.parameters or ()))
+    return not any(is_record(type_) for type_ in types)
 
 
 def expand(call: IndirectCall, functions: list[ast.Function]) -> None:
@@ -216,12 +237,24 @@ def expand(call: IndirectCall, functions: list[ast.Function]) -> None:
         text = f"{call.text} calls {function.name}"
         draft.edge(call.source, Assume(condition), start, call.span, text, order=order)
         body, at = call.body, call.body.at
-        targets = (call.result,) if call.result is not None else ()
         body.at = start
+        if fits(call, function.type):
+            target = call.result
+        else:
+            doubtful(body, call.span, f"what a call of `{function.name}` as a function of another type does")
+            given = sort_of(function.type.result)
+            target = None if given is None else body.fresh(given)
         passed = _matched(call, function)
-        op = Call(function.name, passed, targets)
+        op = Call(function.name, passed, () if target is None else (target,))
         order = (call.order, 2 * number + 1)
-        draft.edge(body.at, op, call.target, call.span, call.text, order=order, call=call.span)
+        if target is call.result:
+            draft.edge(body.at, op, call.target, call.span, call.text, order=order, call=call.span)
+        else:
+            body.emit(op, call.span, call.text, call=call.span)
+            if call.result is not None:
+                any_of_type = body.havoc(call.result.sort, call.span, call.text)
+                body.assign(call.result, any_of_type, call.span, call.text)
+            draft.skip(body.at, call.target)
         body.at = at
     if any(_gives(world, type_, call) for type_ in world.foreign):
         _from_outside(call, build.conjunction(map(build.not_, meant)), 2 * len(functions))

@@ -51,14 +51,26 @@ def register(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Ex
 
 
 def leave(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
-    """`exit`: run the functions, then the execution ends. `quick_exit` runs none of them."""
+    """`exit` and the like: run the functions, then the execution ends. `quick_exit` runs none of them."""
     for argument in node.arguments:
         yield body.effect(argument)
-    if entry.name == "exit":
+    if entry.name != "quick_exit":
         run_registered(body, node.span)
     body.stop()
     sort = sort_of(node.type)
     return None if sort is None else body.fresh(sort)
+
+
+def fail(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[None]:
+    """`error`: an exit, unless the status is zero."""
+    (status, *_) = yield from arguments(body, node)
+    ending, after = body.draft.node(), body.draft.node()
+    zero = build.eq(status, build.constant(0, status.sort))
+    body.branch(zero, after, ending, node.span, body.text(node.span), source_branch=False)
+    body.at = ending
+    run_registered(body, node.span)
+    body.stop()
+    body.at = after
 
 
 def run_registered(body: Body, span: Span) -> None:

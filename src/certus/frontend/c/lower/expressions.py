@@ -12,7 +12,7 @@ from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.ast import Conversion
 from certus.frontend.c.lower import places
-from certus.frontend.c.lower.arguments import any_value
+from certus.frontend.c.lower.arguments import any_value, called_function
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.checks import arithmetic, negated
 from certus.frontend.c.lower.initialisers import initialise
@@ -31,8 +31,10 @@ from certus.frontend.c.lower.values import (
     is_scalar,
     sort_of,
     truth,
+    way_of_passing,
 )
 from certus.frontend.c.types import (
+    INT_TYPE,
     CType,
     FunctionType,
     IntegerType,
@@ -160,6 +162,8 @@ def _cast_value(body: Body, node: ast.Cast) -> Steps[Expr | None]:
     if conversion is Conversion.TO_VOID:
         yield body.effect(node.operand)
         return None
+    if _retyped(node):
+        body.world.recast[called_function(node.operand)] = None
     term: Expr | None = yield body.value(node.operand)
     if term is None or conversion in (Conversion.NONE, Conversion.POINTER, Conversion.FUNCTION_DECAY):
         return term
@@ -169,6 +173,24 @@ def _cast_value(body: Body, node: ast.Cast) -> Steps[Expr | None]:
         return build.wrap(term, integer_sort(node.type))
     assert conversion is Conversion.INTEGER_TO_POINTER, conversion
     return from_integer(body, term, node.span)
+
+
+def _retyped(node: ast.Cast) -> bool:
+    """Whether a pointer to a function becomes one by which functions are called differently, or a number."""
+    before, after = (_function(type_) for type_ in (node.operand.type, node.type))
+    if before is None or node.conversion not in (Conversion.POINTER, Conversion.POINTER_TO_INTEGER):
+        return False
+    if after is None or before.parameters is None or after.parameters is None:
+        return True
+    ways = [[way_of_passing(t) for t in (f.result, *(f.parameters or ()))] for f in (before, after)]
+    return ways[0] != ways[1] or before.variadic != after.variadic
+
+
+def _function(type_: CType) -> FunctionType | None:
+    """The type of the function that a pointer of the type points to."""
+    plain = unqualified(type_)
+    target = unqualified(plain.target) if isinstance(plain, PointerType) else None
+    return target if isinstance(target, FunctionType) else None
 
 
 def compound_literal_place(body: Body, node: ast.CompoundLiteral) -> Steps[Place]:
@@ -228,7 +250,7 @@ _COMPARISONS = ("<", ">", "<=", ">=", "==", "!=")
 def _compare(body: Body, operator: str, a: tuple[Expr, CType], b: tuple[Expr, CType]) -> Expr:
     (left, left_type), (right, right_type) = a, b
     if operator in ("==", "!="):
-        if _is_function_pointer(left_type) or _is_function_pointer(right_type):
+        if _function(left_type) is not None or _function(right_type) is not None:
             width = body.world.pointer_width  # those read from memory are positive
             left, right = address_bits(left, width), address_bits(right, width)
         same = equal(left, right)
@@ -236,11 +258,6 @@ def _compare(body: Body, operator: str, a: tuple[Expr, CType], b: tuple[Expr, CT
     if operator in (">", ">="):
         left, right = right, left
     return build.lt(left, right) if operator in "<>" else build.le(left, right)
-
-
-def _is_function_pointer(type_: CType) -> bool:
-    plain = unqualified(type_)
-    return isinstance(plain, PointerType) and isinstance(unqualified(plain.target), FunctionType)
 
 
 def _target_size(body: Body, pointer: CType, span: Span) -> Expr:
@@ -316,14 +333,11 @@ def _stepped(body: Body, old: Expr, node: ast.Increment) -> Expr:
     """An integer plus or minus one, computed in its promoted type."""
     plain = unqualified(node.operand.type)
     assert isinstance(plain, IntegerType)
-    wide = convert(old, _INT) if plain.width < _INT.width and not plain.exact else old
+    wide = convert(old, INT_TYPE) if plain.width < INT_TYPE.width and not plain.exact else old
     sort = wide.sort
     assert isinstance(sort, MachineSort)
     operator = "+" if node.delta > 0 else "-"
     return convert(arithmetic(body, operator, wide, build.constant(1, sort), node.span), plain)
-
-
-_INT = IntegerType("int", 32, True, 3)
 
 
 # --------------------------------------------------------------------- values that nobody uses

@@ -313,6 +313,7 @@ MODELS: Final[Mapping[str, Model]] = {
     "sort": sort_models.sort,
     "search_sorted": sort_models.search_sorted,
     "exit": exits.leave,
+    "fail": exits.fail,
     "at_exit": exits.register,
     "signal": _signal,
     "error_number": _error_number,

@@ -20,6 +20,7 @@ from certus.frontend.c.lower.values import NULL, U8, address_bits, convert, inte
 from certus.frontend.c.lower.world import Home, World
 from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import (
+    UNSIGNED_CHAR,
     ArrayType,
     CType,
     FloatType,
@@ -318,7 +319,7 @@ def _members(world: World, type_: RecordType, offset: int) -> Iterator[tuple[int
             covered = {at + i for at, sort in inner for i in range(sort.width // 8)}
             for at in range(layout.size(type_)):
                 if at not in covered:  # its padding may belong to another member
-                    yield offset + at, IntegerType("unsigned char", 8, False, 1)
+                    yield offset + at, UNSIGNED_CHAR
         return
     units: set[tuple[int, int]] = set()  # units of several fields may overlap
     for member in record.fields:

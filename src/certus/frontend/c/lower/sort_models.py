@@ -17,10 +17,17 @@ from certus.frontend.c.lower.arguments import arguments, havoc_elements, pointed
 from certus.frontend.c.lower.body import Body, IndirectCall
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import INT_SORT, NULL, U8
-from certus.frontend.c.types import FunctionType, IntegerType, PointerType, Qualified, VoidType, unqualified
+from certus.frontend.c.types import (
+    INT_TYPE,
+    FunctionType,
+    PointerType,
+    Qualified,
+    VoidType,
+    unqualified,
+)
 
 _ELEMENT: Final = PointerType(Qualified(VoidType(), const=True))
-_COMPARISON: Final = FunctionType(IntegerType("int", 32, True, 3), (_ELEMENT, _ELEMENT))
+_COMPARISON: Final = FunctionType(INT_TYPE, (_ELEMENT, _ELEMENT))
 
 
 def sort(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[None]:

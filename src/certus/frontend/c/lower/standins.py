@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from certus.frontend.c import ast
 from certus.frontend.c.ast import Conversion, Storage, Variable
-from certus.frontend.c.library import LIBRARY, OVERRIDING, known
+from certus.frontend.c.library import LIBRARY, OVERRIDING
+from certus.frontend.c.lower.arguments import library_entry
 from certus.frontend.c.lower.world import World
 from certus.frontend.c.types import VoidType, unqualified
 
@@ -33,7 +34,7 @@ def _stand_in(function: ast.Function) -> ast.Function:
     call = ast.Call(type_.result, span, ast.FunctionReference(type_, span, function.name), arguments)
     void = isinstance(unqualified(type_.result), VoidType)
     made: ast.Statement = ast.ExpressionStatement(call, span) if void else ast.Return(call, span)
-    entry = known(function.name)
+    entry = library_entry(function, function.name)
     inert = entry is not None and LIBRARY[entry].model in ("inert", "output")
     if type_.variadic and not inert:
         what = f"a call of `{function.name}` through a pointer, with a variable number of arguments,"

@@ -31,7 +31,7 @@ from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.effects import write_target
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import NULL, U8, integer_sort, sort_of
-from certus.frontend.c.types import CType, IntegerType, VoidType, unqualified
+from certus.frontend.c.types import UNSIGNED_CHAR, CType, IntegerType, VoidType, unqualified
 
 _ONE: Final = build.constant(1, U8)
 _ZERO: Final = build.constant(0, U8)
@@ -66,8 +66,7 @@ class _Flag:
         self._at = body.world.library_static(name, bytes(1), node.span)
 
     def read(self) -> Expr:
-        type_ = IntegerType("unsigned char", 8, False, 1)
-        return places.read(self._body, places.at_address(type_, self._at), self._node.span)
+        return places.read(self._body, places.at_address(UNSIGNED_CHAR, self._at), self._node.span)
 
     def write(self, value: Expr) -> None:
         self._body.emit(Store(self._at, value), self._node.span, self._body.text(self._node.span))

@@ -15,14 +15,17 @@ from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
+from certus.frontend.c.library import STANDARD
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
+    doubtful,
     has_pointers,
     havoc_elements,
     havoc_memory,
     is_approximate,
+    of_library,
     one_of,
     parts,
     pointed_to,
@@ -61,6 +64,8 @@ def undefined(body: Body, node: ast.Call, name: str, function: ast.Function | No
             _passed(body, name, argument, term, declared)
     if function is not None and function.noreturn:
         body.stop()
+    elif function is not None and of_library(function.span) and name not in STANDARD:
+        doubtful(body, node.span, f"what follows on `{name}`")  # which may not come back
     result: Expr | None = any_result(body, node)
     if result is not None and not name.startswith("__VERIFIER_"):
         result = unknown_pointer(body, node, name, given, result)

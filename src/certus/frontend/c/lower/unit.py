@@ -18,8 +18,9 @@ from certus.core.sorts import INT, array, machine
 from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.layout import Layout
+from certus.frontend.c.library import EXITING
 from certus.frontend.c.lower.body import Body, IndirectCall
-from certus.frontend.c.lower.calls import expand, fits
+from certus.frontend.c.lower.calls import expand, fits, runs_anyway
 from certus.frontend.c.lower.exits import EXIT, exit_body, registers
 from certus.frontend.c.lower.function import RULES, lower_function
 from certus.frontend.c.lower.liveness import Liveness, reads, writes
@@ -101,7 +102,7 @@ def _surveys(
 def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[str, Body]:
     """The bodies of all functions that can be called, and the start of the program."""
     start = Start(world, main)
-    if world.unit.destructors and world.mentions("exit"):
+    if world.unit.destructors and world.mentions(*EXITING):
         start.body.refuse(main.span, "unsupported-attribute", "`exit` in a program with destructors")
     bodies: dict[str, Body] = {START: start.body}
     if registers(world):
@@ -117,14 +118,16 @@ def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[s
         elif not start.initialise_new():
             for call in world.indirect:
                 for name in world.addresses:
-                    if fits(call, world.unit.functions[name].type):
+                    function = world.unit.functions[name]
+                    if fits(call, function.type) or runs_anyway(call, function):
                         world.wanted[name] = None
             if all(name in bodies for name in world.wanted):
                 break
     for call in world.indirect:
         functions = [callee(world, name) for name in world.addresses]
-        _refuse_unknown_arguments(call, [f for f in functions if fits(call, f.type)])
-        expand(call, [f for f in functions if fits(call, f.type)])
+        meant = [f for f in functions if fits(call, f.type) or runs_anyway(call, f)]
+        _refuse_unknown_arguments(call, meant)
+        expand(call, meant)
     world.indirect.clear()  # these hold the bodies, which hold the world
     start.finish()
     return bodies

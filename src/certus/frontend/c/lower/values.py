@@ -150,3 +150,14 @@ def _moved(term: Expr, width: int, known: Mapping[Expr, Expr], depth: int) -> Ex
 def address_bits(pointer: Expr, width: int) -> Expr:
     """A pointer as the bits stored in memory."""
     return build.wrap(pointer, machine(width, signed=False))
+
+
+def way_of_passing(type_: CType) -> tuple[str, object]:
+    """How a value of the type is passed: functions whose parameters are passed alike can stand for one
+    another."""
+    plain = unqualified(type_)
+    if isinstance(plain, IntegerType):
+        return "integer", plain.width
+    if isinstance(plain, RecordType):
+        return "record", plain.identity
+    return type(plain).__name__, None

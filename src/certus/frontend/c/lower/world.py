@@ -85,6 +85,7 @@ class World:
     source_names: dict[Expr, str] = field(default_factory=dict)
     scopes: dict[Expr, Span] = field(default_factory=dict)  # where these names can be used
     named: dict[Expr, SourceObject] = field(default_factory=dict)  # variables in memory, by their address
+    recast: dict[str | None, None] = field(default_factory=dict)  # functions whose address changes its type
     foreign: dict[CType, None] = field(default_factory=dict)  # types of values with pointers from outside
     static_scopes: dict[str, Span] = field(default_factory=dict)  # of static locals, by identity
     _homes: dict[str, Home] = field(default_factory=dict)
