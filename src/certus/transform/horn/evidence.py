@@ -85,12 +85,12 @@ def trace(translation: Translation, derivation: Derivation) -> Trace:
 def _passages(
     formula: BlockFormula | None, values: Mapping[Expr, Datum]
 ) -> list[tuple[int, tuple[Value, ...]]]:
-    """The inputs that a block takes, with the edges that take them, in order."""
+    """The inputs that a block takes, with the keys of the edges that take them, in order."""
     assert formula is not None
     own = {s: s for s in formula.symbols}
     executed = Instance(formula, formula.guard, formula.definitions, formula.values, own)
     path = executed.path(lambda x: _scalar(values.get(x, default_value(x.sort)), x))
-    return [(passage.edge.index, passage.inputs) for passage in path if passage.inputs]
+    return [(passage.edge.key, passage.inputs) for passage in path if passage.inputs]
 
 
 def _scalar(value: Datum, variable: Expr) -> Value:
