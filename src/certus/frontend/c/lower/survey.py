@@ -36,9 +36,7 @@ def survey(root: Tree) -> Survey:
             found.functions[node.name] = None
         elif isinstance(node, ast.Label):
             found.labels = True
-        parts = _PARTS.get(type(node))
-        if parts is not None:
-            stack.extend(part for part in parts(node) if part is not None)
+        stack.extend(inner(node))
     return found
 
 
@@ -48,9 +46,13 @@ def parts(root: Tree) -> Iterator[Tree]:
     while stack:
         node = stack.pop()
         yield node
-        inner = _PARTS.get(type(node))
-        if inner is not None:
-            stack.extend(part for part in inner(node) if part is not None)
+        stack.extend(inner(node))
+
+
+def inner(node: Tree) -> Iterable[Tree]:
+    """What stands directly in an expression or a statement."""
+    found = _PARTS.get(type(node))
+    return () if found is None else (part for part in found(node) if part is not None)
 
 
 _OBJECTS: Final = (ast.VariableReference, ast.CompoundLiteral)

@@ -24,6 +24,7 @@ from certus.frontend.c.lower.calls import expand, fits, runs_anyway
 from certus.frontend.c.lower.exits import EXIT, exit_body, registers
 from certus.frontend.c.lower.function import RULES, lower_function
 from certus.frontend.c.lower.liveness import Liveness, reads, writes
+from certus.frontend.c.lower.order import warn_of_orders
 from certus.frontend.c.lower.routines import Routine
 from certus.frontend.c.lower.shapes import Shapes
 from certus.frontend.c.lower.sourcetext import SourceText
@@ -59,6 +60,7 @@ def lower_unit(
         raise InputError([Diagnostic(code, message, span=span, hint=hint)])
     world = _world(unit, property_)
     world.watched = watched
+    warn_of_orders(world)
     bodies = _lower_reachable(world, main, budget or Budget())
     return _Assembly(world, bodies).run()
 
