@@ -135,6 +135,11 @@ def test_a_function_may_be_called_as_one_of_another_type(
     assert answer(tmp_path / "p.c", outside, f"{declared} = ({type_})run; {call};") == expected
 
 
+def test_a_union_may_make_a_function_one_of_another_type(tmp_path: Path) -> None:
+    outside = "void run(void) { reach_error(); } union { void (*a)(void); void (*b)(int); } u;"
+    assert answer(tmp_path / "p.c", outside, "u.a = run; u.b(3);") == "UNKNOWN"
+
+
 @pytest.mark.parametrize(("section", "expected"), [(".init_array", "UNKNOWN"), (".mine", "HOLDS")])
 def test_what_sections_mean(section: str, expected: str, tmp_path: Path) -> None:
     outside = (

@@ -25,6 +25,7 @@ from certus.frontend.c.lower.values import (
     convert,
     equal,
     from_bool,
+    function_of,
     integer_sort,
     is_pointer,
     is_record,
@@ -177,20 +178,13 @@ def _cast_value(body: Body, node: ast.Cast) -> Steps[Expr | None]:
 
 def _retyped(node: ast.Cast) -> bool:
     """Whether a pointer to a function becomes one by which functions are called differently, or a number."""
-    before, after = (_function(type_) for type_ in (node.operand.type, node.type))
+    before, after = (function_of(type_) for type_ in (node.operand.type, node.type))
     if before is None or node.conversion not in (Conversion.POINTER, Conversion.POINTER_TO_INTEGER):
         return False
     if after is None or before.parameters is None or after.parameters is None:
         return True
     ways = [[way_of_passing(t) for t in (f.result, *(f.parameters or ()))] for f in (before, after)]
     return ways[0] != ways[1] or before.variadic != after.variadic
-
-
-def _function(type_: CType) -> FunctionType | None:
-    """The type of the function that a pointer of the type points to."""
-    plain = unqualified(type_)
-    target = unqualified(plain.target) if isinstance(plain, PointerType) else None
-    return target if isinstance(target, FunctionType) else None
 
 
 def compound_literal_place(body: Body, node: ast.CompoundLiteral) -> Steps[Place]:
@@ -250,7 +244,7 @@ _COMPARISONS = ("<", ">", "<=", ">=", "==", "!=")
 def _compare(body: Body, operator: str, a: tuple[Expr, CType], b: tuple[Expr, CType]) -> Expr:
     (left, left_type), (right, right_type) = a, b
     if operator in ("==", "!="):
-        if _function(left_type) is not None or _function(right_type) is not None:
+        if function_of(left_type) is not None or function_of(right_type) is not None:
             width = body.world.pointer_width  # those read from memory are positive
             left, right = address_bits(left, width), address_bits(right, width)
         same = equal(left, right)

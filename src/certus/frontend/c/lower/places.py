@@ -16,7 +16,16 @@ from certus.frontend.c.layout import FieldPlace, NoSize
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.routines import copy_routine, fill_routine
 from certus.frontend.c.lower.steps import Steps
-from certus.frontend.c.lower.values import NULL, U8, address_bits, convert, integer_sort, sort_of, to_sort
+from certus.frontend.c.lower.values import (
+    NULL,
+    U8,
+    address_bits,
+    convert,
+    function_of,
+    integer_sort,
+    sort_of,
+    to_sort,
+)
 from certus.frontend.c.lower.world import Home, World
 from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import (
@@ -103,6 +112,8 @@ def field_place(body: Body, record: CType, field: str, place: Place, span: Span)
     except NoSize as reason:
         body.refuse(span, reason.code, str(reason))
         return place
+    if body.world.unit.types.records[plain.identity].union and function_of(type_) is not None:
+        body.world.recast[None] = None  # what one member says is a function, another may call otherwise
     moved = build.add(address, build.integer(found.offset))
     return Place(type_, None, moved, found if found.bits is not None else None)
 

@@ -161,3 +161,10 @@ def way_of_passing(type_: CType) -> tuple[str, object]:
     if isinstance(plain, RecordType):
         return "record", plain.identity
     return type(plain).__name__, None
+
+
+def function_of(type_: CType) -> FunctionType | None:
+    """The type of the function that a pointer of the type points to."""
+    plain = unqualified(type_)
+    target = unqualified(plain.target) if isinstance(plain, PointerType) else None
+    return target if isinstance(target, FunctionType) else None
