@@ -221,7 +221,11 @@ GENUINE_INPUTS: Final = frozenset(
     if model in ("natural", "character_input", "clock")
     for name in names.split()
 )
-# functions that may end the program as `exit` does
+# functions that end the program
+ENDING: Final = frozenset(
+    name for model, *_, names in _TABLE if model in ("stop", "exit") for name in names.split()
+)
+# functions that may end it as `exit` does
 EXITING: Final = frozenset(
     name for model, *_, names in _TABLE if model in ("exit", "fail") for name in names.split()
 ) - {"quick_exit"}

@@ -82,13 +82,19 @@ def test_functions_that_only_have_the_name(declared: str, call: str, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("call", "expected"), [("strlen(x, x)", "HOLDS"), ("poll()", "HOLDS"), ("errx()", "UNKNOWN")]
+    ("call", "expected"),
+    [
+        ("strlen(x, x)", "HOLDS"),
+        ("poll()", "HOLDS"),
+        ("errx()", "UNKNOWN"),
+        ("quick_exit(); x = 1", "UNKNOWN"),  # by its declaration
+    ],
 )
 def test_calls_that_fit_no_library_function(call: str, expected: str, tmp_path: Path) -> None:
     """They are of functions of the user's; but those that may end the program are refused."""
     path = tmp_path / "program.c"
     path.write_text(
-        "extern void reach_error(void); int strlen(); int poll(); void errx();\n"
+        "extern void reach_error(void); int strlen(); int poll(); void errx(); void quick_exit(void);\n"
         f"int main(void) {{ int x = 0; {call}; if (x) reach_error(); return 0; }}\n"
     )
     assert verify(path, Settings(engine="bmc", timeout=60)).answer == expected

@@ -9,7 +9,7 @@ from certus.core.program import Assume, Call
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
-from certus.frontend.c.library import EXITING, LIBRARY, OVERRIDING, Entry
+from certus.frontend.c.library import ENDING, LIBRARY, OVERRIDING, Entry, known
 from certus.frontend.c.lower import variadic
 from certus.frontend.c.lower.arguments import (
     any_result,
@@ -62,8 +62,12 @@ def _call(body: Body, node: ast.Call, *, wanted: bool) -> Steps[Expr | None]:
     if function is not None and function.body is not None and name not in OVERRIDING:
         return (yield from _direct_call(body, node, function, into))
     entry = library_entry(function, name)
-    if entry is not None and (_is_as_declared(node, entry) or entry in EXITING):
+    if entry is not None and _is_as_declared(node, entry):
         return (yield from _library_call(body, node, LIBRARY[entry], wanted))
+    if known(name) in ENDING:  # whoever is meant, it may not come back
+        what = f"a call of `{name}`, which is called otherwise in the library,"
+        refused = body.refuse(node.span, "unsupported-library-function", what, sort_of(node.type))
+        return refused  # type: ignore[no-any-return]
     return (yield from undefined(body, node, name, function))
 
 
@@ -73,10 +77,6 @@ def _is_as_declared(node: ast.Call, entry: str) -> bool:
 
 
 def _library_call(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr | None]:
-    if not _is_as_declared(node, entry.name):
-        what = f"a call of `{entry.name}`, which is called otherwise in the library,"
-        refused = body.refuse(node.span, "unsupported-library-function", what, sort_of(node.type))
-        return refused  # type: ignore[no-any-return]
     if isinstance(unqualified(node.type), VoidType) and SIGNATURES.get(entry.name, "v")[0] != "v":
         node, wanted = replace(node, type=INT_TYPE), False
     result: Expr | None = yield MODELS[entry.model](body, node, entry, wanted)
