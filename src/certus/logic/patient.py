@@ -1,31 +1,36 @@
-"""z3 asked several times: incrementally for a moment, then over integers, then afresh.
+"""A question asked several times: incrementally for a moment, then afresh, then over integers.
 
-The incremental core answers most questions at once and keeps what it has learned, but without
-preprocessing it can lose itself in bit-vectors that a fresh solver simplifies away. So a question that it
-does not answer with little effort goes to fresh solvers, with all formulas asserted: one that solves
-equations and searches over terms, and one with z3's own tactics, which goes down to single bits. Neither is
-better than the other, so they take turns, each longer than the one before; who answered last begins. Where
-the incremental core keeps failing at questions of one purpose, it is asked less and less often.
+Machine integers are bits to Bitwuzla, and that is what it is best at. What does not fit there (numbers
+without bound) goes to z3. An incremental solver answers most questions at once and keeps what it has learned,
+but can lose itself in terms that a fresh one simplifies away. So a question that it does not answer with
+little effort goes to fresh solvers, with all formulas asserted: one that goes down to single bits, and a z3
+that solves equations and searches over terms. Neither is better than the other, so they take turns, each
+longer than the one before; who answered last begins. Where the incremental one keeps failing at questions of
+one purpose, it is asked less and less often.
 
-Sums that bit-vectors make hard are often easy for integers: machine integers are tried as such first
+Sums that bit-vectors make hard are often easy for integers: machine integers are tried as such
 (`logic.integers`), for a moment, and less often where that fails; only that there is no model is believed.
 
-Effort is counted in z3's own units, so who answers does not depend on how busy the machine is. It does not
-count all that z3 does: a part of the time that is left is the limit behind each limit.
+Effort is counted in CPU time or in z3's own units, so who answers hardly depends on how busy the machine is.
+z3 does not count all that it does: a part of the time that is left is the limit behind each limit.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from math import ceil
+from typing import Final, Literal
 
 from certus.core.budget import Budget
 from certus.core.errors import BudgetExceeded
 from certus.core.evaluate import Datum
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
+from certus.logic.bitwuzlasolver import BitwuzlaSolver
+from certus.logic.bitwuzlaterms import BitwuzlaTerms
 from certus.logic.integers import eliminate_machine
 from certus.logic.solver import Answer
 from certus.logic.units import propagated
@@ -33,12 +38,15 @@ from certus.logic.z3api import Z3Context
 from certus.logic.z3solver import MOST_EFFORT, Z3Solver
 from certus.logic.z3terms import Z3Terms
 
-SECOND: Final = 3_000_000  # z3's units of effort in a second or so: mostly it is 2 to 5 million
-PATIENCE: Final = SECOND // 3  # for the incremental solver
-INTEGERS: Final = SECOND
-TURN: Final = SECOND * 3 // 2  # for the first turn of each fresh solver
+Z3_SECOND: Final = 3_000_000  # z3's units of effort in a second or so: mostly it is 2 to 5 million
+PATIENCE: Final = 1.0  # seconds' worth of effort for the incremental solver
+INTEGERS: Final = 1.0
+TURN: Final = 1.5  # for the first turn of each solver
 GROWTH: Final = 3
 TERMS: Final = ("simplify", "propagate-values", "solve-eqs", "elim-uncnstr", "smt")
+
+AnySolver = BitwuzlaSolver | Z3Solver
+Role = Literal["bits", "terms", "integers"]
 
 
 @dataclass(slots=True)
@@ -61,75 +69,120 @@ class Pause:
 
 
 class PatientSolver:
-    """The `Solver` protocol on three z3 solvers. `rounds` is how many turns each fresh solver may have; None:
-    as many as there is time for."""
+    """The `Solver` protocol on several solvers. `rounds` is how many turns each fresh one may have; None: as
+    many as there is time for."""
 
     def __init__(self, statistics: Statistics) -> None:
         self.rounds: int | None = None
-        terms = Z3Terms(Z3Context())
-        self._incremental: Final = Z3Solver(statistics, terms=terms)
-        self._over_bits: Final = Z3Solver(statistics, terms=terms)
-        self._fresh = [Z3Solver(statistics, terms=terms, tactics=TERMS), self._over_bits]
-        self._answered = self._incremental  # the one whose answer is the last
+        self._statistics: Final = statistics
+        self._levels: list[list[Expr]] = [[]]  # the asserted formulas
+        self._bit_terms: Final = BitwuzlaTerms()
+        self._first: AnySolver = BitwuzlaSolver(statistics, terms=self._bit_terms)
+        self._answered: AnySolver = self._first  # the one whose answer is the last
         self._assumed: tuple[Expr, ...] = ()
         self._moments: Final[defaultdict[str, Pause]] = defaultdict(Pause)  # by purpose
         self._integers: Final[defaultdict[str, Pause]] = defaultdict(Pause)
+        self._order: Final[list[Role]] = ["bits", "integers", "terms"]  # who answered last is the first
+
+    @cached_property
+    def _z3_terms(self) -> Z3Terms:
+        return Z3Terms(Z3Context())
+
+    # ---------------------------------------------------------------------------- the formulas
 
     def add(self, *formulas: Expr) -> None:
-        self._incremental.add(*formulas)
+        self._levels[-1] += formulas
+        self._first.add(*formulas)
+        self._keep_fitting()
 
     def push(self) -> None:
-        self._incremental.push()
+        self._levels.append([])
+        self._first.push()
 
     def pop(self) -> None:
-        self._incremental.pop()
+        self._levels.pop()
+        self._first.pop()
+
+    def _keep_fitting(self, *assumptions: Expr) -> None:
+        """z3 takes the place of Bitwuzla for good once a formula does not fit."""
+        if isinstance(self._first, Z3Solver) or self._first.fits_with(assumptions):
+            return
+        self._first = Z3Solver(self._statistics, terms=self._z3_terms)
+        for number, level in enumerate(self._levels):
+            if number:
+                self._first.push()
+            self._first.add(*level)
+
+    # ------------------------------------------------------------------------------- questions
 
     def check(self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str) -> Answer:
-        self._answered, self._assumed = self._incremental, tuple(assumptions)
-        moment, integers = self._moments[purpose], self._integers[purpose]
+        self._keep_fitting(*assumptions)
+        self._answered, self._assumed = self._first, tuple(assumptions)
+        moment = self._moments[purpose]
         if moment.is_over():
-            answer = _ask(self._incremental, budget.part(1 / 4), purpose, PATIENCE, assumptions)
+            answer = _ask(self._first, budget.part(1 / 4), purpose, PATIENCE, assumptions)
             if moment.after(answer is not Answer.UNKNOWN):
                 return answer
             budget.check()
-        self._answered = self._over_bits
-        formulas = (*self._incremental.formulas, *assumptions)
-        if integers.is_over() and integers.after(self._impossible(formulas, budget, purpose)):
-            return Answer.UNSAT
-        return self._in_turns(formulas, budget, purpose)
+        return self._in_turns((*self._formulas(), *assumptions), budget, purpose)
+
+    def _formulas(self) -> Iterator[Expr]:
+        return (formula for level in self._levels for formula in level)
 
     def _in_turns(self, formulas: Sequence[Expr], budget: Budget, purpose: str) -> Answer:
-        """The answer of the first fresh solver that has one."""
-        for solver in self._fresh:
-            solver.reset()
-            solver.add(*formulas)
-        racing, turn, past = self._fresh, TURN, 0
+        """The answer of the first that has one."""
+        fresh: dict[Role, AnySolver] = {}
+        racing, seconds, past = list(self._order), TURN, 0
         while racing and past != self.rounds:
-            for solver in racing:
-                self._answered = solver
-                answer = _ask(solver, budget.part(1 / 4, at_least=0.2), f"{purpose}.fresh", turn)
+            for role in tuple(racing):
+                if role == "integers":
+                    answer = self._over_integers(formulas, budget, purpose)
+                    racing.remove(role)
+                else:
+                    solver = self._answered = fresh.get(role) or self._fresh(role, formulas)
+                    fresh[role] = solver
+                    part = budget.part(1 / 3, at_least=0.5)
+                    answer = _ask(solver, part, f"{purpose}.fresh", seconds)
+                    if not solver.was_ended:  # more effort does not help
+                        racing.remove(role)
                 if answer is not Answer.UNKNOWN:
-                    self._fresh.sort(key=lambda other: other is not solver)
+                    self._order.sort(key=lambda other: other != role)
                     return answer
                 budget.check()
-            racing = [solver for solver in racing if solver.was_ended]  # else more effort does not help
-            turn, past = min(turn * GROWTH, MOST_EFFORT), past + 1
+            seconds, past = seconds * GROWTH, past + 1
         return Answer.UNKNOWN
 
-    def _impossible(self, formulas: Sequence[Expr], budget: Budget, purpose: str) -> bool:
-        """Whether formulas with machine integers have no model even where some operations may give any
+    def _fresh(self, role: Role, formulas: Sequence[Expr]) -> AnySolver:
+        """A solver with these formulas and no others: down to single bits, or over terms."""
+        solver: AnySolver
+        if role == "bits" and isinstance(self._first, BitwuzlaSolver):
+            solver = BitwuzlaSolver(self._statistics, terms=self._bit_terms)
+        else:
+            tactics = TERMS if role == "terms" else ()
+            solver = Z3Solver(self._statistics, terms=self._z3_terms, tactics=tactics)
+        solver.add(*formulas)
+        return solver
+
+    def _over_integers(self, formulas: Sequence[Expr], budget: Budget, purpose: str) -> Answer:
+        """UNSAT if formulas with machine integers have no model even where some operations may give any
         result."""
+        tries = self._integers[purpose]
+        if not tries.is_over():
+            return Answer.UNKNOWN
         encoded = eliminate_machine(propagated(formulas))
-        if not encoded.symbols:
-            return False
-        self._over_bits.reset()
-        self._over_bits.add(*encoded.formulas, *encoded.ranges)
-        return _ask(self._over_bits, budget.part(1 / 3), f"{purpose}.integers", INTEGERS) is Answer.UNSAT
+        answer = Answer.UNKNOWN
+        if encoded.symbols:
+            solver = self._answered = Z3Solver(self._statistics, terms=self._z3_terms)
+            solver.add(*encoded.formulas, *encoded.ranges)
+            answer = _ask(solver, budget.part(1 / 3), f"{purpose}.integers", INTEGERS)
+        return answer if tries.after(answer is Answer.UNSAT) else Answer.UNKNOWN
+
+    # --------------------------------------------------------------------------------- answers
 
     @property
     def was_easy(self) -> bool:
         """Whether the last question took but a moment."""
-        return self._answered is self._incremental
+        return self._answered is self._first
 
     def value(self, term: Expr) -> Datum:
         return self._answered.value(term)
@@ -138,15 +191,18 @@ class PatientSolver:
         return self._answered.values(terms)
 
     def core(self) -> tuple[Expr, ...]:
-        """The assumptions of an UNSAT: all of them if the fresh solver found it, which cannot tell."""
-        return self._incremental.core() if self.was_easy else self._assumed
+        """The assumptions of an UNSAT: all of them if another than the first solver found it."""
+        return self._first.core() if self._answered is self._first else self._assumed
 
 
 def _ask(
-    solver: Z3Solver, budget: Budget, purpose: str, effort: int, assumptions: Sequence[Expr] = ()
+    solver: AnySolver, budget: Budget, purpose: str, seconds: float, assumptions: Sequence[Expr] = ()
 ) -> Answer:
-    """The answer, unknown if the time is over before it began."""
+    """The answer after about so much work; unknown if the time is over before it began."""
     try:
+        if isinstance(solver, BitwuzlaSolver):
+            return solver.check(assumptions, budget=budget, purpose=purpose, seconds=seconds)
+        effort = min(ceil(seconds * Z3_SECOND), MOST_EFFORT)
         return solver.check(assumptions, budget=budget, purpose=purpose, effort=effort)
     except BudgetExceeded as limit:
         if limit.limit != "time":

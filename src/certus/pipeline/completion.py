@@ -43,8 +43,8 @@ from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import Datum
 from certus.core.walk import postorder, substitute_all, variables
+from certus.logic.patient import PatientSolver
 from certus.logic.solver import Answer
-from certus.logic.z3solver import Z3Solver
 from certus.validate.compile import compile_program
 from certus.validate.inputs import TraceInputs
 from certus.validate.interpreter import Ending, Machine, Run, run
@@ -186,7 +186,7 @@ def _values(
     for kept in (given, [symbol for symbol in given if symbol not in here]):
         same = {s: build.constant(followed.present[s], s.sort) for s in kept}
         free = [s for s in followed.present if s not in same]
-        solver = Z3Solver(statistics)
+        solver = PatientSolver(statistics)
         solver.add(*substitute_all((*followed.conditions, goal), same))
         for wanted in ([_small(s) for s in free], []):
             if solver.check(wanted, budget=budget, purpose="completion") is Answer.SAT:

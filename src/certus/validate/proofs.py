@@ -1,16 +1,17 @@
-"""Checking proofs: every clause must be discharged by z3 or cvc5 and refuted by neither.
+"""Checking proofs: every clause must be discharged by Bitwuzla, z3 or cvc5 and refuted by none.
 
-z3 gets terms through its C interface, cvc5 gets SMT-LIB text, so a bug in one translation shows as
-a disagreement. cvc5 may take about twice the time z3 took; what it cannot finish is not counted.
-Machine integers are tried as integers first, then as bit-vectors; for a moment the other way round if
-integers cannot represent an operation exactly.
+All are asked. They share no translation (z3 gets terms through its C interface, Bitwuzla through its own,
+cvc5 gets SMT-LIB text), so a bug in one shows as a disagreement. Where a clause is discharged already, those
+who come later get about twice the time that was needed so far; what they cannot finish is not counted.
+
+Bitwuzla takes machine integers as bit-vectors, and only these. To the others they are integers first, then
+bit-vectors; for a moment the other way round if integers cannot represent an operation exactly.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
@@ -22,6 +23,7 @@ from certus.core.sorts import MachineSort
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.walk import postorder
+from certus.logic.bitwuzlasolver import BitwuzlaSolver
 from certus.logic.cvc5solver import Cvc5Solver
 from certus.logic.integers import eliminate_machine
 from certus.logic.memory import lower_memory
@@ -35,12 +37,13 @@ from certus.validate.replay import check_execution
 from certus.validate.ssa import Clause
 from certus.validate.unrolled import unrolling_clauses
 
-SECOND_OPINION = 2.0  # cvc5's share of time, as a multiple of z3's
-AT_LEAST = 0.5  # seconds for cvc5 in any case
+SECOND_OPINION = 2.0  # the time for further opinions, as a multiple of what was needed before
+AT_LEAST = 0.5  # seconds for them in any case
 CHALLENGE = 0.2  # seconds of random runs, at most
 MOMENT = 1.0  # seconds for bit-vectors before integers that only approximate
 
 Check = Callable[[Sequence[Expr], Budget], Answer]
+Opinion = Callable[[Sequence[Expr], Budget], Answer | None]  # None: nothing that this solver treats
 
 
 def clauses_of(program: Program, proof: Proof, budget: Budget, statistics: Statistics) -> list[Clause]:
@@ -81,56 +84,77 @@ def check_proof(
     return ProofCheck(len(clauses), discharged, result.runs)
 
 
-@dataclass(frozen=True, slots=True)
-class _Opinion:
-    """What a solver said of each clause."""
-
-    solver: str
-    answers: tuple[Answer, ...]
-
-    @property
-    def discharged(self) -> int:
-        return sum(1 for answer in self.answers if answer is Answer.UNSAT)
-
-
 def discharge(clauses: Sequence[Clause], *, budget: Budget, statistics: Statistics) -> dict[str, int]:
-    """Ask both solvers for every clause; gives how many each discharged. Raises `Refused`."""
-    start = time.monotonic()
-    first = _ask("z3", clauses, _z3(statistics), budget)
-    spent = time.monotonic() - start
-    limit = max(AT_LEAST, SECOND_OPINION * spent)
-    left = budget.remaining()
-    second = _ask("cvc5", clauses, _cvc5(statistics), Budget(limit if left is None else min(limit, left)))
-    for clause, *answers in zip(clauses, first.answers, second.answers, strict=True):
-        if Answer.SAT in answers:
-            who = " and ".join(
-                o.solver for o, a in zip((first, second), answers, strict=True) if a is Answer.SAT
-            )
+    """Ask all solvers for every clause; gives how many each discharged. Raises `Refused`."""
+    hearing = _Hearing(clauses)
+    hearing.ask("bitwuzla", _bitwuzla(statistics), budget.part(0.5))
+    hearing.ask("z3", _decided(_z3(statistics)), budget)
+    hearing.ask("cvc5", _decided(_cvc5(statistics)), hearing.further(budget))
+    for clause, said in zip(clauses, hearing.said, strict=True):
+        refuting = [solver for solver, answer in said.items() if answer is Answer.SAT]
+        if refuting:
+            who = " and ".join(refuting)
             raise Refused("proof-refuted", f"{who} found a counterexample to the claim: {clause.title}")
-        if Answer.UNSAT not in answers:
+        if Answer.UNSAT not in said.values():
             raise Refused("proof-not-checked", f"no solver could decide the claim: {clause.title}")
-    return {opinion.solver: opinion.discharged for opinion in (first, second)}
+    return hearing.discharged()
 
 
-def _ask(solver: str, clauses: Iterable[Clause], check: Check, budget: Budget) -> _Opinion:
-    """One solver on every clause; what it has no time left for is UNKNOWN."""
-    answers: list[Answer] = []
-    for clause in clauses:
-        try:
-            answers.append(_decide(clause.formulas, check, budget))
-        except BudgetExceeded as ended:
-            if ended.limit != "time":
-                raise
-            answers.append(Answer.UNKNOWN)
-    return _Opinion(solver, tuple(answers))
+class _Hearing:
+    """What each solver said of each clause, and the time it took."""
+
+    def __init__(self, clauses: Sequence[Clause]) -> None:
+        self.clauses = clauses
+        self.said: list[dict[str, Answer]] = [{} for _ in clauses]
+        self.spent = 0.0
+
+    def ask(self, solver: str, opinion: Opinion, budget: Budget) -> None:
+        """Clauses that nobody has discharged come first, and may take all the time there is."""
+        start = time.monotonic()
+        sure = [Answer.UNSAT in said.values() for said in self.said]
+        further = self.further(budget)
+        for known, limit in ((False, budget), (True, further)):
+            for clause, said, settled in zip(self.clauses, self.said, sure, strict=True):
+                if settled is known:
+                    answer = _within(opinion, clause.formulas, limit)
+                    if answer is not None:
+                        said[solver] = answer
+        self.spent += time.monotonic() - start
+
+    def further(self, budget: Budget) -> Budget:
+        """The time for one more opinion."""
+        limit, left = max(AT_LEAST, SECOND_OPINION * self.spent), budget.remaining()
+        return Budget(limit if left is None else min(limit, left))
+
+    def discharged(self) -> dict[str, int]:
+        """By solver, how many clauses; solvers that treat none are left out."""
+        counts: dict[str, int] = {}
+        for said in self.said:
+            for solver, answer in said.items():
+                counts[solver] = counts.get(solver, 0) + (answer is Answer.UNSAT)
+        return counts
 
 
-def _decide(formulas: tuple[Expr, ...], check: Check, budget: Budget) -> Answer:
+def _within(opinion: Opinion, formulas: Sequence[Expr], budget: Budget) -> Answer | None:
+    """What a solver has no time left for is UNKNOWN."""
+    try:
+        return opinion(formulas, budget)
+    except BudgetExceeded as ended:
+        if ended.limit != "time":
+            raise
+        return Answer.UNKNOWN
+
+
+def _decided(check: Check) -> Opinion:
+    return lambda formulas, budget: _decide(formulas, check, budget)
+
+
+def _decide(formulas: Sequence[Expr], check: Check, budget: Budget) -> Answer:
     """Satisfiability, with machine integers as integers if that decides it.
 
     Where these only approximate (bits of variables), bit-vectors get a moment before: a model of an
     approximation is found in vain."""
-    if any(isinstance(term.sort, MachineSort) for term in postorder(*formulas)):
+    if _has_machine_integers(formulas):
         encoded = eliminate_machine(formulas, style="mod")
         if not encoded.exact:
             left = budget.remaining()
@@ -143,10 +167,28 @@ def _decide(formulas: tuple[Expr, ...], check: Check, budget: Budget) -> Answer:
     return check(formulas, budget)
 
 
+def _has_machine_integers(formulas: Sequence[Expr]) -> bool:
+    return any(isinstance(term.sort, MachineSort) for term in postorder(*formulas))
+
+
 def discharged_by_z3(clause: Clause, *, budget: Budget, statistics: Statistics) -> bool:
     """Whether one solver finds a clause valid: enough for what a proof will repeat, not for a verdict."""
     budget.check()
     return _decide(clause.formulas, _z3(statistics), budget) is Answer.UNSAT
+
+
+def _bitwuzla(statistics: Statistics) -> Opinion:
+    def check(formulas: Sequence[Expr], budget: Budget) -> Answer | None:
+        if not _has_machine_integers(formulas):
+            return None
+        solver = BitwuzlaSolver(statistics)
+        solver.add(*formulas)
+        if not solver.fits:
+            return None
+        answer = solver.check(budget=budget, purpose="validate.bits")
+        return Answer.UNKNOWN if answer is Answer.SAT and not solver.exact else answer
+
+    return check
 
 
 def _z3(statistics: Statistics) -> Check:

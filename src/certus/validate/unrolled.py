@@ -205,14 +205,15 @@ class _Unrolled:
 
 
 class _Pruner:
-    """An incremental solver that holds the definitions made so far."""
+    """An incremental solver that holds the definitions made so far. What is hard is taken for possible."""
 
     def __init__(self, formula: Formula, budget: Budget, statistics: Statistics) -> None:
-        from certus.logic.z3solver import Z3Solver
+        from certus.logic.patient import PatientSolver
 
         self._formula = formula
         self._budget = budget
-        self._solver = Z3Solver(statistics)
+        self._solver = PatientSolver(statistics)
+        self._solver.rounds = 1
         self._known = 0  # how many literals the solver knows the meaning of
 
     def impossible(self, literal: Expr) -> bool:

@@ -12,8 +12,9 @@ from certus.logic import patient
 from certus.logic.patient import PatientSolver, Pause
 from certus.logic.solver import Answer
 
-U16 = machine(16, signed=False)
-X, Y = build.var("x", U16), build.var("y", U16)
+U32 = machine(32, signed=False)
+X, Y = build.var("x", U32), build.var("y", U32)
+NONE = 1e-9  # seconds
 
 
 def test_what_fails_is_tried_less_and_less_often() -> None:
@@ -25,42 +26,42 @@ def test_what_fails_is_tried_less_and_less_often() -> None:
 
 
 def factors(product: int, solver: PatientSolver) -> Answer:
-    """Whether a number has two factors below 256."""
-    limit, one = build.constant(256, U16), build.constant(1, U16)
+    """Whether a number has two factors below 4,096."""
+    limit, one = build.constant(4096, U32), build.constant(1, U32)
     solver.add(build.lt(one, X), build.lt(X, limit), build.lt(one, Y), build.lt(Y, limit))
-    claim = build.eq(build.mul(X, Y), build.constant(product, U16))
+    claim = build.eq(build.mul(X, Y), build.constant(product, U32))
     return solver.check([claim], budget=Budget(60), purpose="test")
 
 
-@pytest.mark.parametrize("product", [221, 40_961])
+@pytest.mark.parametrize("product", [16_744_463, 16_777_213])
 def test_fresh_solvers_answer_with_a_model_or_without(monkeypatch: pytest.MonkeyPatch, product: int) -> None:
-    """40,961 is a prime."""
-    monkeypatch.setattr(patient, "PATIENCE", 1)
+    """16,777,213 is a prime."""
+    monkeypatch.setattr(patient, "PATIENCE", NONE)
     statistics = Statistics()
     solver = PatientSolver(statistics)
     answer = factors(product, solver)
     assert statistics.counters["solver.test.fresh"] > 0
-    assert answer is (Answer.SAT if product == 221 else Answer.UNSAT)
+    assert answer is (Answer.SAT if product == 16_744_463 else Answer.UNSAT)
     if answer is Answer.SAT:
-        assert sorted(solver.values([X, Y])) == [13, 17]
+        assert sorted(solver.values([X, Y])) == [4091, 4093]
 
 
 def test_turns_may_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in ("PATIENCE", "INTEGERS", "TURN"):
-        monkeypatch.setattr(patient, limit, 1)
+        monkeypatch.setattr(patient, limit, NONE)
     statistics = Statistics()
     solver = PatientSolver(statistics)
     solver.rounds = 2
-    assert factors(40_961, solver) is Answer.UNKNOWN
+    assert factors(16_777_213, solver) is Answer.UNKNOWN
     assert statistics.counters["solver.test.fresh"] == 4
 
 
 def test_who_keeps_failing_is_asked_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patient, "PATIENCE", 1)
+    monkeypatch.setattr(patient, "PATIENCE", NONE)
     statistics = Statistics()
     solver = PatientSolver(statistics)
     for _ in range(8):
-        assert factors(221, solver) is Answer.SAT
+        assert factors(16_744_463, solver) is Answer.SAT
         assert not solver.was_easy
     assert statistics.counters["solver.test"] == 3  # the first, third and seventh time
     assert statistics.counters["solver.test.fresh"] == 8  # who answers begins the next time

@@ -1,0 +1,204 @@
+"""Bitwuzla as one incremental solver, for formulas over machine integers.
+
+It decides bit-vectors by their bits, with CaDiCaL, and is much faster at that than z3 (docs/adr/0008). It
+cannot say anything once a formula does not fit (`logic.bitwuzlaterms`), until that formula is popped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from math import inf
+from typing import Final
+
+from certus.core.budget import Budget
+from certus.core.errors import Inconsistent
+from certus.core.evaluate import Datum, evaluate
+from certus.core.sorts import ArraySort, MachineSort, Sort
+from certus.core.statistics import QueryRecorder, Statistics
+from certus.core.terms import Expr, Kind
+from certus.core.values import ArrayValue, default_value
+from certus.core.walk import variables
+from certus.logic.bitwuzlaterms import BitwuzlaTerms, Term, Unfit, bitwuzla
+from certus.logic.solver import Answer
+
+SELDOM: Final = 32  # Bitwuzla asks up to a million times a second whether to go on; one in so many looks
+
+
+class BitwuzlaSolver:
+    """The `Solver` protocol on Bitwuzla. Solvers with the same `terms` translate none twice."""
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        *,
+        log: QueryRecorder | None = None,
+        terms: BitwuzlaTerms | None = None,
+    ) -> None:
+        package = bitwuzla()
+        self._statistics: Final = statistics
+        self._log: Final = log or statistics.queries
+        self._terms: Final = BitwuzlaTerms() if terms is None else terms
+        options = package.Options()
+        options.set(package.Option.PRODUCE_MODELS, True)
+        options.set(package.Option.PRODUCE_UNSAT_ASSUMPTIONS, True)
+        self._solver: Final = package.Bitwuzla(self._terms.manager, options)
+        self._results: Final = package.Result
+        self._levels: list[list[Expr]] = [[]]  # the asserted formulas
+        self._told = [0]  # per level, how many facts about terms are asserted up to it
+        self._unfit: list[bool] = [False]  # per level, whether one of its formulas does not fit
+        self._answer: Answer | None = None  # of the last check, None once it is out of date
+        self._asked: dict[Term, Expr] = {}  # the assumptions of the last check
+        self._was_ended = False
+
+    @property
+    def fits(self) -> bool:
+        """Whether all asserted formulas could be translated."""
+        return not any(self._unfit)
+
+    def fits_with(self, assumptions: Sequence[Expr]) -> bool:
+        """Whether these, too, can be translated."""
+        try:
+            for assumption in assumptions:
+                self._terms.term(assumption)
+        except Unfit:
+            return False
+        return self.fits
+
+    @property
+    def exact(self) -> bool:
+        """Whether a SAT can be relied on; an UNSAT always can."""
+        return self._terms.exact
+
+    @property
+    def formulas(self) -> tuple[Expr, ...]:
+        """The asserted formulas, the oldest first."""
+        return tuple(formula for level in self._levels for formula in level)
+
+    def add(self, *formulas: Expr) -> None:
+        self._answer = None
+        for formula in formulas:
+            self._levels[-1].append(formula)
+            try:
+                self._solver.assert_formula(self._terms.term(formula))
+            except Unfit:
+                self._unfit[-1] = True
+
+    def push(self) -> None:
+        self._answer = None
+        self._solver.push(1)
+        self._levels.append([])
+        self._unfit.append(False)
+        self._told.append(self._told[-1])
+
+    def pop(self) -> None:
+        if len(self._levels) == 1:
+            raise ValueError("pop without push")
+        self._answer = None
+        self._solver.pop(1)
+        self._levels.pop()
+        self._unfit.pop()
+        self._told.pop()
+
+    def check(
+        self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str, seconds: float = inf
+    ) -> Answer:
+        """As the protocol says. `seconds` of CPU time are a limit that a busy machine does not change."""
+        budget.check()
+        self._answer = None
+        if not self.fits_with(assumptions):
+            return Answer.UNKNOWN
+        asked: dict[Term, Expr] = {}
+        for assumption in assumptions:
+            asked.setdefault(self._terms.term(assumption), assumption)
+        for fact in self._terms.facts[self._told[-1] :]:
+            self._solver.assert_formula(fact)
+        self._told[-1] = len(self._terms.facts)
+        path = None
+        if self._log is not None:
+            path = self._log.query((*self.formulas, *assumptions), purpose=purpose, solver="bitwuzla")
+        key = f"solver.{purpose}"
+        self._statistics.count(key)
+        start = time.perf_counter()
+        with self._statistics.timed(key):
+            answer = self._ask(asked, budget, seconds)
+        if self._log is not None and path is not None:
+            self._log.answer(path, answer.value, time.perf_counter() - start)
+        self._answer, self._asked = answer, asked
+        return answer
+
+    def _ask(self, asked: dict[Term, Expr], budget: Budget, seconds: float) -> Answer:
+        limit = _Limit(budget, seconds)
+        self._solver.configure_terminator(limit)
+        result = self._solver.check_sat(*asked)
+        self._was_ended = limit.reached
+        if result == self._results.SAT:
+            return Answer.SAT
+        return Answer.UNSAT if result == self._results.UNSAT else Answer.UNKNOWN
+
+    @property
+    def was_ended(self) -> bool:
+        """Whether a limit ended the last check."""
+        return self._was_ended
+
+    # -------------------------------------------------------------------------------- answers
+
+    def value(self, term: Expr) -> Datum:
+        if self._answer is not Answer.SAT:
+            raise ValueError("there is no model: the last check did not answer SAT, or is out of date")
+        before = len(self._terms.facts)
+        try:
+            translated = self._terms.number(term)
+        except Unfit:  # no formula speaks of it
+            if term.kind is Kind.VAR:
+                return default_value(term.sort)
+        else:
+            if len(self._terms.facts) == before:  # else Bitwuzla does not know what a constant array holds
+                return self._read(self._solver.get_value(translated), term.sort)
+        return evaluate(term, {x: self.value(x) for x in variables(term)})
+
+    def values(self, terms: Sequence[Expr]) -> tuple[Datum, ...]:
+        return tuple(self.value(term) for term in terms)
+
+    def _read(self, found: Term, sort: Sort) -> Datum:
+        if isinstance(sort, ArraySort):
+            return self._read_array(found, sort)
+        value = found.value(10) if found.sort().is_bv() else found.value()
+        if isinstance(value, bool):
+            return value
+        if isinstance(sort, MachineSort):
+            return sort.wrap(int(value))
+        number, width = int(value), found.sort().bv_size()
+        return number - (1 << width) if number >> (width - 1) else number
+
+    def _read_array(self, found: Term, sort: ArraySort) -> ArrayValue:
+        kinds = bitwuzla().Kind
+        entries: dict[Datum, Datum] = {}
+        while found.kind() == kinds.ARRAY_STORE:
+            found, index, element = found.children()
+            entries.setdefault(self._read(index, sort.index), self._read(element, sort.element))
+        if found.kind() != kinds.CONST_ARRAY:
+            raise Inconsistent("Bitwuzla gives an array that is not made of writes")
+        return ArrayValue(sort, self._read(found.children()[0], sort.element), entries)
+
+    def core(self) -> tuple[Expr, ...]:
+        if self._answer is not Answer.UNSAT:
+            raise ValueError("there is no core: the last check did not answer UNSAT, or is out of date")
+        found = set(self._solver.get_unsat_assumptions())
+        return tuple(assumption for term, assumption in self._asked.items() if term in found)
+
+
+class _Limit:
+    """Tells Bitwuzla to stop. It is asked from outside Python, where an exception would be lost."""
+
+    def __init__(self, budget: Budget, seconds: float) -> None:
+        self.reached = False
+        self._budget = budget
+        self._end = time.process_time() + seconds
+        self._asked = 0
+
+    def __call__(self) -> bool:
+        self._asked += 1
+        if self._asked % SELDOM == 1:
+            self.reached = self._budget.remaining() == 0.0 or time.process_time() > self._end
+        return self.reached
