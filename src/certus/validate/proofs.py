@@ -2,7 +2,8 @@
 
 All are asked. They share no translation (z3 gets terms through its C interface, Bitwuzla through its own,
 cvc5 gets SMT-LIB text), so a bug in one shows as a disagreement. Where a clause is discharged already, those
-who come later get about twice the time that was needed so far; what they cannot finish is not counted.
+who come later get about twice the time that was needed so far; what they cannot finish is not counted. z3
+begins, and goes on after Bitwuzla where neither had an answer.
 
 Bitwuzla takes machine integers as bit-vectors, and only these. To the others they are integers first, then
 bit-vectors; for a moment the other way round if integers cannot represent an operation exactly.
@@ -37,6 +38,7 @@ from certus.validate.replay import check_execution
 from certus.validate.ssa import Clause
 from certus.validate.unrolled import unrolling_clauses
 
+FIRST = 0.25  # of the time, for z3 before Bitwuzla: what is easy for integers can be endless for bits
 SECOND_OPINION = 2.0  # the time for further opinions, as a multiple of what was needed before
 AT_LEAST = 0.5  # seconds for them in any case
 CHALLENGE = 0.2  # seconds of random runs, at most
@@ -86,9 +88,10 @@ def check_proof(
 
 def discharge(clauses: Sequence[Clause], *, budget: Budget, statistics: Statistics) -> dict[str, int]:
     """Ask all solvers for every clause; gives how many each discharged. Raises `Refused`."""
-    hearing = _Hearing(clauses)
+    hearing, z3 = _Hearing(clauses), _decided(_z3(statistics))
+    hearing.ask("z3", z3, budget.part(FIRST))
     hearing.ask("bitwuzla", _bitwuzla(statistics), budget.part(0.5))
-    hearing.ask("z3", _decided(_z3(statistics)), budget)
+    hearing.ask("z3", z3, budget)
     hearing.ask("cvc5", _decided(_cvc5(statistics)), hearing.further(budget))
     for clause, said in zip(clauses, hearing.said, strict=True):
         refuting = [solver for solver, answer in said.items() if answer is Answer.SAT]
@@ -109,13 +112,14 @@ class _Hearing:
         self.spent = 0.0
 
     def ask(self, solver: str, opinion: Opinion, budget: Budget) -> None:
-        """Clauses that nobody has discharged come first, and may take all the time there is."""
+        """Clauses that nobody has discharged come first, and may take all the time there is. Who has spoken
+        about one that is discharged is not asked again."""
         start = time.monotonic()
         sure = [Answer.UNSAT in said.values() for said in self.said]
         further = self.further(budget)
         for known, limit in ((False, budget), (True, further)):
             for clause, said, settled in zip(self.clauses, self.said, sure, strict=True):
-                if settled is known:
+                if settled is known and not (settled and solver in said):
                     answer = _within(opinion, clause.formulas, limit)
                     if answer is not None:
                         said[solver] = answer
