@@ -38,7 +38,7 @@ from certus.validate.replay import check_execution
 from certus.validate.ssa import Clause
 from certus.validate.unrolled import unrolling_clauses
 
-FIRST = 0.25  # of the time, for z3 before Bitwuzla: what is easy for integers can be endless for bits
+LONG = 60.0  # seconds, of which solvers have shares where there is no limit
 SECOND_OPINION = 2.0  # the time for further opinions, as a multiple of what was needed before
 AT_LEAST = 0.5  # seconds for them in any case
 CHALLENGE = 0.2  # seconds of random runs, at most
@@ -89,8 +89,8 @@ def check_proof(
 def discharge(clauses: Sequence[Clause], *, budget: Budget, statistics: Statistics) -> dict[str, int]:
     """Ask all solvers for every clause; gives how many each discharged. Raises `Refused`."""
     hearing, z3 = _Hearing(clauses), _decided(_z3(statistics))
-    hearing.ask("z3", z3, budget.part(FIRST))
-    hearing.ask("bitwuzla", _bitwuzla(statistics), budget.part(0.5))
+    hearing.ask("z3", z3, _share(budget, 0.25))  # what is easy for integers can be endless for bits
+    hearing.ask("bitwuzla", _bitwuzla(statistics), _share(budget, 0.5))
     hearing.ask("z3", z3, budget)
     hearing.ask("cvc5", _decided(_cvc5(statistics)), hearing.further(budget))
     for clause, said in zip(clauses, hearing.said, strict=True):
@@ -112,14 +112,15 @@ class _Hearing:
         self.spent = 0.0
 
     def ask(self, solver: str, opinion: Opinion, budget: Budget) -> None:
-        """Clauses that nobody has discharged come first, and may take all the time there is. Who has spoken
-        about one that is discharged is not asked again."""
+        """Clauses that nobody has discharged come first, and may take all the time there is. Who had an
+        answer is not asked again, nor who had none where it is known by now."""
         start = time.monotonic()
         sure = [Answer.UNSAT in said.values() for said in self.said]
         further = self.further(budget)
         for known, limit in ((False, budget), (True, further)):
             for clause, said, settled in zip(self.clauses, self.said, sure, strict=True):
-                if settled is known and not (settled and solver in said):
+                done = solver in said and (settled or said[solver] is not Answer.UNKNOWN)
+                if settled is known and not done:
                     answer = _within(opinion, clause.formulas, limit)
                     if answer is not None:
                         said[solver] = answer
@@ -137,6 +138,10 @@ class _Hearing:
             for solver, answer in said.items():
                 counts[solver] = counts.get(solver, 0) + (answer is Answer.UNSAT)
         return counts
+
+
+def _share(budget: Budget, share: float) -> Budget:
+    return Budget(LONG * share) if budget.remaining() is None else budget.part(share)
 
 
 def _within(opinion: Opinion, formulas: Sequence[Expr], budget: Budget) -> Answer | None:

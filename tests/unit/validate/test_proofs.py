@@ -36,6 +36,9 @@ from certus.core.sorts import INT, machine
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.frontend.lp.load import load_lp
+from certus.logic.solver import Answer
+from certus.validate import proofs
+from certus.validate.expansion import Refused
 from certus.validate.proofs import check_proof, discharge
 from certus.validate.ssa import Clause
 
@@ -414,5 +417,56 @@ def test_bits_are_not_searched_for_in_integers_first() -> None:
     statistics = Statistics()
     larger = lt(x, bit_and(x, y))
     found = discharge([Clause("it is no larger", (larger,))], budget=Budget(30), statistics=statistics)
-    assert found["z3"] == 1
+    assert found == {"z3": 1, "bitwuzla": 1, "cvc5": 1}
     assert statistics.counters["solver.validate"] == 1
+
+
+U32 = machine(32, signed=False)
+N, M = var("n", U32), var("m", U32)
+VALID = Clause("a number is below itself nowhere", (lt(N, M), lt(M, N)))
+
+
+class TestOpinions:
+    def discharged(self, *clauses: Clause, seconds: float | None = 30) -> dict[str, int]:
+        return discharge(clauses, budget=Budget(seconds), statistics=Statistics())
+
+    def test_a_solver_is_named_if_it_treats_some_clause(self) -> None:
+        numbers = Clause("integers", (lt(X, Y), lt(Y, X)))
+        assert self.discharged(numbers) == {"z3": 1, "cvc5": 1}
+        assert self.discharged(numbers, VALID) == {"z3": 2, "bitwuzla": 1, "cvc5": 2}
+
+    def test_a_clause_that_is_not_valid_is_refuted_by_all(self) -> None:
+        with pytest.raises(Refused, match=r"z3 and bitwuzla and cvc5 found .* below"):
+            self.discharged(VALID, Clause("all are below", (lt(N, M),)))
+
+    @pytest.mark.parametrize("solver", ["_z3", "_bitwuzla", "_cvc5"])
+    def test_one_refutation_outweighs_the_others(self, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(proofs, solver, lambda _: lambda *_: Answer.SAT)
+        with pytest.raises(Refused) as refused:
+            self.discharged(VALID)
+        assert refused.value.diagnostic.code == "proof-refuted"
+
+    @pytest.mark.parametrize("silent", [("_z3", "_cvc5"), ("_z3", "_bitwuzla"), ("_bitwuzla", "_cvc5")])
+    def test_one_is_enough_if_the_others_are_silent(
+        self, silent: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for solver in silent:
+            monkeypatch.setattr(proofs, solver, lambda _: lambda *_: Answer.UNKNOWN)
+        assert sorted(self.discharged(VALID, seconds=None).values()) == [0, 0, 1]
+
+    def test_silence_is_no_proof(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for solver in ("_z3", "_bitwuzla", "_cvc5"):
+            monkeypatch.setattr(proofs, solver, lambda _: lambda *_: Answer.UNKNOWN)
+        with pytest.raises(Refused) as refused:
+            self.discharged(VALID)
+        assert refused.value.diagnostic.code == "proof-not-checked"
+
+    def test_a_refutation_is_not_forgotten_when_the_solver_has_another_turn(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answers = iter([Answer.SAT, Answer.UNKNOWN])
+        monkeypatch.setattr(proofs, "_decided", lambda check: lambda *_: next(answers, Answer.UNKNOWN))
+        monkeypatch.setattr(proofs, "_bitwuzla", lambda _: lambda *_: Answer.UNKNOWN)
+        with pytest.raises(Refused) as refused:
+            self.discharged(VALID)
+        assert refused.value.diagnostic.code == "proof-refuted"
