@@ -22,7 +22,7 @@ from certus.logic.bitwuzlasolver import BitwuzlaSolver
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
 
-LAW = settings(derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 SORTS = (BOOL, *MACHINES, *ARRAYS[1:3])
 VARIABLES = tuple(make.var(f"{letter}.{sort.name}", sort) for sort in SORTS for letter in "xy")
 

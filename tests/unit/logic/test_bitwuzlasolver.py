@@ -171,10 +171,10 @@ def test_an_exhausted_budget_is_an_exception(solver: BitwuzlaSolver) -> None:
 
 
 @pytest.mark.no_cover
-def test_ten_thousand_deep(solver: BitwuzlaSolver) -> None:
+def test_three_thousand_deep(solver: BitwuzlaSolver) -> None:
     flag, number = P, X
     memory = build.var("a", array(I8, I8))
-    for step in range(10_000):
+    for step in range(3_000):
         choice = build.var(f"p{step}", BOOL)
         flag = build.not_(build.and_(flag, choice))
         number = build.ite(choice, build.select(memory, number), build.add(number, ONE))
