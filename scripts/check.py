@@ -1,7 +1,7 @@
 """All checks of the project, in one command: lint, format, types, layers, tests.
 
-Coverage is that of the layers below the engines, by their unit tests: tracing makes a test two to three times
-as slow, and what only a law or a whole run reaches is not pinned down by it.
+Coverage is that of the layers below the engines but for C, by their unit tests: tracing makes a test two to
+three times as slow, and what only a law or a whole run reaches is not pinned down by it.
 
 Run it with the interpreter of an environment that has `.[dev]` installed. Every check runs even if an earlier
 one failed; the exit code is 0 only if all passed."""
@@ -22,7 +22,7 @@ LINT_IMPORTS = (
     "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
 )
 TESTS = ["-m", "pytest", "-q", "-n", "2"]
-WHOLE_RUNS = ["tests/unit/engines", "tests/unit/pipeline"]
+WHOLE_RUNS = ["tests/unit/engines", "tests/unit/pipeline", "tests/unit/frontend/c"]  # the last run Clang
 APART = [f"--ignore={folder}" for folder in WHOLE_RUNS]
 CHECKS = {
     "lint": ["-m", "ruff", "check", "."],
@@ -30,7 +30,7 @@ CHECKS = {
     "types": ["-m", "mypy"],
     "layers": ["-c", LINT_IMPORTS, "--no-cache"],
     "unit tests": [*TESTS, "tests/unit", *APART, "--cov", "--cov-report=term"],
-    "unit tests of engines": [*TESTS, *WHOLE_RUNS],
+    "unit tests of whole runs": [*TESTS, *WHOLE_RUNS],
     "other tests": [*TESTS, "tests", "--ignore=tests/unit"],
 }
 if shutil.which("chromium") is not None:
