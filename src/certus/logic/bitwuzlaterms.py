@@ -22,6 +22,7 @@ from typing import Any, Final
 from certus.core.errors import CertusError
 from certus.core.sorts import BOOL, INT, ArraySort, MachineSort, Sort
 from certus.core.terms import Expr, Function, Kind
+from certus.core.walk import completed
 
 WIDEST: Final = 512  # bits of what stands for an Int
 
@@ -46,8 +47,11 @@ class Number:
 
 
 def signed_width(low: int, high: int) -> int:
-    """The fewest bits of two's complement from `low` to `high`."""
-    return 1 + max((~low if low < 0 else low).bit_length(), (~high if high < 0 else high).bit_length())
+    """The fewest bits of two's complement from `low` to `high`; raises `Unfit` if these are too many."""
+    width = 1 + max((~low if low < 0 else low).bit_length(), (~high if high < 0 else high).bit_length())
+    if width > WIDEST:
+        raise Unfit(f"more than {WIDEST} bits for a number")
+    return width
 
 
 @cache
@@ -91,23 +95,13 @@ class BitwuzlaTerms:
         return found.term if isinstance(found, Number) else found
 
     def _translated(self, root: Expr) -> Term | Number:
-        terms, operators = self._terms, self._operators
-        stack = [root]
-        while stack:
-            term = stack[-1]
-            if term in terms:
-                stack.pop()
-                continue
-            missing = [a for a in term.args if a not in terms]
-            if missing:
-                stack.extend(reversed(missing))
-                continue
-            stack.pop()
-            operator = operators.get(term.kind)
-            if operator is None:
-                raise Unfit(f"bit-vectors have no {term.kind.name}")
-            terms[term] = operator(term, [terms[a] for a in term.args])
-        return terms[root]
+        return completed(root, self._terms, self._new_term)
+
+    def _new_term(self, term: Expr) -> Term | Number:
+        operator = self._operators.get(term.kind)
+        if operator is None:
+            raise Unfit(f"bit-vectors have no {term.kind.name}")
+        return operator(term, [self._terms[a] for a in term.args])
 
     def sort(self, sort: Sort) -> Any:
         found = self._sorts.get(sort)
@@ -230,8 +224,6 @@ class BitwuzlaTerms:
         """A bit-vector that is wide enough, cut to what is needed."""
         made = Number(term, low, high)
         surplus = term.sort().bv_size() - made.width
-        if made.width > WIDEST:
-            raise Unfit(f"more than {WIDEST} bits for a number")
         if surplus:
             cut = self._make(self._kinds.BV_EXTRACT, term, indexes=(made.width - 1, 0))
             made = Number(cut, low, high)
@@ -239,8 +231,6 @@ class BitwuzlaTerms:
 
     def _known(self, value: int) -> Number:
         width = signed_width(value, value)
-        if width > WIDEST:
-            raise Unfit(f"more than {WIDEST} bits for a number")
         return Number(self._bits(value, width), value, value)
 
     def _extended(self, number: Number, width: int) -> Term:
@@ -273,8 +263,6 @@ class BitwuzlaTerms:
     def _computed(self, kind: Any, args: Sequence[Number], low: int, high: int) -> Number:
         """An operation that is a homomorphism modulo powers of two: wide enough for the result suffices."""
         width = max(signed_width(low, high), *(a.width for a in args))
-        if width > WIDEST:
-            raise Unfit(f"more than {WIDEST} bits for a number")
         return self._number(self._make(kind, *(self._extended(a, width) for a in args)), low, high)
 
     def _division(self, term: Expr, args: Sequence[Any]) -> Term | Number:
