@@ -4,11 +4,11 @@ these, and integers that come from machine integers."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.laws.strategies import ARRAYS, MACHINES, literal, terms, values
+from tests.laws.settled import settled, some_settled
+from tests.laws.strategies import ARRAYS, MACHINES, terms, values
 
 from certus.core import build as make
 from certus.core.budget import Budget
@@ -31,12 +31,6 @@ def asked(*formulas: Expr) -> tuple[BitwuzlaSolver, Answer]:
     solver = BitwuzlaSolver(Statistics())
     solver.add(*formulas)
     return solver, solver.check(budget=Budget(10), purpose="law")
-
-
-def settled(term: Expr, env: dict[Expr, Any]) -> list[Expr]:
-    """`term` differs from the value the evaluator gives it, though its variables have theirs."""
-    fixed = [make.eq(v, literal(env[v], v.sort)) for v in variables(term)]
-    return [*fixed, make.ne(term, literal(evaluate(term, env), term.sort))]
 
 
 @LAW
@@ -89,16 +83,7 @@ def test_numbers_of_every_width(
     candidates += [operation(wide, also) for operation in NUMBERS]
     candidates += [operation(wide, make.integer(divisor)) for operation in DIVISIONS]
     candidates += [make.wrap(make.add(make.mul(wide, also), make.integer(divisor)), other)]
-    query: list[Expr] = []
-    wrong: list[Expr] = []
-    for term in candidates:
-        try:
-            *fixed, differs = settled(term, env)
-        except Undefined:
-            continue
-        query += fixed
-        wrong.append(differs)
-    solver, answer = asked(*query, make.disjunction(wrong))
+    solver, answer = asked(*some_settled(candidates, env))
     assert solver.fits
     assert answer is Answer.UNSAT
 
