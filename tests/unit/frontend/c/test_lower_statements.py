@@ -156,8 +156,8 @@ def test_a_program_that_begins_with_another_function(tmp_path: Path) -> None:
     program = load_c(tmp_path / "f.c", entry="f").program
     assert set(program.procedures) == {"$start", "f"}
     inputs = [op.targets[0].sort for op in ops(program, Havoc, "$start") if isinstance(op, Havoc)]
-    assert inputs == [machine(8, signed=False), INT, machine(32, signed=True), machine(16, signed=True)]
-    assert len(ops(program, Assume, "$start")) == 2
+    assert inputs == [machine(1, signed=False), INT, machine(32, signed=True), machine(16, signed=True)]
+    assert len(ops(program, Assume, "$start")) == 1
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from certus.frontend.c.lower.body import Body, Joint
 from certus.frontend.c.lower.pointers import from_integer
 from certus.frontend.c.lower.routines import havoc_routine
 from certus.frontend.c.lower.steps import Steps
-from certus.frontend.c.lower.values import U8, is_boolean, is_record, sort_of, to_sort
+from certus.frontend.c.lower.values import U8, is_record, sort_of, to_sort
 from certus.frontend.c.lower.world import World
 from certus.frontend.c.signatures import may_be
 from certus.frontend.c.types import (
@@ -103,14 +103,7 @@ def any_value(
         return made
     sort = sort_of(plain)
     assert sort is not None
-    result = body.havoc(sort, span, text, function, approximates)
-    if is_boolean(plain):
-        body.assume(build.le(result, build.constant(1, sort)), span, text)
-    elif sort is INT:
-        limit = build.integer(1 << body.world.pointer_width)
-        in_range = build.and_(build.le(build.integer(0), result), build.lt(result, limit))
-        body.assume(in_range, span, text)
-    return result
+    return body.havoc(sort, span, text, function, approximates)
 
 
 def pointed_to(node: ast.Expression) -> CType | None:

@@ -28,7 +28,7 @@ from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.lower.scopes import Passage, Passages, Scope, StackObject
 from certus.frontend.c.lower.steps import Steps
-from certus.frontend.c.lower.values import as_pointer, sort_of
+from certus.frontend.c.lower.values import are_addresses, as_pointer, sort_of
 from certus.frontend.c.lower.world import Home, World
 from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import (
@@ -301,6 +301,7 @@ class Body:
         made = self.fresh(sort)
         call = None if function is None else span
         self.emit(Havoc((made,), function, approximates), span, text, call=call)
+        self.assume(are_addresses((made,), self.world.pointer_width), span, text)
         return made
 
     def branch(

@@ -15,7 +15,7 @@ from certus.frontend.c.layout import NoSize
 from certus.frontend.c.lower import calls, conditions, expressions, places, statements, variadic
 from certus.frontend.c.lower.body import Body, Rules
 from certus.frontend.c.lower.steps import run
-from certus.frontend.c.lower.values import is_record, sort_of
+from certus.frontend.c.lower.values import are_addresses, is_record, sort_of
 from certus.frontend.c.lower.world import Home, World
 from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import unqualified
@@ -157,7 +157,10 @@ def _fall_off_the_end(body: Body, function: ast.Function) -> None:
         zero: Expr = build.constant(0, body.results[0].sort)
         body.draft.edge(last, Return((zero,)), Draft.EXIT, end, "return 0;")
     else:
-        body.draft.edge(last, Havoc(body.results), Draft.EXIT, end, "}")
+        body.at = last
+        body.emit(Havoc(body.results), end, "}")
+        body.assume(are_addresses(body.results, body.world.pointer_width), end, "}")
+        body.draft.skip(body.at, Draft.EXIT)
 
 
 def _end(span: Span) -> Span:

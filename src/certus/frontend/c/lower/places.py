@@ -172,7 +172,8 @@ def memory_sort(world: World, type_: CType) -> MachineSort | None:
     """The sort of the bytes of a scalar."""
     plain = unqualified(type_)
     if isinstance(plain, IntegerType):
-        return machine(8 * world.layout.size(plain), signed=False) if plain.exact else integer_sort(plain)
+        widened = plain.exact or plain.boolean
+        return machine(8 * world.layout.size(plain), signed=False) if widened else integer_sort(plain)
     return world.pointer_sort if isinstance(plain, PointerType) else None
 
 

@@ -20,7 +20,7 @@ from certus.frontend.c.lower.function import RULES, finish_jumps
 from certus.frontend.c.lower.initialisers import initialise, store_bytes
 from certus.frontend.c.lower.routines import arguments_routine
 from certus.frontend.c.lower.steps import run
-from certus.frontend.c.lower.values import is_record, sort_of
+from certus.frontend.c.lower.values import are_addresses, is_record, sort_of
 from certus.frontend.c.lower.world import StaticObject, World
 from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import ArrayType, RecordType, unqualified
@@ -82,6 +82,8 @@ class Start:
             elif _is_unknown(declared):
                 what = Havoc((variable,), None, f"the value of `{declared.name}`")
                 self.body.emit(what, declared.span, declared.name)
+                proper = are_addresses((variable,), self.world.pointer_width)
+                self.body.assume(proper, declared.span, declared.name)
             return
         term: Expr = run(self.body.value(expression))
         if term.kind is Kind.CONST:
@@ -161,7 +163,9 @@ class Start:
             if number > 0 and parameter.identity in self.world.surveys[main.name].variables:
                 passed.append(self._arguments(parameter, number, passed[0]))
                 continue
-            value = body.havoc(sort, parameter.span, f"{parameter.name} is an argument of the program")
+            value = body.fresh(sort)  # nobody reads it, unless it is the number of arguments
+            text = f"{parameter.name} is an argument of the program"
+            body.emit(Havoc((value,)), parameter.span, text)
             if number == 0 and isinstance(sort, MachineSort):
                 body.assume(
                     build.le(build.constant(0, sort), value), parameter.span, f"{parameter.name} >= 0"

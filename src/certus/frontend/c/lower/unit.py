@@ -13,7 +13,7 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
-from certus.core.program import Call, ErrorSite, Havoc, Procedure, Program
+from certus.core.program import Assume, Call, ErrorSite, Havoc, Procedure, Program
 from certus.core.sorts import INT, array, machine
 from certus.core.terms import Expr
 from certus.frontend.c import ast
@@ -31,8 +31,9 @@ from certus.frontend.c.lower.sourcetext import SourceText
 from certus.frontend.c.lower.standins import callee
 from certus.frontend.c.lower.start import START, Start
 from certus.frontend.c.lower.survey import Survey, survey
+from certus.frontend.c.lower.values import are_addresses
 from certus.frontend.c.lower.world import ErrorRules, World
-from certus.frontend.graph import Draft, Numbering, Settled
+from certus.frontend.graph import Draft, DraftEdge, Numbering, Settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +271,22 @@ def _tidy(body: Body) -> Settled:
             settled.entry,
             body.draft.span,
             f"{text} without a value",
+            declares=True,
             order=(-1, 0),
         )
     if dropped:
         body.draft.drop(dropped)
-    return body.draft.settle() if dropped or unwritten else settled
+    declared = [edge for edge in body.draft.edges if edge.declares]
+    for edge in declared:
+        _only_addresses(body, edge)
+    return body.draft.settle() if dropped or declared else settled
+
+
+def _only_addresses(body: Body, declared: DraftEdge) -> None:
+    """A pointer without a value is some address nevertheless."""
+    assert isinstance(declared.op, Havoc)
+    proper = are_addresses(declared.op.targets, body.world.pointer_width)
+    if proper is not build.TRUE:
+        after, declared.target = declared.target, body.draft.node()
+        place = (declared.order[0], declared.order[1] + 1)
+        body.draft.edge(declared.target, Assume(proper), after, declared.span, declared.text, order=place)

@@ -6,7 +6,7 @@ that holds it. Conditions are Bool terms: `truth` and `from_bool` lead there and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from certus.core import build
 from certus.core.sorts import INT, MachineSort, Sort, machine
@@ -46,19 +46,27 @@ def is_boolean(type_: CType) -> bool:
 
 
 def integer_sort(type_: CType) -> MachineSort:
+    """The sort of the values of an integer type: of `_Bool`, which has two, it is narrower than in memory."""
     plain = unqualified(type_)
     assert isinstance(plain, IntegerType), plain
-    return machine(plain.width, signed=plain.signed)
+    return machine(1 if plain.boolean else plain.width, signed=plain.signed)
 
 
 def sort_of(type_: CType) -> Sort | None:
     """The sort of the values of a type, or None if it has no values we model."""
     plain = unqualified(type_)
     if isinstance(plain, IntegerType):
-        return machine(plain.width, signed=plain.signed)
+        return integer_sort(plain)
     if isinstance(plain, PointerType | RecordType | ArrayType | VariableArrayType | FunctionType):
         return INT
     return None
+
+
+def are_addresses(variables: Iterable[Expr], width: int) -> Expr:
+    """Whether all that are pointers, which nobody has set, fit into pointers."""
+    low, high = build.integer(0), build.integer(1 << width)
+    pointers = [v for v in variables if v.sort is INT]
+    return build.and_(*(build.and_(build.le(low, v), build.lt(v, high)) for v in pointers))
 
 
 def from_bool(condition: Expr, sort: Sort) -> Expr:
