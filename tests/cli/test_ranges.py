@@ -85,8 +85,8 @@ def test_long_lists_are_cut_and_operations_listed_once(certus: Certus, tmp_path:
     chosen = "".join(f" if (n == {n}) p = an_object_with_a_rather_long_name_{n};" for n in range(5))
     path = tmp_path / "many.c"
     path.write_text(
-        f"""extern int any(void); int {objects}; int main(void) {{ int n = any(), *p; int t[5] = {{0}};
-        {chosen}
+        f"""extern int any(void); int {objects}; int main(void) {{
+        int n = any(), *p = an_object_with_a_rather_long_name_0, t[5] = {{0}};{chosen}
         t[n & 3] = n % 7 - 2; return *p + t[n & 3]; }}"""
     )
     lines = certus("ranges", str(path)).stdout.splitlines()

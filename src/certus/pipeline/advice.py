@@ -15,6 +15,7 @@ from certus.pipeline.settings import AUTO, Settings
 ALL: Final = ("bmc", "kind", "predicate", "linear", "clp", "spacer")  # who may still be asked about programs
 FOR_CLAUSES: Final = ("clp", "spacer")
 MORE: Final = 5  # times the limit that was too small
+FOREMOST: Final = ("internal-contradiction", "interrupted")  # whoever says it
 LIMITS: Final = frozenset({"time-limit", "cpu-limit", "memory-limit"})
 OWN_WORDS: Final = frozenset(  # the hint that comes with these says more than any option
     {
@@ -32,9 +33,11 @@ OWN_WORDS: Final = frozenset(  # the hint that comes with these says more than a
 
 def advised(outcomes: Sequence[Outcome], settings: Settings) -> Outcome:
     """One UNKNOWN of those that engines ended with: the reason of the last, who had the most time, with
-    advice; the reasons of the others as notes. If there is something wrong with us, that is the reason."""
+    advice; the reasons of the others as notes. If there is something wrong with us, or somebody interrupted
+    us, that is the reason."""
     reasons = [(o, o.verdict.reason) for o in outcomes if isinstance(o.verdict, Unknown)]
-    whole, reason = next(((o, r) for o, r in reasons if r.code == "internal-contradiction"), reasons[-1])
+    foremost = ((o, r) for code in FOREMOST for o, r in reasons if r.code == code)
+    whole, reason = next(foremost, reasons[-1])
     notes = [
         replace(r, message=_by(o, r), hint=r.hint if r.code in OWN_WORDS else None)
         for o, r in reasons

@@ -73,6 +73,11 @@ def test_a_defect_is_the_reason() -> None:
     assert reason.code == "internal-contradiction"
 
 
+def test_an_interruption_is_the_reason() -> None:
+    reason, notes = advice(Settings(), ("bmc", "interrupted"), ("linear", "not-linear"))
+    assert (reason.code, notes) == ("interrupted", ["linear: it was too much"])
+
+
 def test_amounts_as_options_take_them() -> None:
     assert [duration_text(s) for s in (2.5, 75, 100, 300)] == ["2.5s", "75s", "2m", "5m"]
     assert [size_text(n) for n in (500_000_000, 4 * 10**9)] == ["500MB", "4GB"]
