@@ -172,7 +172,6 @@ def havoc_some(body: Body, address: Expr, span: Span, approximates: str = "") ->
     """Give some bytes any contents, from `address` on; nobody knows how many."""
     text = body.text(span)
     count = body.havoc(INT, span, text, approximates=approximates)
-    body.assume(build.le(build.integer(0), count), span, text)
     havoc_elements(body, address, count, 1, span, approximates)
 
 
@@ -191,8 +190,7 @@ def havoc_up_to(
 
     def part() -> None:
         fewer = body.havoc(INT, span, body.text(span), approximates=approximates)
-        allowed = build.and_(build.le(build.integer(0), fewer), build.le(fewer, count))
-        body.assume(allowed, span, body.text(span))
+        body.assume(build.le(fewer, count), span, body.text(span))
         havoc_elements(body, address, fewer, 1, span, approximates)
 
     one_of(body, span, lambda: havoc_elements(body, address, count, 1, span, approximates), part)

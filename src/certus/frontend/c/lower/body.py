@@ -297,12 +297,23 @@ class Body:
     def havoc(
         self, sort: Sort, span: Span, text: str, function: str | None = None, approximates: str = ""
     ) -> Expr:
-        """An input of the program; `function` is the one whose result it is. `approximates`: see `Havoc`."""
+        """An input of the program, natural if it is an address or a count (`INT`)."""
         made = self.fresh(sort)
-        call = None if function is None else span
-        self.emit(Havoc((made,), function, approximates), span, text, call=call)
-        self.assume(are_addresses((made,), self.world.pointer_width), span, text)
+        self.set_freely((made,), span, text, function, approximates)
         return made
+
+    def set_freely(
+        self,
+        targets: tuple[Expr, ...],
+        span: Span,
+        text: str,
+        function: str | None = None,
+        approximates: str = "",
+    ) -> None:
+        """Any values for variables; `function` is the one whose result it is. `approximates`: see `Havoc`."""
+        call = None if function is None else span
+        self.emit(Havoc(targets, function, approximates), span, text, call=call)
+        self.assume(are_addresses(targets, self.world.pointer_width), span, text)
 
     def branch(
         self,

@@ -7,7 +7,7 @@ from typing import Final
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import Unsupported
-from certus.core.program import Havoc, Return
+from certus.core.program import Return
 from certus.core.sorts import INT
 from certus.core.terms import Expr
 from certus.frontend.c import ast
@@ -15,7 +15,7 @@ from certus.frontend.c.layout import NoSize
 from certus.frontend.c.lower import calls, conditions, expressions, places, statements, variadic
 from certus.frontend.c.lower.body import Body, Rules
 from certus.frontend.c.lower.steps import run
-from certus.frontend.c.lower.values import are_addresses, is_record, sort_of
+from certus.frontend.c.lower.values import is_record, sort_of
 from certus.frontend.c.lower.world import Home, World
 from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import unqualified
@@ -158,8 +158,7 @@ def _fall_off_the_end(body: Body, function: ast.Function) -> None:
         body.draft.edge(last, Return((zero,)), Draft.EXIT, end, "return 0;")
     else:
         body.at = last
-        body.emit(Havoc(body.results), end, "}")
-        body.assume(are_addresses(body.results, body.world.pointer_width), end, "}")
+        body.set_freely(body.results, end, "}")
         body.draft.skip(body.at, Draft.EXIT)
 
 

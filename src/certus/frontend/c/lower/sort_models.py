@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Final
 
 from certus.core import build
-from certus.core.program import Assume
 from certus.core.sorts import INT
 from certus.core.terms import Expr
 from certus.frontend.c import ast
@@ -93,8 +92,7 @@ def _element(body: Body, node: ast.Call, base: Expr, count: Expr, size: Expr) ->
     """The address of any element."""
     text = body.text(node.span)
     index = body.havoc(INT, node.span, text, approximates=_what(node))
-    inside = build.and_(build.le(NULL, index), build.lt(index, build.to_int(count)))
-    body.emit(Assume(inside), node.span, text)
+    body.assume(build.lt(index, build.to_int(count)), node.span, text)
     return build.add(base, build.mul(build.to_int(size), index))
 
 

@@ -20,7 +20,7 @@ from certus.frontend.c.lower.function import RULES, finish_jumps
 from certus.frontend.c.lower.initialisers import initialise, store_bytes
 from certus.frontend.c.lower.routines import arguments_routine
 from certus.frontend.c.lower.steps import run
-from certus.frontend.c.lower.values import are_addresses, is_record, sort_of
+from certus.frontend.c.lower.values import is_record, sort_of
 from certus.frontend.c.lower.world import StaticObject, World
 from certus.frontend.c.typenames import refusal
 from certus.frontend.c.types import ArrayType, RecordType, unqualified
@@ -80,10 +80,8 @@ class Start:
                 stream = self.world.library_static(declared.name, bytes(1), declared.span)
                 self.body.assign(variable, stream, declared.span, declared.name)
             elif _is_unknown(declared):
-                what = Havoc((variable,), None, f"the value of `{declared.name}`")
-                self.body.emit(what, declared.span, declared.name)
-                proper = are_addresses((variable,), self.world.pointer_width)
-                self.body.assume(proper, declared.span, declared.name)
+                what = f"the value of `{declared.name}`"
+                self.body.set_freely((variable,), declared.span, declared.name, approximates=what)
             return
         term: Expr = run(self.body.value(expression))
         if term.kind is Kind.CONST:

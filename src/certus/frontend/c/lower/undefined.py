@@ -171,7 +171,5 @@ def _written_around(body: Body, name: str, argument: ast.Expression, term: Expr,
     width, number = places.element(body.world, target)
     what, text = f"how much `{name}` writes", body.text(argument.span)
     before, count = (body.havoc(INT, argument.span, text, approximates=what) for _ in range(2))
-    natural = build.and_(build.le(build.integer(0), before), build.le(build.integer(0), count))
-    body.assume(natural, argument.span, text)
     first = build.sub(term, build.scale(size, before))
     havoc_elements(body, first, build.scale(number, count), width, argument.span, what)
