@@ -200,15 +200,22 @@ class _Back:
         return found
 
     def _facts(self, point: Point) -> Expr:
-        """The constants at a point, of all its frames, that something was folded with."""
-        parts = [self._equal(self.known.fixed, self.before.globals, 0)]
-        way = (*(self.before.edge[c].source for c in point.calls), point.location)
-        for depth, location in enumerate(way):
-            local = self.before.procedures[location.procedure].variables
-            state = self.known.at(location) or {}
-            parts.append(self._equal(state, local, depth))
-        parts.append(self._equal(state, self.before.globals, 0))
+        """The constants at a point, of all its frames, that something was folded with. What the callees leave
+        alone is as it was at the call, even where they are called with other values too."""
+        before = self.before
+        parts = [self._equal(self.known.fixed, before.globals, 0)]
+        for depth, call in enumerate(map(before.edge.__getitem__, point.calls)):
+            assert isinstance(call.op, Call)
+            written = self.known.writes[call.op.procedure]
+            parts += self._frame(call.source, [x for x in before.globals if x not in written], depth)
+        parts += self._frame(point.location, before.globals, len(point.calls))
         return build.conjunction(parts)
+
+    def _frame(self, location: Location, shared: Iterable[Expr], depth: int) -> Iterator[Expr]:
+        """What is known where the frame is: of its own variables, and of some globals."""
+        state = self.known.at(location) or {}
+        yield self._equal(state, self.before.procedures[location.procedure].variables, depth)
+        yield self._equal(state, shared, 0)
 
     def _equal(self, state: State, scope: Iterable[Expr], depth: int) -> Expr:
         found = ordered(scope, {x: None for x in state if x in self.used})

@@ -120,6 +120,23 @@ class TestEvidence:
         assert accepts(self.SUBJECT, back.proof(proof))
         assert accepts(self.SUBJECT, back.proof(KInductive(2, proof.invariants)))
 
+    @pytest.mark.parametrize(
+        "callee", ["void f() { n = 0; while (n < 9) { n = *; } }", "void f() { while (*) { n = *; } }"]
+    )
+    def test_facts_at_a_call_hold_in_a_callee_that_does_not_know_them(self, callee: str) -> None:
+        main = "mode = 1; f(); mode = 2; f(); while (*) { assert(mode == 2); n = 0; } assert(n < n + 1);"
+        subject = program(f"int mode; int n; {callee} void main() {{ {main} }}")
+        task, back = Constants().apply(Task(subject))
+        assert isinstance(task.subject, Program)
+        (inner,) = loop_forest(subject.procedures["f"]).heads
+        (outer,) = loop_forest(subject.procedures["main"]).heads
+        calls = [e.index for e in subject.procedures["main"].edges if isinstance(e.op, Call)]
+        points = [Point(inner, (call,)) for call in calls] + [Point(outer)]
+        proof = Inductive(dict.fromkeys(points, build.TRUE))
+        assert accepts(task.subject, proof)
+        assert not accepts(subject, proof)
+        assert accepts(subject, back.proof(proof))
+
     def test_summaries_get_the_facts_at_the_entry(self) -> None:
         subject = program("""
         int g; int d = 0;
