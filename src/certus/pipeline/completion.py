@@ -2,77 +2,66 @@
 
 A trace lacks the inputs that slicing found irrelevant, and replay takes 0 for them. Reaching the error does
 not depend on their values, but what is executed on the way may: 0 may be a divisor, or the size of an object
-that is written to. Then the run is followed symbolically, with inputs as unknowns, along the path it took to
+that is written to. Then the run is followed symbolically (`pipeline.following`) along the path it took to
 where it stopped, and a solver is asked for values that take the same path and pass this place; with them the
 run goes on, perhaps to the next such place. Inputs that the trace gives stay as they are, unless they decide
 what happens at the place itself: engines take accesses to memory for valid, so these may be in the way too.
 
-Addresses stay as they were in the run, and contents of memory that no executed store explains are taken as
-they were read. So a completed trace is a guess like any other: it counts only if it replays.
+A trace also lacks what objects contained at first, where engines keep them in arrays. If the run ends
+elsewhere, a decision that such contents have a part in must have been another one: the last that can be is
+made so, and those before it after all that follow, as in a search in depth.
+
+So a completed trace is a guess like any other: it counts only if it replays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from certus.core import build
 from certus.core.budget import Budget
-from certus.core.effects import terms, written
-from certus.core.evaluate import evaluate
 from certus.core.evidence import Trace
 from certus.core.memory import uses_memory
-from certus.core.program import (
-    Alloc,
-    Assign,
-    Assume,
-    Call,
-    Edge,
-    Havoc,
-    Load,
-    Location,
-    Op,
-    Procedure,
-    Program,
-    Return,
-    Store,
-)
+from certus.core.program import Alloc, Havoc, Program
 from certus.core.sorts import INT, MachineSort
 from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Kind, Value
+from certus.core.terms import Expr, Value
 from certus.core.values import Datum
-from certus.core.walk import postorder, substitute_all, variables
+from certus.core.walk import substitute_all, variables
 from certus.logic.patient import PatientSolver
 from certus.logic.solver import Answer
+from certus.pipeline.following import Followed, Key, Path
 from certus.validate.compile import compile_program
-from certus.validate.inputs import TraceInputs
-from certus.validate.interpreter import Ending, Machine, Run, run
+from certus.validate.inputs import Contents, TraceInputs
+from certus.validate.interpreter import Ending, Run, run
 
-ROUNDS: Final = 12  # places passed, one after the other
+ROUNDS: Final = 12  # places passed and decisions changed, one after the other
 STEPS: Final = 20_000  # of a run that is followed
 SMALL: Final = 1000  # inputs are to be at most this, if that is possible
 SHARE: Final = 0.3  # of the time that is left, for all of it
 
-Key = tuple[int, int] | Expr  # a Havoc edge and which execution of it, or a global at the start
-_DIVISIONS: Final = frozenset({Kind.QUOT, Kind.REM, Kind.DIV, Kind.MOD})
-_SHIFTS: Final = frozenset({Kind.SHL, Kind.SHR})
+Filled = dict[Key, tuple[Value, ...]]  # the bytes of an object for an `Alloc` edge
 
 
 def complete(program: Program, trace: Trace, *, budget: Budget, statistics: Statistics) -> Trace | None:
     """The trace with inputs added so that it leads to its error; None if none were found."""
     budget = budget.part(SHARE)
     compiled = compile_program(program)
-    filled: dict[Key, tuple[Value, ...]] = {}
+    filled: Filled = {}
+    changed: set[int] = set()  # decisions, each by the way to it
     for _ in range(ROUNDS):
         inputs = _Inputs(program, trace, filled)
-        path = _Path(compiled.everywhere)
+        path = Path(compiled.everywhere)
         end = run(compiled, inputs, step_limit=STEPS, budget=budget, observer=path)
         if end.ending is Ending.ERROR and end.location.name == trace.error:
             return inputs.completed()
-        if end.ending not in (Ending.UNDEFINED, Ending.BLOCKED) or not inputs.asked:
-            return None
-        found = _values(program, path, end, inputs, budget, statistics)
+        search = _Search(inputs, path, budget, statistics)
+        if end.ending in (Ending.UNDEFINED, Ending.BLOCKED):
+            found = search.passing(end)
+        else:
+            found = search.deciding(changed)
         if found is None:
             return None
         filled = found
@@ -83,19 +72,35 @@ class _Inputs:
     """The inputs of a trace with those it lacks, or that are to be others, `filled` in. `asked` tells which
     inputs a run took, with their values, and `given` which of them the trace has."""
 
-    def __init__(self, program: Program, trace: Trace, filled: Mapping[Key, tuple[Value, ...]]) -> None:
+    def __init__(self, program: Program, trace: Trace, filled: Filled) -> None:
+        self.program = program
         self.asked: dict[Key, tuple[tuple[Expr, ...], tuple[Value, ...]]] = {}
         self.given: set[Key] = set()
-        self._filled = filled
+        self.filled = filled
         self._trace = trace
         self._given = TraceInputs(program, trace)
-        self.contents = self._given.objects
         edges, memory = program.edge.items(), uses_memory(program)
         havocs = [(n, e.op) for n, e in edges if isinstance(e.op, Havoc)]
         # A pointer from nowhere points to no object of the program: its value is not to be made an address.
         self._fixed = {
             n for n, op in havocs if op.approximates or (memory and any(t.sort is INT for t in op.targets))
         }
+
+    @property
+    def objects(self) -> Contents:
+        """What the trace says of new objects."""
+        return self._given.objects
+
+    @property
+    def contents(self) -> Contents:
+        return {**self.objects, **self._filled_objects()}
+
+    def _filled_objects(self) -> Contents:
+        made: dict[int, dict[int, bytes]] = {}
+        for key, values in self.filled.items():
+            if isinstance(key, tuple) and isinstance(self.program.edge[key[0]].op, Alloc):
+                made.setdefault(key[0], {})[key[1]] = bytes(map(int, values))
+        return {edge: tuple(found.get(n, b"") for n in range(1 + max(found))) for edge, found in made.items()}
 
     def initial(self, variable: Expr) -> Datum:
         (value,) = self._take(variable, (variable,), (self._given.initial(variable),))
@@ -115,7 +120,7 @@ class _Inputs:
         return self._take((edge, occurrence), tuple(targets), values)
 
     def _take(self, key: Key, targets: tuple[Expr, ...], default: tuple[Datum, ...]) -> tuple[Datum, ...]:
-        values = self._filled.get(key, default)
+        values = self.filled.get(key, default)
         scalars = tuple(value for value in values if isinstance(value, Value))
         if len(scalars) == len(values):
             self.asked[key] = (targets, scalars)
@@ -130,71 +135,74 @@ class _Inputs:
             else:
                 inputs.setdefault(key[0], []).append(values)
         found = {edge: tuple(executions) for edge, executions in inputs.items()}
-        return replace(self._trace, initial=initial, inputs={**self._trace.inputs, **found})
+        objects = {edge: tuple(map(tuple, made)) for edge, made in self._filled_objects().items()}
+        return replace(self._trace, initial=initial, inputs={**self._trace.inputs, **found, **objects})
 
 
-@dataclass(slots=True)
-class _Event:
-    """A step of a run: an edge that is no call, or a call entered or left. `seen` are the values that it gave
-    its targets."""
+class _Search:
+    """Other values for what a run was not given, found along the path that it took."""
 
-    what: str
-    edge: Edge
-    seen: Mapping[Expr, Datum]
+    def __init__(self, inputs: _Inputs, path: Path, budget: Budget, statistics: Statistics) -> None:
+        self.inputs = inputs
+        self.budget = budget
+        self.statistics = statistics
+        self.followed = Followed(inputs.program, inputs.asked, inputs.objects)
+        for event in path.events:
+            self.followed.step(event)
+        symbols = self.followed.symbols.items()
+        self.given = [s for key, symbols in symbols if key in inputs.given for s in symbols]
 
+    def passing(self, end: Run) -> Filled | None:
+        """Values with which the path can go on where the run had to stop."""
+        followed = self.followed
+        edges = [end.edge] if end.ending is Ending.UNDEFINED and end.edge is not None else []
+        if not edges:
+            edges = [*followed.program.procedures[end.location.procedure].successors[end.location]]
+        ways = [build.conjunction((*followed.defined(e.op), *followed.enabled(e.op))) for e in edges]
+        goal = build.disjunction(ways)
+        here = frozenset(variables(goal))
+        for kept in (self.given, [symbol for symbol in self.given if symbol not in here]):
+            found = self._values((*followed.conditions, goal), kept)
+            if found is not None:
+                return found
+        return None
 
-@dataclass(slots=True)
-class _Path:
-    """Writes down the path of a run."""
+    def deciding(self, changed: set[int]) -> Filled | None:
+        """Values with which the last decision that contents have a part in, and that can be another and is
+        not `changed` yet, is another."""
+        for branch in reversed(self.followed.branches):
+            if branch.way not in changed:
+                changed.add(branch.way)
+                conditions = (*self.followed.conditions[: branch.before], build.not_(branch.condition))
+                found = self._values(conditions, self.given)
+                if found is not None:
+                    return found
+        return None
 
-    watched: frozenset[Location]
-    events: list[_Event] = field(default_factory=list)
-
-    def start(self, machine: Machine) -> None:
-        """Nothing has happened yet."""
-
-    def arrive(self, machine: Machine, edge: Edge | None) -> None:
-        if edge is not None and not isinstance(edge.op, Call):
-            targets = edge.op.targets if isinstance(edge.op, Havoc) else _target(edge.op)
-            self.events.append(_Event("step", edge, {x: machine.value(x) for x in targets}))
-
-    def enter(self, machine: Machine, edge: Edge) -> None:
-        self.events.append(_Event("enter", edge, {}))
-
-    def leave(self, machine: Machine, edge: Edge) -> None:
-        self.events.append(_Event("leave", edge, {}))
-
-
-def _target(op: Op) -> tuple[Expr, ...]:
-    return (op.target,) if isinstance(op, Load | Alloc) else ()
-
-
-def _values(
-    program: Program, path: _Path, end: Run, inputs: _Inputs, budget: Budget, statistics: Statistics
-) -> dict[Key, tuple[Value, ...]] | None:
-    """Other values for the missing inputs, with which the path to the end of the run can go on."""
-    followed = _Followed(program, inputs)
-    for event in path.events:
-        followed.step(event)
-    edges = [end.edge] if end.ending is Ending.UNDEFINED and end.edge is not None else []
-    if not edges:
-        edges = [*program.procedures[end.location.procedure].successors[end.location]]
-    ways = [build.conjunction((*followed.defined(e.op), *followed.enabled(e.op))) for e in edges]
-    goal = build.disjunction(ways)
-    given = [s for key, symbols in followed.symbols.items() if key in inputs.given for s in symbols]
-    here = frozenset(variables(goal))
-    for kept in (given, [symbol for symbol in given if symbol not in here]):
-        same = {s: build.constant(followed.present[s], s.sort) for s in kept}
-        free = [s for s in followed.present if s not in same]
-        solver = PatientSolver(statistics)
-        solver.add(*substitute_all((*followed.conditions, goal), same))
+    def _values(self, conditions: Iterable[Expr], kept: Iterable[Expr]) -> Filled | None:
+        """Values for all symbols that meet the conditions, the `kept` ones as they are."""
+        present = self.followed.present
+        same = {s: build.constant(present[s], s.sort) for s in kept}
+        free = [s for s in present if s not in same]
+        solver = PatientSolver(self.statistics)
+        solver.add(*substitute_all(tuple(conditions), same))
         for wanted in ([_small(s) for s in free], []):
-            if solver.check(wanted, budget=budget, purpose="completion") is Answer.SAT:
+            if free and solver.check(wanted, budget=self.budget, purpose="completion") is Answer.SAT:
                 values = zip(free, solver.values(free), strict=True)
-                chosen = {**followed.present, **{s: v for s, v in values if isinstance(v, Value)}}
-                return {key: tuple(chosen[s] for s in symbols) for key, symbols in followed.symbols.items()}
-        budget.check()
-    return None
+                return self._filled({**present, **{s: v for s, v in values if isinstance(v, Value)}})
+        self.budget.check()
+        return None
+
+    def _filled(self, chosen: Mapping[Expr, Value]) -> Filled:
+        found = {key: tuple(chosen[s] for s in symbols) for key, symbols in self.followed.symbols.items()}
+        objects: dict[Key, bytearray] = {}
+        for symbol, at in self.followed.contents.items():
+            key = (at.edge, at.occurrence)
+            data = objects.setdefault(key, bytearray(map(int, self.inputs.filled.get(key, ()))))
+            end = at.offset + at.width
+            data.extend(bytes(max(end - len(data), 0)))
+            data[at.offset : end] = (int(chosen[symbol]) % (1 << 8 * at.width)).to_bytes(at.width, "little")
+        return {**found, **{key: tuple(data) for key, data in objects.items()}}
 
 
 def _small(symbol: Expr) -> Expr:
@@ -204,158 +212,3 @@ def _small(symbol: Expr) -> Expr:
         return build.TRUE
     low, high = build.constant(0, symbol.sort), build.constant(SMALL, symbol.sort)
     return build.and_(build.le(low, symbol), build.le(symbol, high))
-
-
-class _Followed:
-    """The symbolic state at the end of a path: the values of variables and of stored cells as terms over
-    symbols for the inputs, and the `conditions` under which the path is taken."""
-
-    def __init__(self, program: Program, inputs: _Inputs) -> None:
-        self.program = program
-        self.conditions: list[Expr] = []
-        self.symbols: dict[Key, tuple[Expr, ...]] = {}
-        self.present: dict[Expr, Value] = {}  # the value of each symbol in the run
-        for key, (targets, values) in inputs.asked.items():
-            made = tuple(build.var(f"@{len(self.symbols)}.{n}", t.sort) for n, t in enumerate(targets))
-            self.symbols[key] = made
-            self.present.update(zip(made, values, strict=True))
-        self._shared: dict[Expr, Expr] = dict(program.initial)
-        self._shared.update((x, s[0]) for x, s in self.symbols.items() if isinstance(x, Expr))
-        self._frames: list[dict[Expr, Expr]] = [{}]
-        self._cells: dict[tuple[int, MachineSort], Expr] = {}
-        self._objects: list[tuple[int, Expr]] = []  # where it starts, its size
-        self._executions: dict[int, int] = {}
-
-    # ---------------------------------------------------------------------------------- steps
-
-    def step(self, event: _Event) -> None:
-        op = event.edge.op
-        if event.what == "leave":
-            self._leave(event.edge)
-            return
-        for condition in (*self.defined(op, pinned=True), *self.enabled(op)):
-            if condition is not build.TRUE:
-                self.conditions.append(condition)
-        values = self._terms(op)
-        if isinstance(op, Call):
-            callee = self.program.procedures[op.procedure]
-            self._frames.append(dict(zip(callee.parameters, values, strict=True)))
-            return
-        procedure = self.program.procedures[event.edge.source.procedure]
-        if isinstance(op, Assign | Return):
-            for x, value in zip(written(op, procedure), values, strict=True):
-                self._write(procedure, x, value)
-        elif isinstance(op, Havoc):
-            self._havoc(event.edge, op, procedure, event.seen)
-        elif isinstance(op, Alloc):
-            start = event.seen[op.target]
-            self._write_seen(procedure, op.target, start)
-            if isinstance(start, int):
-                self._objects.append((start, values[0]))
-        elif isinstance(op, Load):
-            self._load(op, procedure, values[0], event.seen[op.target])
-        elif isinstance(op, Store):
-            self._store(values[0], values[1])
-
-    def _leave(self, edge: Edge) -> None:
-        assert isinstance(edge.op, Call)
-        inner = self._frames.pop()
-        callee = self.program.procedures[edge.op.procedure]
-        procedure = self.program.procedures[edge.source.procedure]
-        for target, result in zip(edge.op.targets, callee.results, strict=False):
-            if result in inner:
-                self._write(procedure, target, inner[result])
-
-    def _havoc(self, edge: Edge, op: Havoc, procedure: Procedure, seen: Mapping[Expr, Datum]) -> None:
-        occurrence = self._executions.get(edge.index, 0)
-        self._executions[edge.index] = occurrence + 1
-        symbols = self.symbols.get((edge.index, occurrence))
-        for n, x in enumerate(op.targets):
-            if symbols is None:
-                self._write_seen(procedure, x, seen[x])
-            else:
-                self._write(procedure, x, symbols[n])
-
-    def _load(self, op: Load, procedure: Procedure, address: Expr, seen: Datum) -> None:
-        sort = op.target.sort
-        place = self._number(address)
-        cell = self._cells.get((place, sort)) if place is not None and isinstance(sort, MachineSort) else None
-        if cell is None:
-            self._write_seen(procedure, op.target, seen)
-        else:
-            self._write(procedure, op.target, cell)
-
-    def _store(self, address: Expr, value: Expr) -> None:
-        place = self._number(address)
-        if place is not None and isinstance(value.sort, MachineSort):
-            self._cells[place, value.sort] = value
-
-    def _write(self, procedure: Procedure, x: Expr, value: Expr) -> None:
-        (self._frames[-1] if x in procedure.variables else self._shared)[x] = value
-
-    def _write_seen(self, procedure: Procedure, x: Expr, value: Datum) -> None:
-        """A value that is taken as it was in the run."""
-        if isinstance(value, Value):
-            self._write(procedure, x, build.constant(value, x.sort))
-        else:
-            (self._frames[-1] if x in procedure.variables else self._shared).pop(x, None)
-
-    # --------------------------------------------------------------------------------- conditions
-
-    def enabled(self, op: Op) -> Iterator[Expr]:
-        """Under which condition a step is taken."""
-        if isinstance(op, Assume):
-            (condition,) = self._terms(op)
-            if self._known(condition):
-                yield condition
-
-    def defined(self, op: Op, *, pinned: bool = False) -> Iterator[Expr]:
-        """Under which conditions an op does nothing undefined; if `pinned`, at the address of the run."""
-        values = [value for value in self._terms(op) if self._known(value)]
-        for term in postorder(*values):
-            if term.kind in _DIVISIONS and term.args[1].kind is not Kind.CONST:
-                yield build.ne(term.args[1], build.constant(0, term.args[1].sort))
-            elif term.kind in _SHIFTS and isinstance(term.sort, MachineSort):
-                amount, width = term.args[1], build.constant(term.sort.width, term.sort)
-                yield build.and_(build.le(build.constant(0, term.sort), amount), build.lt(amount, width))
-        if isinstance(op, Load | Store) and values:
-            address = values[0]
-            sort = op.target.sort if isinstance(op, Load) else op.value.sort
-            assert isinstance(sort, MachineSort)
-            yield self._inside(address, sort.width // 8)
-            place = self._number(address)
-            if pinned and place is not None:
-                yield build.eq(address, build.integer(place))
-
-    def _inside(self, address: Expr, width: int) -> Expr:
-        """An access lies in an object: in the last that starts at or below the address, if that is known."""
-        objects = self._objects
-        if address.kind is Kind.CONST:
-            below = [found for found in objects if found[0] <= int(address.value)]
-            objects = [max(below, key=lambda found: found[0])] if below else []
-        last = build.add(address, build.integer(width))
-        return build.disjunction(
-            build.and_(
-                build.le(build.integer(start), address), build.le(last, build.add(build.integer(start), size))
-            )
-            for start, size in objects
-        )
-
-    # ------------------------------------------------------------------------------------- terms
-
-    def _terms(self, op: Op) -> tuple[Expr, ...]:
-        given = terms(op)
-        here = self._frames[-1]
-        known = {x: here.get(x) or self._shared.get(x) for x in variables(*given)}
-        return substitute_all(given, {x: value for x, value in known.items() if value is not None})
-
-    def _known(self, value: Expr) -> bool:
-        """Whether a term is one over symbols only."""
-        return all(x in self.present for x in variables(value))
-
-    def _number(self, address: Expr) -> int | None:
-        """An address as it was in the run."""
-        if not self._known(address):
-            return None
-        found = evaluate(address, self.present)
-        return found if isinstance(found, int) else None

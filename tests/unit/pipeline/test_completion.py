@@ -60,6 +60,41 @@ def test_values_are_found_that_avoid_what_is_undefined(tmp_path: Path, body: str
     assert isinstance(found.check, Replay)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("int a[9]; if (a[x & 7] != 5) return 0;", id="an element of an array"),
+        pytest.param(
+            "int *p = malloc(sizeof *p), *q = malloc(sizeof *q); if (*(x < 9 ? p : q) != -3) return 0;",
+            id="one of two objects",
+        ),
+        pytest.param(
+            "char s[40]; int n = 0; while (n < 3 && s[n] == 'a' + n) n++; if (n < 3) return 0;",
+            id="a string, one letter after the other",
+        ),
+        pytest.param(
+            "short *p = malloc(40); p[x & 3] = 1; for (int i = 4; i < 6; i++) if (p[i] < i) return 0;",
+            id="what was not written",
+        ),
+        pytest.param("int a[9]; int y = 100 / a[x & 7];", id="a divisor"),
+        pytest.param(
+            "int *p = 0; for (int i = 0; i < 3; i++) { p = malloc(4); if (i < 2) *p = 1; }"
+            "if (*p != 7) return 0;",
+            id="the last object that a loop makes",
+        ),
+    ],
+)
+def test_contents_of_new_objects_are_found(tmp_path: Path, body: str) -> None:
+    found = outcome(tmp_path, body)
+    assert isinstance(found.verdict, Unsafe), found.verdict
+    assert isinstance(found.check, Replay)
+
+
+def test_contents_that_were_written_are_not_made_up(tmp_path: Path) -> None:
+    body = "char s[40]; for (int i = 0; i < 9; i++) s[i] = 'b'; if (s[x & 7] != 'a') return 0;"
+    assert not isinstance(outcome(tmp_path, body).verdict, Unsafe)
+
+
 def test_what_cannot_be_avoided_stays_a_reason(tmp_path: Path) -> None:
     found = outcome(tmp_path, "int d = __VERIFIER_nondet_int(); int y = 100 / (d * 0);")
     assert isinstance(found.verdict, Unknown)
