@@ -113,9 +113,9 @@ class Branch(NamedTuple):
 class Followed:
     """The symbolic state at the end of a path: the values of variables and of cells as terms over symbols,
     and the `conditions` under which the path is taken. `symbols` are those of inputs, `contents` those of
-    what objects contained; `known` are the edges whose objects' contents are given."""
+    what objects contained; `given` are the edges that make objects whose contents are known."""
 
-    def __init__(self, program: Program, asked: Asked, known: Container[int]) -> None:
+    def __init__(self, program: Program, asked: Asked, given: Container[int]) -> None:
         self.program = program
         self.conditions: list[Expr] = []
         self.branches: list[Branch] = []
@@ -126,7 +126,7 @@ class Followed:
             made = tuple(build.var(f"@{len(self.symbols)}.{n}", t.sort) for n, t in enumerate(targets))
             self.symbols[key] = made
             self.present.update(zip(made, values, strict=True))
-        self._known_contents = known
+        self._given_contents = given
         self._shared: dict[Expr, Expr] = dict(program.initial)
         self._shared.update((x, s[0]) for x, s in self.symbols.items() if isinstance(x, Expr))
         self._frames: list[dict[Expr, Expr]] = [{}]
@@ -142,10 +142,10 @@ class Followed:
         if event.what == "leave":
             self._leave(event.edge)
             return
-        for condition in (*self.defined(op, pinned=True), *self.enabled(op)):
+        self.conditions += (c for c in self.defined(op, pinned=True) if c is not build.TRUE)
+        for condition in self.enabled(op):
             if condition is not build.TRUE:
                 self._decide(event.edge, condition)
-                self.conditions.append(condition)
         values = self._terms(op)
         if isinstance(op, Call):
             callee = self.program.procedures[op.procedure]
@@ -160,9 +160,9 @@ class Followed:
         elif isinstance(op, Alloc):
             start = event.seen[op.target]
             self._write_seen(procedure, op.target, start)
+            occurrence = self._executed(event.edge)
             if isinstance(start, int):
-                arbitrary = not op.zero and event.edge.index not in self._known_contents
-                occurrence = self._executed(event.edge)
+                arbitrary = not op.zero and event.edge.index not in self._given_contents
                 self._objects.append(_Object(start, values[0], event.edge.index, occurrence, arbitrary))
         elif isinstance(op, Load):
             self._load(op, procedure, values[0], event.seen[op.target])
@@ -170,12 +170,13 @@ class Followed:
             self._store(values[0], values[1])
 
     def _decide(self, edge: Edge, condition: Expr) -> None:
-        if isinstance(edge.op, Assume):
-            procedure = self.program.procedures[edge.source.procedure]
-            several = len(procedure.successors[edge.source]) > 1
-            if several and not self.contents.keys().isdisjoint(variables(condition)):
-                self.branches.append(Branch(self._way, len(self.conditions), condition))
-            self._way = hash((self._way, edge.index))
+        """The edge is taken, which depends on symbols."""
+        procedure = self.program.procedures[edge.source.procedure]
+        several = len(procedure.successors[edge.source]) > 1
+        if several and not self.contents.keys().isdisjoint(variables(condition)):
+            self.branches.append(Branch(self._way, len(self.conditions), condition))
+        self.conditions.append(condition)
+        self._way = hash((self._way, edge.index))
 
     def _executed(self, edge: Edge) -> int:
         """How often the edge was executed before."""
@@ -213,9 +214,9 @@ class Followed:
     def _read(self, place: int, sort: MachineSort, seen: Datum) -> Expr | None:
         """What a cell contains; None if it is to be taken as it was read."""
         width = sort.width // 8
-        touched = dict.fromkeys(self._cells.get(at) for at in range(place, place + width))
-        if any(cell is not None for cell in touched):
-            (cell,) = touched if len(touched) == 1 else (None,)
+        touched = {self._cells.get(at) for at in range(place, place + width)}
+        if touched != {None}:
+            cell = touched.pop() if len(touched) == 1 else None
             exact = cell is not None and (cell.place, cell.width) == (place, width)
             return build.wrap(cell.value, sort) if cell is not None and exact else None
         below = bisect_right(self._objects, place, key=lambda made: made.start)
