@@ -118,6 +118,9 @@ int main(void) {{
         ("if (random() > 2147483647) reach_error();", "HOLDS"),
         ("void *p; if (posix_memalign(&p, 3, 10) == 0) reach_error();", "UNKNOWN"),  # no alignment
         ("void *p; if (posix_memalign(&p, 64, 10) == 0 && (long)p % 64) reach_error();", "HOLDS"),
+        ("if ((long)aligned_alloc(n, 64) % 16) reach_error();", "UNKNOWN"),  # may be no alignment
+        ("if (aligned_alloc(3, 3)) reach_error();", "UNKNOWN"),
+        ("if ((long)aligned_alloc(64, 64) % 64) reach_error();", "HOLDS"),
         ("if (mmap(0, 1, 3, 34, -1, 0) == MAP_FAILED) reach_error();", "UNKNOWN"),
     ],
 )

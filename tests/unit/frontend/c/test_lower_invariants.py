@@ -77,7 +77,9 @@ def test_indices_are_unique_and_names_tell_whose_they_are(path: Path) -> None:
         for variable in own:
             assert variable.name.startswith(f"{procedure.name}.")
             assert "$" in variable.name or variable in found.source_names
-    for variable in (*found.globals, *(v for p in found.procedures.values() for v in p.variables)):
+    everything = [*found.globals, *(v for p in found.procedures.values() for v in p.variables)]
+    assert len({variable.name for variable in everything}) == len(everything)
+    for variable in everything:
         assert not set("@/()") & set(variable.name)
 
 

@@ -201,3 +201,11 @@ def test_a_variable_length_array_in_a_structure_is_refused(tmp_path: Path) -> No
     with pytest.raises(Unsupported) as caught:
         loaded(tmp_path, "int main(void) { int n = 3; struct s { int a[n]; } x; return sizeof x; }")
     assert caught.value.diagnostic.code == "unsupported-vla-in-struct"
+
+
+@pytest.mark.parametrize("name", ["$start", "$copy8"])
+def test_functions_named_as_what_is_made_up_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(Unsupported) as caught:
+        loaded(tmp_path, f"int {name}(void) {{ return 1; }} int main(void) {{ return {name}(); }}")
+    assert caught.value.diagnostic.code == "unsupported-name"
+    assert caught.value.diagnostic.span is not None

@@ -177,8 +177,7 @@ class Body:
 
     def fresh(self, sort: Sort) -> Expr:
         """A new temporary. It is written once, before it is read."""
-        made = build.var(f"{self.name}.${len(self.temporaries) + 1}", sort)
-        self.variables[made] = None
+        made = self.name_local(f"${len(self.temporaries) + 1}", sort)
         self.temporaries.add(made)
         return made
 
@@ -218,7 +217,8 @@ class Body:
         return self.stack_object("temporary", size, self.world.align(type_), span)
 
     def text(self, span: Span) -> str:
-        return self.world.text.line(span)
+        """The source there; of a function whose source is unknown, its name."""
+        return self.world.text.line(span) or f"{self.name}(...)"
 
     # ---------------------------------------------------------------------------------- steps
 

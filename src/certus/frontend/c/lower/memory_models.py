@@ -20,35 +20,44 @@ from certus.frontend.c.lower.values import NULL, U8, address_bits, integer_sort
 from certus.frontend.c.types import ArrayType, CType, VoidType, unqualified
 
 _ALIGN: Final = 16  # of what malloc returns
+_PAGE: Final = 4096
+_PAGED: Final = frozenset({"valloc", "vmalloc", "vzalloc"})  # return whole pages
 
 
 def allocate(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
     (size, *_) = yield from arguments(body, node)
-    return new_object(body, build.to_int(size), node.span)
+    return new_object(body, build.to_int(size), node.span, align=_usual(entry))
+
+
+def _usual(entry: Entry) -> int:
+    """The alignment of objects from a function that is not asked for any."""
+    return _PAGE if entry.name in _PAGED else _ALIGN
 
 
 def allocate_aligned(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
     """`aligned_alloc(align, size)`."""
     align, size = yield from arguments(body, node)
-    return new_object(body, build.to_int(size), node.span, align=_alignment(align))
+    return new_object(body, build.to_int(size), node.span, align=_alignment(body, node, entry, align, 1))
 
 
 def allocate_into(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
     """`posix_memalign(&pointer, align, size)`."""
-    to, align, size = yield from arguments(body, node)
-    word = body.world.pointer_width // 8
-    if align.kind is not Kind.CONST or int(align.value) % word or int(align.value).bit_count() != 1:
-        body.refuse(node.span, "unsupported-library-function", "`posix_memalign` with this alignment")
-    made = new_object(body, build.to_int(size), node.span, align=_alignment(align))
+    to, term, size = yield from arguments(body, node)
+    align = _alignment(body, node, entry, term, body.world.pointer_width // 8)
+    made = new_object(body, build.to_int(size), node.span, align=align)
     bits = address_bits(made, body.world.pointer_width)
     body.emit(Store(to, bits), node.span, body.text(node.span))
     return build.constant(0, integer_sort(node.type))
 
 
-def _alignment(term: Expr) -> int:
-    """A constant alignment if it is a power of two; objects are aligned by what `malloc` does anyway."""
+def _alignment(body: Body, node: ast.Call, entry: Entry, term: Expr, least: int) -> int:
+    """The alignment that is asked for, which must be a constant power of two: of others it depends on the
+    library whether there is an object. All are aligned by what `malloc` does anyway."""
     wanted = int(term.value) if term.kind is Kind.CONST else 0
-    return wanted if wanted > _ALIGN and wanted & (wanted - 1) == 0 else _ALIGN
+    if wanted.bit_count() != 1 or wanted < least:
+        what = f"`{entry.name}` with an alignment that is no constant, or not allowed,"
+        body.refuse(node.span, "unsupported-library-function", what)
+    return max(wanted, _ALIGN)
 
 
 def allocate_zero(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
@@ -76,7 +85,7 @@ def allocate_or_fail(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> 
     null, new = body.draft.node(), body.draft.node()
     body.branch(failed, null, new, node.span, text, source_branch=False)
     zero = "z" in entry.name
-    alloc = Alloc(result, build.to_int(size), _ALIGN, "heap", text, zero)
+    alloc = Alloc(result, build.to_int(size), _usual(entry), "heap", text, zero)
     body.draft.edge(null, Assign((result,), (NULL,)), after, node.span, text)
     body.draft.edge(new, alloc, after, node.span, text)
     body.at = after
@@ -84,9 +93,11 @@ def allocate_or_fail(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> 
 
 
 def allocate_stack(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
-    (size, *_) = yield from arguments(body, node)
+    """`alloca(size)`, `__builtin_alloca_with_align(size, bits)`."""
+    size, *bits = yield from arguments(body, node)
+    align = max((int(term.value) // 8 for term in bits), default=_ALIGN)
     target, text = body.fresh(INT), body.text(node.span)
-    body.emit(Alloc(target, build.to_int(size), _ALIGN, "stack", text), node.span, text)
+    body.emit(Alloc(target, build.to_int(size), max(align, _ALIGN), "stack", text), node.span, text)
     return target
 
 

@@ -113,6 +113,7 @@ def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[s
     for name in (*world.unit.constructors, world.unit.entry, *world.unit.destructors):
         world.wanted[name] = None
     while True:
+        _refuse_made_up(world)
         missing = [name for name in world.wanted if name not in bodies]
         if missing:
             for name in missing:
@@ -134,6 +135,15 @@ def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[s
     world.indirect.clear()  # these hold the bodies, which hold the world
     start.finish()
     return bodies
+
+
+def _refuse_made_up(world: World) -> None:
+    """Names of functions that could be those of procedures that are made up."""
+    for name in world.wanted:
+        if name.startswith("$"):
+            what = f"The function `{name}` has a name that begins with `$`, which is not supported."
+            span = world.unit.functions[name].span
+            raise Unsupported(Diagnostic("unsupported-name", what, span=span, hint="Rename it."))
 
 
 def _refuse_unknown_arguments(call: IndirectCall, functions: list[ast.Function]) -> None:
