@@ -142,3 +142,21 @@ def test_the_same_answer_under_any_hash_seed(tmp_path: Path) -> None:
             found.pop(timed, None)
         seen.add(json.dumps(found, sort_keys=True))
     assert len(seen) == 1
+
+
+def test_the_first_statement_is_reached(tmp_path: Path) -> None:
+    program = tmp_path / "program.c"
+    program.write_text("#include <assert.h>\nstatic int g = 4;\nint main(void) { assert(g == 4); }")
+    outcome = verify(program, Settings(engine="bmc"))
+    assert outcome.answer == "HOLDS"
+    assert outcome.diagnostics == ()
+
+
+@pytest.mark.parametrize("engine", ["clp", "linear", "predicate", "spacer"])
+def test_recursion_that_nothing_depends_on_and_whose_claims_are_constant(program: Path, engine: str) -> None:
+    program.write_text("""
+    int mode = 4;
+    void down(int k) { assert(mode == 4); if (k > 0) { down(k - 1); } }
+    void main() { int x = *; down(x); while (mode == 4) { if (*) { break; } } assert(mode > 3); }
+    """)
+    assert verify(program, Settings(engine=engine)).answer == "HOLDS"

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from certus.core import build
 from certus.core.evidence import Inductive, Point, Trace
 from certus.core.horn import Derivation, Model
-from certus.core.loops import loop_forest
+from certus.core.loops import loop_forest, recursive
 from certus.core.program import Location
 from certus.core.sorts import ArraySort
 from certus.core.terms import Expr, Value
@@ -25,16 +25,20 @@ from certus.transform.horn.translate import Translation
 
 
 def inductive(translation: Translation, model: Model) -> Inductive:
-    """The proof that a model of the clauses is."""
+    """The proof that a model of the clauses is. Of a recursive procedure that the clauses leave out, since
+    nothing depends on it and no error in it can be reached, it says so: anything may come back."""
     program = translation.program
+    looping = {name for group in recursive(program) for name in group}
     invariants: dict[Point, Expr] = {}
     summaries: dict[str, Expr] = {}
     for procedure in program.procedures.values():
         summary = translation.transfers.get(procedure.exit)
         if summary is not None:
             summaries[procedure.name] = model.meaning(summary)
+        elif procedure.name in looping:
+            summaries[procedure.name] = build.TRUE
         places = dict.fromkeys(loop_forest(procedure).heads)
-        if summary is not None or procedure.entry in translation.errors:
+        if procedure.name in summaries or procedure.entry in translation.errors:
             places[procedure.entry] = None
         for at in places:
             if at not in program.error_locations:

@@ -133,7 +133,6 @@ class Body:
         self.switches: list[SwitchFrame] = []
         self.writes: list[Expr | _Everything] = []  # everything written so far but temporaries
         self._rules = rules
-        self._names: set[str] = set()
         self._pointers: dict[Expr, Expr] = {}  # integer variables that hold a pointer, as it can be written
         self._pointers_at = self.at  # at this node only
 
@@ -166,11 +165,11 @@ class Body:
 
     def name_local(self, name: str, sort: Sort) -> Expr:
         """A new local variable, called after the user's `name`."""
-        wanted, number = f"{self.name}.{name}", 1
-        while wanted in self._names:
+        names, wanted, number = self.world.names, f"{self.name}.{name}", 1
+        while wanted in names:
             number += 1
             wanted = f"{self.name}.{name}${number}"
-        self._names.add(wanted)
+        names.add(wanted)
         made = build.var(wanted, sort)
         self.variables[made] = None
         return made

@@ -88,10 +88,10 @@ class World:
     recast: dict[str | None, None] = field(default_factory=dict)  # functions whose address changes its type
     foreign: dict[CType, None] = field(default_factory=dict)  # types of values with pointers from outside
     static_scopes: dict[str, Span] = field(default_factory=dict)  # of static locals, by identity
+    names: set[str] = field(default_factory=set)  # of all variables so far
     _homes: dict[str, Home] = field(default_factory=dict)
     _library: dict[str, Expr] = field(default_factory=dict)  # objects that library functions keep
     _strings: dict[tuple[bytes, CType], Expr] = field(default_factory=dict)
-    _names: set[str] = field(default_factory=set)
 
     @property
     def pointer_width(self) -> int:
@@ -194,8 +194,8 @@ class World:
 
     def _unique(self, name: str) -> str:
         wanted, number = name, 1
-        while wanted in self._names:
+        while wanted in self.names:
             number += 1
             wanted = f"{name}{'' if '$' in name else '$'}{number}"
-        self._names.add(wanted)
+        self.names.add(wanted)
         return wanted
