@@ -98,3 +98,15 @@ def test_calls_that_fit_no_library_function(call: str, expected: str, tmp_path: 
         f"int main(void) {{ int x = 0; {call}; if (x) reach_error(); return 0; }}\n"
     )
     assert verify(path, Settings(engine="bmc", timeout=60)).answer == expected
+
+
+def test_effects_speak_of_pointers_and_counts() -> None:
+    checked = 0
+    for name, entry in LIBRARY.items():
+        kinds = SIGNATURES.get(name, "v()")[2:-1]
+        for word in entry.detail.split() if entry.model == "effects" and kinds else ():
+            _, *positions = word.split(":")
+            for expected, position in zip(("pr*u", "i"), map(int, positions), strict=False):
+                assert kinds[position] in expected, (name, word)
+                checked += 1
+    assert checked > 100
