@@ -183,6 +183,11 @@ def test_arguments_of_main(tmp_path: Path) -> None:
     program = loaded(tmp_path, "int main(int argc, char **argv) { return argc; }").program
     conditions = [repr(op.condition) for op in ops(program, Assume, "$start") if isinstance(op, Assume)]
     assert conditions == ["$start.$1 >= 0"]
+    small = loaded(tmp_path, "int main(int argc, char **argv) { return argc; }", model=ILP32).program
+    (assume,) = ops(small, Assume, "$start")
+    assert isinstance(assume, Assume)
+    parts = {repr(part) for part in assume.condition.args}
+    assert parts == {"$start.$1 >= 0", "$start.$1 <= 1073741822"}  # that many pointers and a null
     used = loaded(tmp_path, "int main(int argc, char **argv) { return argv[0][0]; }").program
     assert [op.procedure for op in ops(used, Call, "$start") if isinstance(op, Call)] == ["$argv", "main"]
     with pytest.raises(Unsupported) as caught:

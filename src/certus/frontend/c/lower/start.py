@@ -165,9 +165,11 @@ class Start:
             text = f"{parameter.name} is an argument of the program"
             body.emit(Havoc((value,)), parameter.span, text)
             if number == 0 and isinstance(sort, MachineSort):
-                body.assume(
-                    build.le(build.constant(0, sort), value), parameter.span, f"{parameter.name} >= 0"
-                )
+                most = min(sort.high, (1 << self.world.pointer_width) // (self.world.pointer_width // 8) - 2)
+                natural = build.le(build.constant(0, sort), value)
+                listed = build.le(value, build.constant(most, sort))  # with a null pointer behind them
+                text = f"there can be {parameter.name} arguments"
+                body.assume(build.and_(natural, listed), parameter.span, text)
             passed.append(value)
         return passed
 
