@@ -121,6 +121,10 @@ int main(void) {{
         ("if ((long)aligned_alloc(n, 64) % 16) reach_error();", "UNKNOWN"),  # may be no alignment
         ("if (aligned_alloc(3, 3)) reach_error();", "UNKNOWN"),
         ("if ((long)aligned_alloc(64, 64) % 64) reach_error();", "HOLDS"),
+        ("if (__builtin_object_size(text, 0) == sizeof text) reach_error();", "UNKNOWN"),  # who knows?
+        ("if (__builtin_constant_p(n)) reach_error();", "UNKNOWN"),  # if it is optimised
+        ("if (__builtin_constant_p(n) && n != n) reach_error();", "HOLDS"),
+        ('if (__builtin_constant_p("a")) reach_error();', "VIOLATED"),
         ("if (mmap(0, 1, 3, 34, -1, 0) == MAP_FAILED) reach_error();", "UNKNOWN"),
     ],
 )

@@ -47,7 +47,8 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function; `body` is None if it is only declared. `noreturn` from its attributes."""
+    """A function; `body` is None if it is only declared. By its attributes it is `noreturn`, or `promising`:
+    they say something of its results."""
 
     name: str
     type: FunctionType
@@ -55,6 +56,7 @@ class Function:
     body: Statement | None
     span: Span
     noreturn: bool = False
+    promising: bool = False
 
 
 @dataclass(frozen=True, slots=True)

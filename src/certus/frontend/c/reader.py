@@ -29,7 +29,7 @@ from certus.frontend.c import (
 from certus.frontend.c.ast import Storage, Variable
 from certus.frontend.c.edits import EditedText
 from certus.frontend.c.positions import Positions, fill_files
-from certus.frontend.c.reader_attributes import attributes, has_attribute, refused_attribute
+from certus.frontend.c.reader_attributes import PROMISES, attributes, has_attribute, refused_attribute
 from certus.frontend.c.reader_core import FunctionDraft, Reading
 from certus.frontend.c.reader_declarations import (
     declare_enumeration,
@@ -172,6 +172,7 @@ class _Unit:
 
     def read(self, file: str, source: str) -> ast.Unit:
         self._collect()
+        self._doubt()
         self._follow()
         order = {name: number for number, name in enumerate(self.reading.globals)}
         variables = sorted(self.reading.statics.values(), key=lambda one: order[one.name])
@@ -202,6 +203,7 @@ class _Unit:
             elif kind == "VarDecl":
                 draft = declare_global(reading, node)
                 draft.refused = draft.refused or refused_attribute(node)
+                draft.weak |= has_attribute(node, "WeakAttr")
                 align = variable_alignment(reading, node, draft.type)
                 draft.align = max(draft.align or 0, align or 0) or None
                 self._section(node)
@@ -220,12 +222,41 @@ class _Unit:
 
     def _function(self, draft: FunctionDraft, node: Node) -> None:
         draft.noreturn |= has_attribute(node, "NoReturnAttr", "C11NoReturnAttr")
+        draft.promising |= has_attribute(node, *PROMISES)
+        draft.weak |= has_attribute(node, "WeakAttr")
         draft.refused = draft.refused or refused_attribute(node)
         for attribute in attributes(node):
             if attribute["kind"] in ("ConstructorAttr", "DestructorAttr"):
                 first = attribute["kind"] == "ConstructorAttr"
                 runs = self.constructors if first else self.destructors
                 runs[node["name"]] = self._priority(node, attribute)
+
+    def _doubt(self) -> None:
+        """What is weak and not defined here may be null; what has the symbol of something else is that."""
+        functions, variables = self.reading.functions, self.reading.globals
+        for function in functions.values():
+            if function.weak and function.definition is None:
+                function.doubtful = f"the weak function `{function.name}`, which is not defined here,"
+        for variable in variables.values():
+            if variable.weak and not variable.defined:
+                variable.refused = f"the weak variable `{variable.name}`, which is not defined here,"
+        for symbol, names in self._symbols().items():
+            made = [functions[name] for name in names if name in functions]
+            objects = [variables[name] for name in names if name in variables]
+            if len(names) > 1 and (objects or any(one.definition is not None for one in made)):
+                what = f"the symbol `{symbol}`, which has several names,"
+                for function in made:
+                    function.doubtful = what
+                for variable in objects:
+                    variable.refused = what
+
+    def _symbols(self) -> dict[str, dict[str, None]]:
+        """By symbol of the linker, the names of functions and variables that the file declares."""
+        found: dict[str, dict[str, None]] = {}
+        for node in self.tree.get("inner", ()):
+            if node.get("kind") in ("FunctionDecl", "VarDecl") and not node.get("isImplicit"):
+                found.setdefault(node.get("mangledName", node["name"]), {})[node["name"]] = None
+        return found
 
     def _priority(self, node: Node, attribute: Node) -> int:
         """The N of `constructor(N)`, which the tree does not tell."""
@@ -304,7 +335,7 @@ class _Unit:
             body = ast.UnmodelledStatement("unsupported-attribute", draft.refused, span)
         if draft.name == self.entry and self.refusals and isinstance(body, ast.Block):
             body = ast.Block((*self.refusals, *body.statements), body.span)
-        return ast.Function(draft.name, draft.type, parameters, body, span, draft.noreturn)
+        return ast.Function(draft.name, draft.type, parameters, body, span, draft.noreturn, draft.promising)
 
     def _parameter(self, node: Node) -> Variable:
         variable = local_variable(self.reading, node, Storage.PARAMETER)

@@ -18,12 +18,24 @@ _HARMLESS: Final = (
     "GNUInline Hot Leaf Likely "
     "MaxFieldAlignment MayAlias MinSize Mode NoAlias NoBuiltin NoDebug NoDuplicate NoEscape NoInline "
     "NoInstrumentFunction NoMerge NoProfileFunction NoReturn NoSanitize NoSpeculativeLoadHardening "
-    "NoSplitStack NoStackProtector NoThrow NonNull NonString NotTailCalled OptimizeNone Overloadable "
+    "NoSplitStack NoStackProtector NoThrow NonNull NonString NotTailCalled OptimizeNone "
     "Packed PassObjectSize PatchableFunctionEntry Pure RegParm Restrict Retain ReturnsNonNull "
     "ReturnsTwice Section Sentinel StdCall StrictFP TLSModel Target Unavailable Unlikely Unused Used "
     "Visibility WarnUnused WarnUnusedResult Warning Weak ZeroCallUsedRegs"
 )
 ALLOWED: Final = frozenset(name + "Attr" for name in _HARMLESS.split())
+
+
+# What these say of a function's results holds although nobody sees its body.
+PROMISES: Final = (
+    "AllocAlignAttr",
+    "AllocSizeAttr",
+    "AssumeAlignedAttr",
+    "ConstAttr",
+    "PureAttr",
+    "RestrictAttr",
+    "ReturnsNonNullAttr",
+)
 
 
 def attributes(node: Node) -> Iterator[Node]:

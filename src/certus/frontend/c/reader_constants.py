@@ -59,6 +59,8 @@ def _operands(node: ast.Expression) -> tuple[ast.Expression, ...]:
 def _apply(node: ast.Expression, arguments: list[int | None], layout: Layout) -> int | None:
     if isinstance(node, ast.IntegerConstant):
         return node.value
+    if isinstance(node, ast.Call):
+        return _asked(node)
     if isinstance(node, ast.Logical):
         return _logical(node, arguments)
     if isinstance(node, ast.Conditional):
@@ -87,6 +89,13 @@ def _apply(node: ast.Expression, arguments: list[int | None], layout: Layout) ->
     except NoSize:
         return None
     return None
+
+
+def _asked(node: ast.Call) -> int | None:
+    """Where a constant is needed, what is none by then is none."""
+    function = node.function
+    named = isinstance(function, ast.FunctionReference) and function.name == "__builtin_constant_p"
+    return 0 if named else None
 
 
 def _logical(node: ast.Logical, arguments: list[int | None]) -> int | None:

@@ -30,7 +30,10 @@ class FunctionDraft:
     node: Node
     definition: Node | None = None
     noreturn: bool = False
+    promising: bool = False  # attributes say something of its results
+    weak: bool = False
     refused: str | None = None  # an attribute that is not modelled
+    doubtful: str | None = None  # why it may be another function, or none
 
 
 @dataclass(slots=True)
@@ -43,6 +46,7 @@ class VariableDraft:
     initialiser: Node | None = None
     defined: bool = False
     thread_local: bool = False
+    weak: bool = False
     refused: str | None = None
     align: int | None = None
 

@@ -131,6 +131,9 @@ def _reference(reading: Reading, node: Node, _: list[Part]) -> Part:
         return ast.IntegerConstant(reading.type(node), span, constant[0])
     if kind == "FunctionDecl":
         type_ = want_function(reading, declaration)
+        doubtful = reading.functions[declaration["name"]].doubtful
+        if doubtful is not None:
+            return reading.refuse(node, "attribute", doubtful)
         return ast.FunctionReference(type_, span, declaration["name"])
     if kind in ("VarDecl", "ParmVarDecl"):
         variable = want_variable(reading, declaration)
@@ -344,9 +347,8 @@ def _call(reading: Reading, node: Node, parts: list[Part]) -> Part:
     span = reading.at(node)
     if isinstance(function, ast.Cast) and isinstance(function.operand, ast.FunctionReference):
         function = function.operand
-        if function.name == "__builtin_constant_p" and len(arguments) == 1:
-            known = evaluate(arguments[0], reading.layout) is not None
-            return ast.IntegerConstant(reading.type(node), span, int(known))
+        if function.name == "__builtin_constant_p" and _is_constant(reading, *arguments):
+            return ast.IntegerConstant(reading.type(node), span, 1)
     if isinstance(function, ast.FunctionReference) and _about_floats(function.name, arguments):
         return reading.refuse(node, "float", f"`{function.name}`", parts)
     called = unqualified(function.type)
@@ -356,6 +358,15 @@ def _call(reading: Reading, node: Node, parts: list[Part]) -> Part:
     type_ = called.result if isinstance(called, FunctionType) and known_result else reading.type(node)
     built = ast.Call(type_, span, function, tuple(arguments))
     return modelled(reading, node, built, (built,))
+
+
+def _is_constant(reading: Reading, argument: ast.Expression) -> bool:
+    """Whether any compiler takes the argument of `__builtin_constant_p` for a constant."""
+    if evaluate(argument, reading.layout) is not None:
+        return True
+    while isinstance(argument, ast.Cast):
+        argument = argument.operand
+    return isinstance(argument, ast.StringLiteral)
 
 
 def _about_floats(name: str, arguments: Sequence[ast.Expression]) -> bool:

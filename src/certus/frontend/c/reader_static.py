@@ -22,6 +22,8 @@ def declare_function(reading: Reading, node: Node) -> FunctionDraft:
         draft = reading.functions[name] = FunctionDraft(name, type_, node)
     body = any(child.get("kind") == "CompoundStmt" for child in node.get("inner", ()))
     if body:
+        if draft.definition is not None:
+            draft.doubtful = f"`{name}`, which is defined twice,"
         draft.definition = node
         draft.node = node
     if draft.node.get("isImplicit") and (

@@ -124,13 +124,14 @@ def _result_of(body: Body, node: ast.Call) -> str:
 
 def is_approximate(world: World, name: str) -> bool:
     """Whether "any value" is only an approximation of what a function without body does: it is known to
-    the C library. Functions of the user's own and sources of input really may give anything."""
+    the C library, or its attributes say more. Other functions of the user's own and sources of input really
+    may give anything."""
     if name in GENUINE_INPUTS or name.startswith("__VERIFIER_"):
         return False
     function = world.unit.functions.get(name)
     if library_entry(function, name) is not None or name in STANDARD:
         return True
-    return function is not None and of_library(function.span)
+    return function is not None and (function.promising or of_library(function.span))
 
 
 def library_entry(function: ast.Function | None, name: str) -> str | None:

@@ -262,18 +262,16 @@ def _signal(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Any:
 
 
 def _constant_p(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Expr:
-    """The argument is not evaluated; saying no is always right."""
-    return build.constant(0, integer_sort(node.type))
+    """The argument is not evaluated. Of what is no constant by itself an optimising compiler may know that it
+    has one value; others do not look."""
+    known = body.havoc(machine(1, signed=False), node.span, body.text(node.span), UNSPECIFIED)
+    return build.wrap(known, integer_sort(node.type))
 
 
 def _object_size(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Expr:
-    """The answers of a compiler that does not know: the greatest size, or 0 if the least is asked for."""
-    kind = node.arguments[1] if len(node.arguments) > 1 else None
-    while isinstance(kind, ast.Cast):
-        kind = kind.operand
-    sort = integer_sort(node.type)
-    least = isinstance(kind, ast.IntegerConstant) and kind.value >= 2
-    return build.constant(0 if least else sort.high, sort)
+    """What a compiler knows of the size of the object."""
+    what = f"the result of `__builtin_{entry.name}`, which depends on the compiler"
+    return body.havoc(integer_sort(node.type), node.span, body.text(node.span), approximates=what)
 
 
 MODELS: Final[Mapping[str, Model]] = {

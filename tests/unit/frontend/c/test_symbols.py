@@ -1,0 +1,64 @@
+"""Functions and variables that are not what their names say: weak ones, and several names of one symbol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus import Settings, verify
+
+CALLED = "int main(void) { if (f(1) != 7) reach_error(); return 0; }"
+ADDRESSED = "int main(void) { if (!f) reach_error(); return 0; }"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("extern int f(int) __attribute__((weak));" + ADDRESSED, id="a weak function"),
+        pytest.param(
+            "extern int v __attribute__((weak)); int main(void) { if (!&v) reach_error(); return 0; }",
+            id="a weak variable",
+        ),
+        pytest.param('int g(int x) { return 7; } int f(int) __asm__("g");' + CALLED, id="another function"),
+        pytest.param(
+            'int v __asm__("w") = 3; extern int w; int main(void) { if (w != 3) reach_error(); return 0; }',
+            id="another variable",
+        ),
+        pytest.param(
+            "extern inline __attribute__((gnu_inline)) int f(int x) { return 7; } int f(int x) { return 8; }"
+            + CALLED,
+            id="two definitions",
+        ),
+        pytest.param(
+            "int __attribute__((overloadable)) f(int x) { return 7; }"
+            "int __attribute__((overloadable)) f(long x) { return 8; }" + CALLED,
+            id="overloading",
+        ),
+    ],
+)
+def test_what_may_be_something_else_is_refused(tmp_path: Path, text: str) -> None:
+    program = tmp_path / "program.c"
+    program.write_text("extern void reach_error(void);\n" + text)
+    found = verify(program, Settings(engine="bmc", execute=False))
+    assert found.answer == "UNKNOWN"
+    assert found.verdict.reason.code == "unsupported-attribute"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("__attribute__((weak)) int f(int x) { return 7; }" + CALLED, "HOLDS"),
+        ('int f(int x) __asm__("other"); int f(int x) { return 7; }' + CALLED, "HOLDS"),
+        ("extern int f(int);" + CALLED, "VIOLATED"),
+        ("extern int f(int) __attribute__((const));" + CALLED, "UNKNOWN"),  # it may be that it is always 7
+        (
+            "extern int *f(void) __attribute__((returns_nonnull));" + ADDRESSED.replace("!f", "!f()"),
+            "UNKNOWN",
+        ),
+    ],
+)
+def test_what_attributes_say_of_functions(tmp_path: Path, text: str, answer: str) -> None:
+    program = tmp_path / "program.c"
+    program.write_text("extern void reach_error(void);\n" + text)
+    assert verify(program, Settings(engine="bmc", execute=False)).answer == answer
