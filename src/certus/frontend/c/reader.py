@@ -29,7 +29,13 @@ from certus.frontend.c import (
 from certus.frontend.c.ast import Storage, Variable
 from certus.frontend.c.edits import EditedText
 from certus.frontend.c.positions import Positions, fill_files
-from certus.frontend.c.reader_attributes import PROMISES, attributes, has_attribute, refused_attribute
+from certus.frontend.c.reader_attributes import (
+    ALIASES,
+    PROMISES,
+    attributes,
+    has_attribute,
+    refused_attribute,
+)
 from certus.frontend.c.reader_core import FunctionDraft, Reading
 from certus.frontend.c.reader_declarations import (
     declare_enumeration,
@@ -225,6 +231,8 @@ class _Unit:
         draft.promising |= has_attribute(node, *PROMISES)
         draft.weak |= has_attribute(node, "WeakAttr")
         draft.refused = draft.refused or refused_attribute(node)
+        if has_attribute(node, *ALIASES):
+            draft.doubtful = draft.refused
         for attribute in attributes(node):
             if attribute["kind"] in ("ConstructorAttr", "DestructorAttr"):
                 first = attribute["kind"] == "ConstructorAttr"

@@ -12,19 +12,22 @@ from certus.frontend.c.reader_names import Node
 # constructors).
 _HARMLESS: Final = (
     "Aligned AllocAlign AllocSize AllocToken AlwaysInline AnalyzerNoReturn Annotate Artificial AsmLabel "
-    "AssumeAligned Availability Builtin BuiltinAlias C11NoReturn CDecl Cold Common Const Constructor "
-    "CountedBy Deprecated Destructor DiagnoseAsBuiltin DiagnoseIf DisableTailCalls EnableIf "
+    "AssumeAligned Availability Builtin C11NoReturn CDecl Cold Common Const Constructor "
+    "CountedBy Deprecated Destructor DiagnoseAsBuiltin DiagnoseIf DisableTailCalls "
     "EnumExtensibility Error FallThrough FastCall FlagEnum Flatten Format FormatArg FormatMatches "
     "GNUInline Hot Leaf Likely "
     "MaxFieldAlignment MayAlias MinSize Mode NoAlias NoBuiltin NoDebug NoDuplicate NoEscape NoInline "
     "NoInstrumentFunction NoMerge NoProfileFunction NoReturn NoSanitize NoSpeculativeLoadHardening "
     "NoSplitStack NoStackProtector NoThrow NonNull NonString NotTailCalled OptimizeNone "
     "Packed PassObjectSize PatchableFunctionEntry Pure RegParm Restrict Retain ReturnsNonNull "
-    "ReturnsTwice Section Sentinel StdCall StrictFP TLSModel Target Unavailable Unlikely Unused Used "
+    "Section Sentinel StdCall StrictFP TLSModel Target Unavailable Unlikely Unused Used "
     "Visibility WarnUnused WarnUnusedResult Warning Weak ZeroCallUsedRegs"
 )
 ALLOWED: Final = frozenset(name + "Attr" for name in _HARMLESS.split())
 
+
+# These make a name that of something else.
+ALIASES: Final = ("AliasAttr", "IFuncAttr", "WeakRefAttr")
 
 # What these say of a function's results holds although nobody sees its body.
 PROMISES: Final = (

@@ -26,6 +26,12 @@ ADDRESSED = "int main(void) { if (!f) reach_error(); return 0; }"
             id="another variable",
         ),
         pytest.param(
+            'int g(int x) { return 7; } extern int f(int) __attribute__((alias("g")));'
+            "int main(void) { if (f != g) reach_error(); return 0; }",
+            id="an alias",
+        ),
+        pytest.param('static int f(int) __attribute__((weakref("g")));' + ADDRESSED, id="a weak reference"),
+        pytest.param(
             "extern inline __attribute__((gnu_inline)) int f(int x) { return 7; } int f(int x) { return 8; }"
             + CALLED,
             id="two definitions",
