@@ -125,6 +125,7 @@ class Body:
         self.variables: dict[Expr, None] = {}  # all locals, in order
         self.temporaries: set[Expr] = set()
         self.homes: dict[str, Home] = {}  # of local variables, by identity
+        self.unseen = ""  # the text of what has no source in this file
         self.has_labels = False
         self.labels: dict[str, Target] = {}
         self.gotos: list[tuple[str, Passage]] = []
@@ -216,8 +217,7 @@ class Body:
         return self.stack_object("temporary", size, self.world.align(type_), span)
 
     def text(self, span: Span) -> str:
-        """The source there; of a function whose source is unknown, its name."""
-        return self.world.text.line(span) or f"{self.name}(...)"
+        return self.world.text.line(span) or self.unseen
 
     # ---------------------------------------------------------------------------------- steps
 

@@ -93,6 +93,8 @@ def lower_function(world: World, function: ast.Function) -> Body:
     body = Body(world, RULES, function.name, function.span)
     surveyed = world.surveys.get(function.name)  # not of a stand-in
     body.has_labels = surveyed is not None and surveyed.labels
+    if function is not world.unit.functions[function.name]:
+        body.unseen = f"{function.name}(...)"
     first, start = body.draft.node(), body.draft.node()
     body.draft.skip(Draft.ENTRY, first)
     body.passages.add(first, start, None, body.scope, function.span, "{")
