@@ -170,3 +170,51 @@ def test_members_keep_their_values_beside_padding(tmp_path: Path) -> None:
         "if (w[0].c != 1 || w[0].b || w[1].b != 3 || w[1].a || w[1].i) reach_error();"
     )
     assert answer(tmp_path / "p.c", "", body) == "HOLDS"
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "union u u = {7}; if (u.x != 7) reach_error();",
+        "union u u = {.s = {1, 2}}; int word; memcpy(&word, &u, 4); if (word != 1) reach_error();",
+        "struct { int n; union u u; } s = {1, {7}}; if (s.u.x != 7) reach_error();",
+        "union u a[2] = {{7}, {.c = 8}}; if (a[1].x != 8) reach_error();",
+        "if ((union u){7}.x != 7) reach_error();",
+        "int i = 0; again: ; union u u = {7}; if (u.x != 7) reach_error(); if (i++ < 2) goto again;",
+        "union { int i; char room[1000]; } u = {7}; if (u.room[999]) reach_error();",
+        "union { int bits : 5; int all; } u = {3}; if (u.all != 3) reach_error();",
+        "struct b { unsigned a : 3, b : 7; } *b = &(struct b){1, 2}; int word; memcpy(&word, b, 4);"
+        "if (word != 17) reach_error();",
+    ],
+)
+def test_initialisers_say_nothing_about_the_rest_of_a_union(reads: str, tmp_path: Path) -> None:
+    union = "union u { char c; int x; struct { char a; int b; } s; };"
+    assert answer(tmp_path / "p.c", union, reads) == "UNKNOWN"
+
+
+def test_members_of_unions_keep_their_values_beside_the_rest(tmp_path: Path) -> None:
+    unions = (
+        "union u { char c; int x; struct { char a; int b; } s; }; struct b { unsigned a : 3, b : 7; };"
+        "struct w { int n; union u u; union { short h; long l; } v; };"
+        "union u g = {7}; static union u some[3] = {{1}, {.x = 5}};"
+    )
+    body = """
+    int i = 0;
+again:;
+    static union u fixed = {9};
+    union u first = {7}, other = {.x = 513}, inner = {.s = {1, 2}}, a[3] = {{1}, {.x = 700}};
+    union { int bits : 5; long all; } f = {-3};
+    union { int i; char room[100]; } v = {3};
+    struct w w = {1, {2}, {3}}, z = {1}, *p = &(struct w){4, {.x = 5}, {6}};
+    struct b b = {2, 100}, c = (struct b){3, 101};
+    if (g.x != 7 || some[0].x != 1 || some[1].c != 5 || some[2].x || fixed.x != 9) reach_error();
+    if (first.c != 7 || other.c != 1 || other.x != 513 || inner.s.a != 1 || inner.s.b != 2) reach_error();
+    if (a[0].c != 1 || a[1].x != 700 || a[2].x || f.bits != -3) reach_error();
+    if (v.i != 3 || v.room[0] != 3 || v.room[3]) reach_error();
+    if (w.n != 1 || w.u.c != 2 || w.v.h != 3 || z.u.x || z.v.h) reach_error();
+    if (p->n != 4 || p->u.x != 5 || p->v.h != 6) reach_error();
+    if (b.a != 2 || b.b != 100 || c.a != 3 || c.b != 101) reach_error();
+    w.v.l = 77, b.a = 7, p->v.l = -1, a[2].x = 3, v.room[3] = 1;
+    if (i++ < 2) goto again;
+"""
+    assert answer(tmp_path / "p.c", unions, body) == "HOLDS"

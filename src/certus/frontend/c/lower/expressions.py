@@ -195,7 +195,7 @@ def compound_literal_place(body: Body, node: ast.CompoundLiteral) -> Steps[Place
     if home is None:
         home = places.declare_home(body, node.variable)
     place = places.place_of(node.type, home)
-    yield initialise(body, place, node.initialiser, node.span)
+    yield initialise(body, place, node.initialiser, node.span, local=body.text(node.span))
     return place
 
 

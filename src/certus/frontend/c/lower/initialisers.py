@@ -9,21 +9,23 @@ from certus.core.sorts import machine
 from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.padding import leave_open, leave_rest_open
 from certus.frontend.c.lower.places import Place, at_address, field_place, write, zero_object
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.types import ArrayType, CType, RecordType, unqualified
 
 
 def initialise(
-    body: Body, place: Place, node: ast.Expression, span: Span, *, zeroed: bool = False
+    body: Body, place: Place, node: ast.Expression, span: Span, *, zeroed: bool = False, local: str = ""
 ) -> Steps[None]:
-    """Give a new object its first value. `zeroed`: all its bytes are zero already."""
+    """Give a new object its first value. `zeroed`: all its bytes are zero already. `local`: the name of an
+    object that is not static, in which bytes of unions and bits between bit-fields may get no value."""
     plain = unqualified(place.type)
     text = body.text(span)
     if isinstance(plain, ArrayType):
-        yield from _array(body, place, plain, node, span, zeroed)
+        yield from _array(body, place, plain, node, span, zeroed, local)
     elif isinstance(plain, RecordType) and isinstance(node, ast.InitialiserList):
-        yield from _record(body, place, plain, node, span, zeroed)
+        yield from _record(body, place, plain, node, span, zeroed, local)
     elif isinstance(node, ast.ZeroInitialiser):
         if not zeroed or place.variable is not None:
             if isinstance(plain, RecordType):
@@ -40,7 +42,7 @@ def initialise(
 
 
 def _array(
-    body: Body, place: Place, type_: ArrayType, node: ast.Expression, span: Span, zeroed: bool
+    body: Body, place: Place, type_: ArrayType, node: ast.Expression, span: Span, zeroed: bool, local: str
 ) -> Steps[None]:
     text = body.text(span)
     if isinstance(node, ast.StringLiteral | ast.ChooseConstant):
@@ -69,7 +71,7 @@ def _array(
         if item is None:
             item = ast.ZeroInitialiser(type_.element, span)
         inner = at_address(type_.element, build.add(place.address, build.integer(number * size)))
-        yield initialise(body, inner, item, item.span, zeroed=zeroed)
+        yield initialise(body, inner, item, item.span, zeroed=zeroed, local=local)
 
 
 def _is_character(type_: CType) -> bool:
@@ -77,7 +79,13 @@ def _is_character(type_: CType) -> bool:
 
 
 def _record(
-    body: Body, place: Place, type_: RecordType, node: ast.InitialiserList, span: Span, zeroed: bool
+    body: Body,
+    place: Place,
+    type_: RecordType,
+    node: ast.InitialiserList,
+    span: Span,
+    zeroed: bool,
+    local: str,
 ) -> Steps[None]:
     record = body.world.unit.types.records[type_.identity]
     fields = [f for f in record.fields if f.bits is None or f.name]
@@ -86,13 +94,17 @@ def _record(
         if not zeroed:
             zero_object(body, place.address, type_, span, body.text(span))
         if chosen is not None and node.items:
+            if local:
+                leave_rest_open(body, place.address, type_, chosen, local, span)
             inner = at_address(chosen.type, place.address)
             inner = field_place(body, type_, chosen.identity, inner, span)
-            yield initialise(body, inner, node.items[0], span, zeroed=True)
+            yield initialise(body, inner, node.items[0], span, zeroed=True, local=local)
         return
     if not zeroed and any(f.bits is not None for f in fields):
         zero_object(body, place.address, type_, span, body.text(span))  # also the bits between fields
         zeroed = True
+        if local:
+            leave_open(body, place.address, type_, local, span)
     for number, field in enumerate(fields):
         given = number < len(node.items)
         item = node.items[number] if given else ast.ZeroInitialiser(field.type, span)
@@ -100,7 +112,7 @@ def _record(
         if isinstance(plain, ArrayType) and plain.length is None and not given:
             continue
         inner = field_place(body, type_, field.identity, at_address(field.type, place.address), span)
-        yield initialise(body, inner, item, item.span, zeroed=zeroed)
+        yield initialise(body, inner, item, item.span, zeroed=zeroed, local=local)
 
 
 def store_bytes(

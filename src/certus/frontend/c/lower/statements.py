@@ -108,7 +108,7 @@ def declaration(body: Body, node: ast.Declaration) -> Steps[None]:
         place = places.place_of(variable.type, home)
         if zeroed:
             leave_open(body, place.address, variable.type, variable.name, node.span)
-        yield initialise(body, place, node.initialiser, node.span, zeroed=zeroed)
+        yield initialise(body, place, node.initialiser, node.span, zeroed=zeroed, local=variable.name)
     elif not in_memory:
         body.emit(Havoc((home.variable,)), node.span, text, declares=True)
 
