@@ -138,7 +138,7 @@ CONFIRMED = {
     "bit-fields and unions": """void reach_error();
         union u { struct { unsigned a : 3; int b : 5; } f; unsigned char bytes[4]; };
         int main() {
-            union u v = { { 0, 0 } };
+            static union u v = { { 0, 0 } };
             v.f.a = __VERIFIER_nondet_int();
             v.f.b = -3;
             if (v.bytes[0] == (5 | 0xe8)) reach_error();
