@@ -192,6 +192,12 @@ def test_initialisers_say_nothing_about_the_rest_of_a_union(reads: str, tmp_path
     assert answer(tmp_path / "p.c", union, reads) == "UNKNOWN"
 
 
+def test_nor_do_initialisers_of_literals_in_headers(tmp_path: Path) -> None:
+    header = "union u { char c; int x; }; static int all(void) { return (union u){7}.x; }"
+    (tmp_path / "literal.h").write_text(header)
+    assert answer(tmp_path / "p.c", '#include "literal.h"', "if (all() != 7) reach_error();") == "UNKNOWN"
+
+
 def test_members_of_unions_keep_their_values_beside_the_rest(tmp_path: Path) -> None:
     unions = (
         "union u { char c; int x; struct { char a; int b; } s; }; struct b { unsigned a : 3, b : 7; };"

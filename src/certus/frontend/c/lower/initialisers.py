@@ -16,10 +16,17 @@ from certus.frontend.c.types import ArrayType, CType, RecordType, unqualified
 
 
 def initialise(
-    body: Body, place: Place, node: ast.Expression, span: Span, *, zeroed: bool = False, local: str = ""
+    body: Body,
+    place: Place,
+    node: ast.Expression,
+    span: Span,
+    *,
+    zeroed: bool = False,
+    local: str | None = None,
 ) -> Steps[None]:
-    """Give a new object its first value. `zeroed`: all its bytes are zero already. `local`: the name of an
-    object that is not static, in which bytes of unions and bits between bit-fields may get no value."""
+    """Give a new object its first value. `zeroed`: all its bytes are zero already. `local`: what an
+    object is called that is not static, so that bytes of unions and bits between bit-fields may get no
+    value; None if it is."""
     plain = unqualified(place.type)
     text = body.text(span)
     if isinstance(plain, ArrayType):
@@ -42,7 +49,13 @@ def initialise(
 
 
 def _array(
-    body: Body, place: Place, type_: ArrayType, node: ast.Expression, span: Span, zeroed: bool, local: str
+    body: Body,
+    place: Place,
+    type_: ArrayType,
+    node: ast.Expression,
+    span: Span,
+    zeroed: bool,
+    local: str | None,
 ) -> Steps[None]:
     text = body.text(span)
     if isinstance(node, ast.StringLiteral | ast.ChooseConstant):
@@ -85,7 +98,7 @@ def _record(
     node: ast.InitialiserList,
     span: Span,
     zeroed: bool,
-    local: str,
+    local: str | None,
 ) -> Steps[None]:
     record = body.world.unit.types.records[type_.identity]
     fields = [f for f in record.fields if f.bits is None or f.name]
@@ -94,7 +107,7 @@ def _record(
         if not zeroed:
             zero_object(body, place.address, type_, span, body.text(span))
         if chosen is not None and node.items:
-            if local:
+            if local is not None:
                 leave_rest_open(body, place.address, type_, chosen, local, span)
             inner = at_address(chosen.type, place.address)
             inner = field_place(body, type_, chosen.identity, inner, span)
@@ -103,7 +116,7 @@ def _record(
     if not zeroed and any(f.bits is not None for f in fields):
         zero_object(body, place.address, type_, span, body.text(span))  # also the bits between fields
         zeroed = True
-        if local:
+        if local is not None:
             leave_open(body, place.address, type_, local, span)
     for number, field in enumerate(fields):
         given = number < len(node.items)
