@@ -259,6 +259,8 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         found.append("the address of an object that has ended is not used again")
     if observed:
         found.append("no object lies between two that were there before it")
+    if any(each.code == "evaluation-order" for each in outcome.diagnostics):
+        found.append("operands are evaluated in the order of Clang")
     return tuple(found)
 
 

@@ -127,10 +127,12 @@ class Member(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subscript(Node):
-    """`pointer[index]`, an lvalue; `pointer` has pointer type whichever side it stood on."""
+    """`pointer[index]`, an lvalue; `pointer` has pointer type whichever side it stood on. `index_first`: it
+    is written `index[pointer]`, and evaluated in that order."""
 
     pointer: Expression
     index: Expression
+    index_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -176,11 +176,12 @@ def _target(type_: CType) -> CType:
 
 def _subscript(reading: Reading, node: Node, parts: list[Part]) -> Part:
     first, second = expressions(parts)
-    if not isinstance(unqualified(first.type), PointerType):
+    index_first = not isinstance(unqualified(first.type), PointerType)
+    if index_first:
         first, second = second, first
     target = _target(first.type)
     type_ = reading.type(node) if isinstance(target, OtherType) else target
-    return ast.Subscript(type_, reading.at(node), first, second)
+    return ast.Subscript(type_, reading.at(node), first, second, index_first)
 
 
 # ---------------------------------------------------------------------------------- operators

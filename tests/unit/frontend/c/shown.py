@@ -50,6 +50,9 @@ def show(node: Any) -> str:
         return f"({node.operator} {show(node.left)} {show(node.right)})"
     if isinstance(node, ast.Unary):
         return f"({node.operator} {show(node.operand)})"
+    if isinstance(node, ast.Subscript):
+        written = (node.index, node.pointer) if node.index_first else (node.pointer, node.index)
+        return f"(Subscript {show(written[0])} {show(written[1])})"
     if isinstance(node, ast.ExpressionStatement):
         return show(node.expression)
     return _general(node)

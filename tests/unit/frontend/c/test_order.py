@@ -8,21 +8,30 @@ import pytest
 
 from certus.frontend.c.load import load_c
 
-FUNCTIONS = """int g;
+FUNCTIONS = """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+void reach_error(void);
+int g;
 int one(void) { g = 1; return 0; } int two(void) { g = 2; return 0; }
 int next(void) { return ++g; } int twice(void) { return next() + 1; }
 int step(int *p) { *p += 1; return *p; }
 int pure(int x) { int y = x; y++; return y; }
 void both(int x, int y) {}
-int outside(int);
+int outside(int); int filled(int *);
+void stop(void) { exit(0); } void check(int c) { if (!c) { reach_error(); abort(); } }
+int stopping(int x) { if (x) stop(); return x; } int checking(int x) { check(x); return x; }
+int (*chosen)(void) = next;
 """
 
 
 def lines_told_of(path: Path, body: str) -> list[int]:
     path.write_text(
-        f"{FUNCTIONS}int main(void) {{ int i = 0, x = 0, a[3] = {{0}}, *p = a;\n{body}\nreturn 0; }}\n"
+        f"{FUNCTIONS}int main(void) {{ int i = 0, x = 0, a[3] = {{0}}, *p = a; char s[9], t[9];\n"
+        f"{body}\nreturn 0; }}\n"
     )
-    return [w.span.line for w in load_c(path).warnings if w.code == "evaluation-order" and w.span]
+    told = [w.span.line for w in load_c(path).warnings if w.code == "evaluation-order" and w.span]
+    return [line - FUNCTIONS.count("\n") - 1 for line in told]
 
 
 @pytest.mark.parametrize(
@@ -39,10 +48,33 @@ def lines_told_of(path: Path, body: str) -> list[int]:
         "both(i = 1, i);",
         "x = a[i] + (a[1] = 3);",
         "x = i[a + (i = 1)];",
+        "x = a[0] + step(a);",
+        "int b[2] = {next(), g};",
+        "x = chosen() + g;",
+        "x = a[0] + filled(a);",
+        "x = strlen(s) + (strcpy(s, t), 1);",
+        "x = a[0] + (memset(a, 1, 4), 1);",
+        'x = a[0] + (scanf("%d", a), 1);',
+        'x = i + printf("%n", &i);',
+        "both(stopping(i), checking(i));",
+        "x = rand() + (srand(1), 2);",
     ],
 )
 def test_orders_that_matter(body: str, tmp_path: Path) -> None:
-    assert lines_told_of(tmp_path / "p.c", body) == [9]
+    assert lines_told_of(tmp_path / "p.c", body) == [1]
+
+
+def test_arguments_that_are_read_one_after_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "p.c"
+    path.write_text(
+        "int more(int n, ...) { __builtin_va_list l; __builtin_va_start(l, n);\n"
+        "return __builtin_va_arg(l, int) - __builtin_va_arg(l, int); }\n"
+        "int main(void) { return more(2, 3, 4); }\n"
+    )
+    (warning,) = load_c(path).warnings
+    assert warning.code == "evaluation-order"
+    assert warning.span is not None
+    assert warning.span.line == 2
 
 
 @pytest.mark.parametrize(
@@ -54,6 +86,10 @@ def test_orders_that_matter(body: str, tmp_path: Path) -> None:
         "x = next() && next() || g; x = (next(), g); x = next() ? g : two();",
         "x = outside(1) + outside(2);",
         "x = a[i] + (i == 1); i += i; for (i = 0; i < 3; i++) x += i;",
+        'x = strcmp(s, t) + strlen(s) + printf("%d", i);',
+        "both(checking(i), checking(x)); both(stopping(i), stopping(x));",
+        "x = rand() + rand(); both(outside(1), filled(0)); p = malloc(4) ? p : malloc(8);",
+        "int b[3] = {i, pure(i), g};",
     ],
 )
 def test_orders_that_do_not_matter(body: str, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def value(text: str, model: str = "LP64") -> ast.Expression:
         ("int x, *p = &x; *p = 3;", "(Declaration x -) (Declaration p (AddressOf x)) "
          "(Assignment (Dereference (load p)) 3)"),
         ("int a[3]; a[1] = 2[a];", "(Declaration a -) (Assignment (Subscript (decay a) 1) "
-         "(load (Subscript (decay a) 2)))"),
+         "(load (Subscript 2 (decay a))))"),
         ("int x = 0; x++; --x;", "(Declaration x 0) (Increment x 1 True) (Increment x -1 False)"),
         ("unsigned char c = 1; c += 300;", "(Declaration c (integer 1)) (CompoundAssignment + c 300)"),
         ("int x = 0; x = x && !x || ~x;", "(Declaration x 0) (Assignment x (|| (&& (load x) "

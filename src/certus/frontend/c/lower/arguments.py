@@ -31,7 +31,8 @@ from certus.frontend.c.types import (
 
 
 def arguments(body: Body, node: ast.Call) -> Steps[list[Expr]]:
-    """The arguments, from left to right. A record is copied if a later argument may change it."""
+    """The arguments, from left to right. A record is copied if a later argument may change it; an object that
+    is passed as it is is not: the function that is called copies it, after all arguments, as in Clang."""
     found: list[Expr] = []
     joints: list[Joint] = []
     for number, argument in enumerate(node.arguments):
@@ -39,12 +40,16 @@ def arguments(body: Body, node: ast.Call) -> Steps[list[Expr]]:
             body.separate(joints)
         term: Expr = yield body.value(argument)
         later = node.arguments[number + 1 :]
-        if is_record(argument.type) and not all(_is_simple(other) for other in later):
+        if is_record(argument.type) and not _is_object(argument) and not all(map(_is_simple, later)):
             copy = body.temporary_object(argument.type, argument.span)
             places.copy_object(body, copy, term, argument.type, argument.span, body.text(argument.span))
             term = copy
         found.append(term)
     return body.hold(found, joints)
+
+
+def _is_object(node: ast.Expression) -> bool:
+    return isinstance(node, ast.Cast) and node.conversion is ast.Conversion.LOAD
 
 
 def _is_simple(node: ast.Expression) -> bool:

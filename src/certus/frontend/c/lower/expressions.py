@@ -13,7 +13,7 @@ from certus.frontend.c import ast
 from certus.frontend.c.ast import Conversion
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.arguments import any_value, called_function
-from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.body import Body, Joint
 from certus.frontend.c.lower.checks import arithmetic, negated
 from certus.frontend.c.lower.initialisers import initialise
 from certus.frontend.c.lower.places import Place, moved, read, write
@@ -279,13 +279,17 @@ def assignment(body: Body, node: ast.Assignment) -> Steps[Expr]:
 
 
 def _target_and_value(body: Body, target: ast.Expression, value: ast.Expression) -> Steps[tuple[Place, Expr]]:
-    """The object assigned to and the value; the object's address is not changed by computing the value."""
-    place: Place = yield body.place(target)
-    if place.variable is not None:
-        return place, (yield body.value(value))
-    joints: list[Any] = []
+    """The object assigned to and the value. The value comes first, but that of a record: as in Clang."""
+    joints: list[Joint] = []
+    if not is_record(target.type):
+        term: Expr = yield body.value(value)
+        body.separate(joints)
+        place: Place = yield body.place(target)
+        (term,) = body.hold([term], joints)
+        return place, term
+    place = yield body.place(target)
     body.separate(joints)
-    term: Expr = yield body.value(value)
+    term = yield body.value(value)
     (address,) = body.hold([place.address], joints)
     return Place(place.type, None, address, place.field), term
 

@@ -125,7 +125,10 @@ def _record_address(body: Body, node: ast.Expression) -> Steps[Expr]:
 
 
 def subscript_place(body: Body, node: ast.Subscript) -> Steps[Place]:
-    pointer, index = yield from body.operands((node.pointer, node.index))
+    if node.index_first:
+        index, pointer = yield from body.operands((node.index, node.pointer))
+    else:
+        pointer, index = yield from body.operands((node.pointer, node.index))
     if pointer.sort is not INT or not isinstance(index.sort, MachineSort):
         pointer = body.refuse(node.span, "unsupported-type", "an element of a vector")
         index = build.constant(0, U8)

@@ -278,7 +278,7 @@ def _plain_char(type_: CType) -> CType | None:
 
 def output(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """Printing has no effect on the program's memory, but that of `%n`."""
-    counted = _counted(node, entry)
+    counted = counters(node, entry)
     if counted:
         given = yield from arguments(body, node)
         _count(body, node, given, counted)
@@ -295,7 +295,7 @@ def print_string(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Step
         havoc_up_to(body, node.arguments[0], given[0], build.to_int(given[1]), node.span, _PRINTED)
     else:
         _written(body, node.arguments[0], given[0], _PRINTED, single=False)
-    _count(body, node, given, _counted(node, entry))
+    _count(body, node, given, counters(node, entry))
     return any_result(body, node) if wanted else None
 
 
@@ -308,7 +308,7 @@ _FORMATS: Final = {  # which argument is the format
 _COUNT: Final = re.compile(r"%[-+ #0-9.*]*(?:hh?|ll?|[jztLq])?n")
 
 
-def _counted(node: ast.Call, entry: Entry) -> list[int]:
+def counters(node: ast.Call, entry: Entry) -> list[int]:
     """The arguments that may be the targets of `%n`: pointers to integers, unless the format has none."""
     at = _FORMATS.get(entry.name)
     text = None if at is None or at >= len(node.arguments) else _literal(node.arguments[at])
