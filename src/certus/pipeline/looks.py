@@ -27,7 +27,7 @@ from certus.validate.interpreter import Ending, Run, run
 STEPS: Final = 2000  # of a random run; or what may pass every edge twice, if that is more
 ALL_STEPS: Final = 300_000  # of all random runs, and once more of those that make the inputs of one simple
 START: Final = 3000  # what it costs to begin a run, in steps
-ONE_RUN: Final = 0.2  # of the time limit, for a program that seems to have no inputs
+ONE_RUN: Final = 0.4  # of the time limit, for a program that seems to have no inputs
 
 
 def runs(program: Program, budget: Budget) -> tuple[Safe | Unsafe | None, str]:
