@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import inf
 
 from certus.core.errors import BudgetExceeded
 
@@ -24,7 +25,8 @@ class Budget:
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise BudgetExceeded("time")
 
-    def part(self, share: float, *, at_least: float = 0.0) -> Budget:
-        """A budget of a share of what remains (but at least `at_least` seconds)."""
+    def part(self, share: float, *, at_least: float = 0.0, at_most: float = inf) -> Budget:
+        """A budget of a share of what remains (but at least `at_least` seconds, and at most `at_most`)."""
         left = self.remaining()
-        return Budget() if left is None else Budget(max(left * share, at_least))
+        seconds = min(inf if left is None else max(left * share, at_least), at_most)
+        return Budget(None if seconds == inf else seconds)

@@ -14,8 +14,9 @@ Says Unknown at the bound asked for, at a limit, or where the solver gives up.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from certus.core import build
@@ -38,6 +39,7 @@ from certus.logic.unrolling import Limits, UnrolledProgram, Visit
 if TYPE_CHECKING:
     from certus.logic.patient import PatientSolver
 
+SHORTENING = 5.0  # seconds that the search for a shorter counterexample may take in any case
 SELDOM = 3  # bounds in a row for which it is not asked whether they are enough, where that is hard to tell
 
 
@@ -75,7 +77,7 @@ class BoundedModelChecking:
         from certus.logic.patient import PatientSolver, Pause
 
         assert isinstance(task.subject, Program)
-        solver = PatientSolver(statistics)
+        solver = PatientSolver(statistics, cores=options.narrow)
         unrolled = UnrolledProgram(task.subject, solver, task.bounds)
         unrolled.known = {point.location: fact for point, fact in task.facts.items() if not point.calls}
         unrolled.narrows = options.vectors
@@ -142,6 +144,7 @@ class _Search:
     solver: PatientSolver
     budget: Budget
     narrowing: Narrowing | None = None
+    begun: float = field(default_factory=time.monotonic)
 
     def errors(self, *also: Expr) -> Answer:
         """Whether an execution unrolled so far reaches an error (and satisfies `also`)."""
@@ -183,9 +186,10 @@ class _Search:
         """The execution to an error with the least bound above `clear`, then the fewest statements.
 
         The last query found one within `bound`. The effort of each further one is limited, and all together
-        have a third of the time that is left: what a limit leaves unfinished is not minimal."""
-        self.solver.rounds = 1
-        self.budget = self.budget.part(1 / 3)
+        have a third of the time that is left, and at most as long as it took so far or `SHORTENING`: what a
+        limit leaves unfinished is not minimal."""
+        self.solver.turns = 1
+        self.budget = self.budget.part(1 / 3, at_most=max(time.monotonic() - self.begun, SHORTENING))
         found = self.trace()
         try:
             for trace in self._shorter(clear, bound):

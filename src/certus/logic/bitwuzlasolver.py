@@ -26,7 +26,8 @@ SELDOM: Final = 32  # Bitwuzla asks up to a million times a second whether to go
 
 
 class BitwuzlaSolver:
-    """The `Solver` protocol on Bitwuzla. Solvers with the same `terms` translate none twice."""
+    """The `Solver` protocol on Bitwuzla. Solvers with the same `terms` translate none twice. `cores`: whether
+    `core` will be asked for, which forbids most of what makes formulas simple before they become bits."""
 
     def __init__(
         self,
@@ -34,14 +35,16 @@ class BitwuzlaSolver:
         *,
         log: QueryRecorder | None = None,
         terms: BitwuzlaTerms | None = None,
+        cores: bool = False,
     ) -> None:
         package = bitwuzla()
         self._statistics: Final = statistics
         self._log: Final = log or statistics.queries
         self._terms: Final = BitwuzlaTerms() if terms is None else terms
+        self._cores: Final = cores
         options = package.Options()
         options.set(package.Option.PRODUCE_MODELS, True)
-        options.set(package.Option.PRODUCE_UNSAT_ASSUMPTIONS, True)
+        options.set(package.Option.PRODUCE_UNSAT_ASSUMPTIONS, cores)
         self._solver: Final = package.Bitwuzla(self._terms.manager, options)
         self._results: Final = package.Result
         self._levels: list[list[Expr]] = [[]]  # the asserted formulas
@@ -184,6 +187,8 @@ class BitwuzlaSolver:
     def core(self) -> tuple[Expr, ...]:
         if self._answer is not Answer.UNSAT:
             raise ValueError("there is no core: the last check did not answer UNSAT, or is out of date")
+        if not self._cores:
+            raise ValueError("a core has to be asked for when the solver is made")
         found = set(self._solver.get_unsat_assumptions())
         return tuple(assumption for term, assumption in self._asked.items() if term in found)
 

@@ -69,15 +69,15 @@ class Pause:
 
 
 class PatientSolver:
-    """The `Solver` protocol on several solvers. `rounds` is how many turns each fresh one may have; None: as
-    many as there is time for."""
+    """The `Solver` protocol on several solvers. `turns` is how many the fresh ones may have in all; None: as
+    many as there is time for. `cores`: whether `core` will be asked for, which makes Bitwuzla slower."""
 
-    def __init__(self, statistics: Statistics) -> None:
-        self.rounds: int | None = None
+    def __init__(self, statistics: Statistics, *, cores: bool = False) -> None:
+        self.turns: int | None = None
         self._statistics: Final = statistics
         self._levels: list[list[Expr]] = [[]]  # the asserted formulas
         self._bit_terms: Final = BitwuzlaTerms()
-        self._first: AnySolver = BitwuzlaSolver(statistics, terms=self._bit_terms)
+        self._first: AnySolver = BitwuzlaSolver(statistics, terms=self._bit_terms, cores=cores)
         self._answered: AnySolver = self._first  # the one whose answer is the last
         self._assumed: tuple[Expr, ...] = ()
         self._moments: Final[defaultdict[str, Pause]] = defaultdict(Pause)  # by purpose
@@ -132,9 +132,12 @@ class PatientSolver:
     def _in_turns(self, formulas: Sequence[Expr], budget: Budget, purpose: str) -> Answer:
         """The answer of the first that has one."""
         fresh: dict[Role, AnySolver] = {}
-        racing, seconds, past = list(self._order), TURN, 0
-        while racing and past != self.rounds:
+        racing, seconds, taken = list(self._order), TURN, 0
+        while racing:
             for role in tuple(racing):
+                if taken == self.turns:
+                    return Answer.UNKNOWN
+                taken += 1
                 if role == "integers":
                     answer = self._over_integers(formulas, budget, purpose)
                     racing.remove(role)
@@ -149,7 +152,7 @@ class PatientSolver:
                     self._order.sort(key=lambda other: other != role)
                     return answer
                 budget.check()
-            seconds, past = seconds * GROWTH, past + 1
+            seconds *= GROWTH
         return Answer.UNKNOWN
 
     def _fresh(self, role: Role, formulas: Sequence[Expr]) -> AnySolver:

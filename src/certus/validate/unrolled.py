@@ -213,7 +213,7 @@ class _Pruner:
         self._formula = formula
         self._budget = budget
         self._solver = PatientSolver(statistics)
-        self._solver.rounds = 1
+        self._solver.turns = 3
         self._known = 0  # how many literals the solver knows the meaning of
 
     def impossible(self, literal: Expr) -> bool:

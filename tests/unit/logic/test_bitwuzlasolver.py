@@ -83,7 +83,8 @@ def test_constant_arrays(solver: BitwuzlaSolver) -> None:
     assert solver.value(build.select(sevens, build.constant(9, U8))) == 7
 
 
-def test_a_core_is_a_subset_of_the_assumptions_in_their_order(solver: BitwuzlaSolver) -> None:
+def test_a_core_is_a_subset_of_the_assumptions_in_their_order() -> None:
+    solver = BitwuzlaSolver(Statistics(), cores=True)
     solver.add(build.or_(P, build.lt(X, ZERO)))
     low, high, other = build.lt(ONE, X), build.not_(P), build.lt(Y, X)
     assert ask(solver, other, low, high) is Answer.UNSAT
@@ -94,6 +95,13 @@ def test_a_core_is_a_subset_of_the_assumptions_in_their_order(solver: BitwuzlaSo
     solver.add(P)
     with pytest.raises(ValueError, match="no model"):
         solver.value(X)
+
+
+def test_a_core_has_to_be_asked_for(solver: BitwuzlaSolver) -> None:
+    solver.add(P)
+    assert ask(solver, build.not_(P)) is Answer.UNSAT
+    with pytest.raises(ValueError, match="asked for"):
+        solver.core()
 
 
 def test_levels(solver: BitwuzlaSolver) -> None:

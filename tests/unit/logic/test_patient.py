@@ -51,9 +51,13 @@ def test_turns_may_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(patient, limit, NONE)
     statistics = Statistics()
     solver = PatientSolver(statistics)
-    solver.rounds = 2
+    solver.turns = 3
     assert factors(16_777_213, solver) is Answer.UNKNOWN
-    assert statistics.counters["solver.test.fresh"] == 4
+    assert statistics.counters["solver.test.fresh"] == 2
+    assert statistics.counters["solver.test.integers"] == 1
+    solver.turns = 1
+    assert factors(16_777_213, solver) is Answer.UNKNOWN
+    assert statistics.counters["solver.test.fresh"] == 3
 
 
 def test_who_keeps_failing_is_asked_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
