@@ -39,7 +39,8 @@ UNLIMITED = 60.0  # seconds that shares are taken of if there is no limit
 class Portfolio:
     """A race. `seconds` is how much is left of the time limit, `cpu` where CPU time ends, as `cpu_seconds`
     counts it. `given_up`: why the members that ended without an answer did. `known`: what members have sent
-    for others, by who found it. `given`: how long each may run. `looks`: what members begin with."""
+    for others, by who found it. `given`: how long each may run. `looks`: what members begin with. `rest`: who
+    has to rest, and when."""
 
     task: Task
     settings: Settings
@@ -53,6 +54,7 @@ class Portfolio:
     known: dict[str, bytes] = field(default_factory=dict)
     given: dict[str, float | None] = field(default_factory=dict)
     looks: Iterator[str] = field(default_factory=lambda: iter(("runs", "search")))
+    rest: tuple[str, Budget] | None = None
 
     def run(self) -> Outcome:
         cores = self.settings.cores or len(os.sched_getaffinity(0))
@@ -75,15 +77,33 @@ class Portfolio:
                     self._start(children, waiting.popleft())
                 if not children.running:
                     break
-                found = children.next_result()
+                found = self._next_result(children)
             self._last_words(children)
         told = advised(list(self.given_up.values()), self.settings)
         return replace(told, engine=AUTO) if len(self.given_up) > 1 else told
 
+    def _next_result(self, children: Children) -> tuple[str, ChildResult] | None:
+        """That of the next member that ends; None if one rests before."""
+        if self.rest is None:
+            return children.next_result()
+        name, until = self.rest
+        found = children.result_within(until.remaining() or 0.0)
+        if found is None:
+            children.rest(name)
+        self.rest = None
+        return found
+
     def _start(self, children: Children, turn: Turn) -> None:
+        """Begin a turn, unless it is of one who has given up in an earlier one."""
+        if children.wake(turn.engine) or turn.engine in self.given_up:
+            return
         seconds = self.budget.remaining()
         if turn.share < 1.0:
-            seconds = max(0.1, turn.share * self._to_share(seconds))
+            share = max(0.1, turn.share * self._to_share(seconds))
+            if turn.rests:
+                self.rest = (turn.engine, Budget(share))
+            else:
+                seconds = share
         self.given[turn.engine] = seconds
         settings = replace(self.settings, engine=turn.engine, timeout=seconds, evidence=None)
         looks = next(self.looks, None) if self.settings.engine == AUTO else None

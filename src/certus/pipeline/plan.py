@@ -3,7 +3,8 @@
 `bmc` comes first and keeps a processor: it finds short counterexamples and small proofs, and can use all the
 time there is. The others take turns on the other processors, each for a share of the time left by then, in an
 order that depends on what the program is like; those that answer quickly or not at all come first, also for
-what they find out for those after them. `docs/benchmarks.md` has the figures.
+what they find out for those after them. On one processor `bmc` rests while the others have their turns.
+`docs/benchmarks.md` has the figures.
 
 Horn clauses are for two engines that solve different ones.
 """
@@ -21,17 +22,18 @@ from certus.pipeline.features import Features, features
 from certus.pipeline.settings import AUTO, Settings
 
 FIRST: Final = "bmc"
-FIRST_SHARE: Final = 0.2  # where it has to take turns: its first one; the last turn is its too
-MOST: Final = 0.6  # of the time left, where `bmc` comes again
+FIRST_SHARE: Final = 0.2  # where it has to take turns: before it rests
+MOST: Final = 0.6  # of the time left, where `bmc` goes on later
 LARGE: Final = 300  # edges
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One run of an engine for a share of the time left."""
+    """One run of an engine for a share of the time left. `rests`: it goes on after that, at its next turn."""
 
     engine: str
     share: float
+    rests: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ def turns(settings: Settings, cores: int, plan: Plan) -> deque[Turn]:
         return deque(Turn(name, 1.0) for name in chosen)
     if FIRST in chosen and cores == 1:
         others = [Turn(name, min(shares.get(name, 0.5), MOST)) for name in chosen if name != FIRST]
-        return deque([Turn(FIRST, FIRST_SHARE), *others, Turn(FIRST, 1.0)])
+        late = next((n for n, turn in enumerate(others, 1) if turn.share == MOST), len(others))
+        return deque([Turn(FIRST, FIRST_SHARE, rests=True), *others[:late], Turn(FIRST, 1.0), *others[late:]])
     *earlier, last = [Turn(name, 1.0 if name == FIRST else shares.get(name, 0.5)) for name in chosen]
     return deque([*earlier, replace(last, share=1.0)])

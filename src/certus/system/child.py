@@ -107,7 +107,8 @@ class Children:
 
     @property
     def running(self) -> tuple[str, ...]:
-        return tuple(self._running)
+        """Those that do not rest."""
+        return tuple(name for name, child in self._running.items() if not child.rests)
 
     @property
     def interrupted(self) -> bool:
@@ -127,6 +128,18 @@ class Children:
         assert name not in self._running
         child = self._running[name] = _Child.born(work, seconds, self._memory)
         child.inbox.on_progress, child.inbox.on_found = on_progress, on_found
+
+    def rest(self, name: str) -> None:
+        """Let a child and all it started do nothing until it is woken; its time goes on."""
+        self._running[name].rest(signal.SIGSTOP)
+
+    def wake(self, name: str) -> bool:
+        """Let a child that rests go on, if there is one of that name."""
+        child = self._running.get(name)
+        if child is None or not child.rests:
+            return False
+        child.rest(signal.SIGCONT)
+        return True
 
     def next_result(self) -> tuple[str, ChildResult]:
         """Wait for a child to finish, or to reach a limit."""
@@ -194,6 +207,7 @@ class _Child:
         self.deadline = math.inf
         self.memory: int | None = None
         self.stopped: Kind | None = None
+        self.rests = False
         self.open = [messages, printed]
         with suppress(OSError):  # a descriptor that is ready when the process ends, where there are such
             self.open.append(os.pidfd_open(pid))
@@ -237,6 +251,11 @@ class _Child:
         elif left <= 0:
             self.stopped = "timeout"
         return self.stopped is not None
+
+    def rest(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+        self.rests = number == signal.SIGSTOP
 
     def _read(self, fd: int) -> bool:
         """Take what has arrived (one read empties a pipe); False at the end of the file."""

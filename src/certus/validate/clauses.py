@@ -12,12 +12,12 @@ where a path passes no cut point in between, and steps over a call of a summaris
 the cut points, paths start at the entry of main with init, and at the entry of each summarised p with
 its formula and old(v) = v; an entry that no path returns to is no cut point itself. A k-inductive proof
 may rely on the formulas at the last k cut points of a path; then the paths with fewer, from the start,
-are clauses of their own. All paths between two cut points are one formula.
+are clauses of their own. All paths from one cut point to another are one formula, however many lie between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from certus.core import build
@@ -151,6 +151,7 @@ class _Clauses:
             return
         arrived: dict[Node, list[Flow]] = {walk.first: [first]}
         failing: list[Flow] = []
+        claims: dict[Place, list[tuple[Flow, Expr]]] = {}
         for node in walk.nodes():
             if node not in arrived:
                 continue
@@ -162,7 +163,7 @@ class _Clauses:
             if walk.arrives_at_cut(node):
                 here = substitute(root.cuts[place], flow.values)
                 if walk.obliged(node):
-                    yield from walk.claim(f"{place_name(place)} has its formula", flow, here)
+                    claims.setdefault(place, []).append((flow, here))
                 held = walk.formula.assume(flow, here)
                 if held is None or not walk.goes_on(node):
                     continue
@@ -172,6 +173,8 @@ class _Clauses:
                 after = self._after(walk.formula, move, place, flow)
                 if after is not None:
                     arrived.setdefault((target, walk.passed(node)), []).append(after)
+        for place, arrivals in claims.items():
+            yield from walk.claim_each(f"{place_name(place)} has its formula", arrivals)
         if failing:
             yield from walk.claim("no error is reached", walk.formula.merge(failing, only=()), build.FALSE)
 
@@ -322,6 +325,16 @@ class _Walk:
         clause = self.formula.clause(f"from {place_name(self.start)}: {what}", flow, conclusion)
         if clause is not None:
             yield clause
+
+    def claim_each(self, what: str, claims: Sequence[tuple[Flow, Expr]]) -> Iterator[Clause]:
+        """One clause for several claims: none of the flows comes to where its conclusion does not hold."""
+        if len(claims) == 1:
+            yield from self.claim(what, *claims[0])
+            return
+        astray = (self.formula.assume(flow, build.not_(conclusion)) for flow, conclusion in claims)
+        found = [flow for flow in astray if flow is not None]
+        if found:
+            yield from self.claim(what, self.formula.merge(found, only=()), build.FALSE)
 
 
 def place_name(place: Place) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from math import inf
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
@@ -89,7 +90,8 @@ def check_proof(
 def discharge(clauses: Sequence[Clause], *, budget: Budget, statistics: Statistics) -> dict[str, int]:
     """Ask all solvers for every clause; gives how many each discharged. Raises `Refused`."""
     hearing, z3 = _Hearing(clauses), _decided(_z3(statistics))
-    hearing.ask("z3", z3, _share(budget, 0.25))  # what is easy for integers can be endless for bits
+    easy = _decided(_z3(statistics), MOMENT)
+    hearing.ask("z3", easy, _share(budget, 0.25))  # what is easy for integers can be endless for bits
     hearing.ask("bitwuzla", _bitwuzla(statistics), _share(budget, 0.5))
     hearing.ask("z3", z3, budget)
     hearing.ask("cvc5", _decided(_cvc5(statistics)), hearing.further(budget))
@@ -147,6 +149,7 @@ def _share(budget: Budget, share: float) -> Budget:
 def _within(opinion: Opinion, formulas: Sequence[Expr], budget: Budget) -> Answer | None:
     """What a solver has no time left for is UNKNOWN."""
     try:
+        budget.check()
         return opinion(formulas, budget)
     except BudgetExceeded as ended:
         if ended.limit != "time":
@@ -154,8 +157,9 @@ def _within(opinion: Opinion, formulas: Sequence[Expr], budget: Budget) -> Answe
         return Answer.UNKNOWN
 
 
-def _decided(check: Check) -> Opinion:
-    return lambda formulas, budget: _decide(formulas, check, budget)
+def _decided(check: Check, seconds: float = inf) -> Opinion:
+    """`seconds`: how long it may take at most, for each clause."""
+    return lambda formulas, budget: _decide(formulas, check, budget.part(1.0, at_most=seconds))
 
 
 def _decide(formulas: Sequence[Expr], check: Check, budget: Budget) -> Answer:

@@ -23,6 +23,7 @@ from certus.core.task import Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.frontend import load_question, read_question
 from certus.frontend.lp.load import load_lp
+from certus.pipeline import plan
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.features import Features, features
 from certus.pipeline.plan import CLAUSES, PLANS, Turn, turns
@@ -99,10 +100,14 @@ def test_bmc_keeps_a_core_and_the_others_take_turns() -> None:
     assert shares[0] < 1.0 == shares[-1]
 
 
-def test_on_one_core_bmc_comes_first_and_last() -> None:
+def test_on_one_core_bmc_rests_before_it_goes_on() -> None:
     order = list(turns(Settings(), 1, PLAN))
-    assert order[0].engine == order[-1].engine == "bmc"
-    assert all(turn.share < 1.0 for turn in order[:-1])
+    first, again = (number for number, turn in enumerate(order) if turn.engine == "bmc")
+    assert first == 0
+    assert order[0].rests
+    assert order[again] == Turn("bmc", 1.0)
+    assert order[again - 1].engine == "predicate"  # which has all the time on more cores
+    assert all(turn.share < 1.0 for turn in order[:again])
 
 
 def test_who_need_not_wait_has_all_the_time() -> None:
@@ -194,6 +199,32 @@ def test_a_crash_costs_nobody_else_anything(engines: Callable[..., None], progra
     outcome = verify(program, Settings(engines=("wreck", "prover"), cores=1, timeout=60))
     assert outcome.answer == "HOLDS"
     assert [d.code for d in outcome.diagnostics] == ["engine-crashed"]
+
+
+def test_who_rests_goes_on_where_it_was(
+    engines: Callable[..., None], program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins once, and ends although it has had less than the seconds that it needs when others begin."""
+    monkeypatch.setattr(plan, "FIRST_SHARE", 0.02)
+    begun = tmp_path / "begun"
+
+    def work_long(subject: Program) -> Verdict:
+        with begun.open("a") as file:
+            file.write("bmc ")
+        used = time.process_time()
+        while time.process_time() < used + 4.0:
+            pass
+        return prove(subject)
+
+    def work_shortly(subject: Program) -> Verdict:
+        with begun.open("a") as file:
+            file.write("other ")
+        return give_up(subject)
+
+    engines(bmc=work_long, other=work_shortly)
+    outcome = verify(program, Settings(engines=("bmc", "other"), cores=1, timeout=100))
+    assert (outcome.answer, outcome.engine) == ("HOLDS", "bmc")
+    assert begun.read_text() == "bmc other "
 
 
 def test_why_each_gave_up(engines: Callable[..., None], program: Path) -> None:

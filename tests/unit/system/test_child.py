@@ -386,3 +386,49 @@ def test_findings_arrive_before_the_end() -> None:
         children.start("", work, seconds=30, on_found=found.append)
         assert children.next_result()[1].kind == "crashed"
     assert found == [b"a fact"]
+
+
+def test_who_rests_does_nothing(tmp_path: Path) -> None:
+    """Nor does what it started; both go on once it is woken, and end with it."""
+    beats = tmp_path / "beats"
+
+    def work(_: Reporter) -> bytes:
+        if os.fork() == 0:
+            while True:
+                with beats.open("a") as file:
+                    file.write(".")
+                time.sleep(0.01)
+        time.sleep(60)
+        return b""
+
+    def wait_for_more(than: int) -> None:
+        end = time.monotonic() + 30
+        while not (beats.exists() and beats.stat().st_size > than):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    with Children() as children:
+        children.start("one", work, seconds=60)
+        wait_for_more(0)
+        children.rest("one")
+        time.sleep(0.1)
+        size = beats.stat().st_size
+        assert children.running == ()
+        assert children.result_within(0.3) is None
+        assert beats.stat().st_size == size
+        assert children.wake("one")
+        assert not children.wake("one")
+        assert not children.wake("two")
+        assert children.running == ("one",)
+        wait_for_more(size)
+        children.rest("one")
+    size = beats.stat().st_size
+    time.sleep(0.1)
+    assert beats.stat().st_size == size
+
+
+def test_who_rests_at_its_limit_is_ended() -> None:
+    with Children() as children:
+        children.start("one", lambda _: time.sleep(60) or b"", seconds=0.5)
+        children.rest("one")
+        assert children.next_result()[1].kind == "timeout"

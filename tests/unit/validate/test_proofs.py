@@ -465,7 +465,7 @@ class TestOpinions:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         answers = iter([Answer.SAT, Answer.UNKNOWN])
-        monkeypatch.setattr(proofs, "_decided", lambda check: lambda *_: next(answers, Answer.UNKNOWN))
+        monkeypatch.setattr(proofs, "_decided", lambda *_: lambda *_: next(answers, Answer.UNKNOWN))
         monkeypatch.setattr(proofs, "_bitwuzla", lambda _: lambda *_: Answer.UNKNOWN)
         with pytest.raises(Refused) as refused:
             self.discharged(VALID)
