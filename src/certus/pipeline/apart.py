@@ -13,6 +13,7 @@ from certus.core.task import Task
 from certus.core.verdict import Unknown
 from certus.frontend import Question
 from certus.pipeline.exchange import Exchange
+from certus.pipeline.plan import SEARCH
 from certus.pipeline.settings import Settings
 from certus.system.child import ChildResult, Reporter, run_limited
 
@@ -43,6 +44,10 @@ def work(
         from certus.pipeline.clauses import solve_clauses
 
         outcome = solve_clauses(task, settings, reporter.progress)
+    elif settings.engine == SEARCH:
+        from certus.pipeline.solve import search
+
+        outcome = search(task, settings, reporter.progress)
     else:
         from certus.pipeline.solve import solve
 

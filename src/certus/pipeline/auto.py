@@ -4,7 +4,7 @@ Each member of the portfolio works in a child of its own, passes and validation 
 comes back is checked and a crash or a hang costs nobody else anything. Passes are cheap and repeated; ranges,
 which are not, and invariants found on the way are sent here and given to those that start later (`exchange`).
 Who runs when is in `plan`. The first member has a head start, so that a small program costs one process; it
-runs the program before anything else (`looks`), and the second does so at length.
+runs the program before anything else (`looks`).
 
 Two checked answers that contradict each other are a defect of ours: UNKNOWN, loudly, both saved.
 """
@@ -26,7 +26,7 @@ from certus.frontend import Question
 from certus.pipeline.advice import advised
 from certus.pipeline.apart import Limit, outcome_of, saved, work
 from certus.pipeline.exchange import Exchange, sender
-from certus.pipeline.plan import Turn, plan_for, turns
+from certus.pipeline.plan import SEARCH, Turn, plan_for, turns
 from certus.pipeline.settings import AUTO, Settings
 from certus.system.child import Children, ChildResult
 from certus.system.usage import cpu_seconds
@@ -53,7 +53,7 @@ class Portfolio:
     given_up: dict[str, Outcome] = field(default_factory=dict)
     known: dict[str, bytes] = field(default_factory=dict)
     given: dict[str, float | None] = field(default_factory=dict)
-    looks: Iterator[str] = field(default_factory=lambda: iter(("runs", "search")))
+    looks: Iterator[str] = field(default_factory=lambda: iter(("runs",)))
     rest: tuple[str, Budget] | None = None
 
     def run(self) -> Outcome:
@@ -70,7 +70,7 @@ class Portfolio:
                     outcome = self._outcome(name, result)
                     if not isinstance(outcome.verdict, Unknown):
                         return self._unless_contradicted(outcome, children)
-                    self.given_up[name] = outcome
+                    self._note(name, outcome)
                 if children.interrupted or self._is_over():
                     break
                 while waiting and len(children.running) < cores:
@@ -118,6 +118,12 @@ class Portfolio:
             on_found=self._keep,
         )
 
+    def _note(self, name: str, outcome: Outcome) -> None:
+        """Remember why a member has no answer. Of the search nobody expects one."""
+        reason = outcome.verdict.reason if isinstance(outcome.verdict, Unknown) else None
+        if name != SEARCH or (reason is not None and reason.code == "engine-crashed"):
+            self.given_up[name] = outcome
+
     def _is_over(self) -> bool:
         return self.budget.remaining() == 0.0 or (self.cpu is not None and cpu_seconds() >= self.cpu)
 
@@ -141,7 +147,7 @@ class Portfolio:
     def _last_words(self, children: Children) -> None:
         """The time is up, or we were interrupted: what those still running were doing."""
         while children.running and (found := children.ready_result()) is not None:
-            self.given_up[found[0]] = self._outcome(*found)
+            self._note(found[0], self._outcome(*found))
 
     def _unless_contradicted(self, first: Outcome, children: Children) -> Outcome:
         """The answer, if no other that has arrived meanwhile is its opposite."""

@@ -1,11 +1,13 @@
-"""Errors found by running: what inputs can do, breadth first.
+"""What inputs can do, by running, breadth first.
 
 In each state in which the program asks for an input, runs go on with each of a few values: 0, 1, and what the
 program compares the input with, or else its first constants. A state that was met before is not followed
 again. Programs that react to inputs, as protocols and controllers do, have few such states, so that errors
 many inputs deep are met within milliseconds; where there are many, the effort is limited.
 
-Only errors are found: other values could do more than those tried. The trace is replayed like any other.
+An error is told as a trace, which is replayed like any other. If all states are followed and none leads to an
+error, these may be all there are: that is told as a proof, which is checked like any other, since values that
+were not tried could do more.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from typing import Final, cast
 from certus.core.budget import Budget
 from certus.core.effects import terms
 from certus.core.errors import BudgetExceeded
-from certus.core.evidence import Trace
+from certus.core.evidence import Inductive, Trace
 from certus.core.program import UNSPECIFIED, Assign, Call, Edge, Havoc, Location, Program, Return
 from certus.core.sorts import BOOL, INT, MachineSort, Sort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import Datum
 from certus.core.walk import postorder
+from certus.pipeline.states import State, States
 from certus.validate.compile import Compiled
 from certus.validate.inputs import TraceInputs, constants
 from certus.validate.interpreter import Ending, Machine, Run, Snapshot
@@ -40,8 +43,9 @@ _CASTS: Final = frozenset({Kind.WRAP, Kind.TO_INT})
 Input = tuple[int, tuple[Value, ...]]  # an edge, and the values that it gave
 
 
-def explored_error(compiled: Compiled, budget: Budget) -> Trace | None:
-    """A trace to an error with the fewest inputs that are found to lead to one."""
+def explored(compiled: Compiled, budget: Budget) -> Trace | Inductive | None:
+    """A trace to an error with the fewest inputs that are found to lead to one, or a proof that there is
+    none."""
     try:
         return _Exploration(compiled, budget).run()
     except BudgetExceeded:
@@ -96,7 +100,7 @@ class _Choices(TraceInputs):
 
 class _Exploration:
     """`seen` has, for each state in which an input is asked for, the state and the input that led to it;
-    `waiting` those that are to be followed."""
+    `waiting` those that are to be followed. `whole`: whether every run so far came to an input or an end."""
 
     def __init__(self, compiled: Compiled, budget: Budget) -> None:
         program = compiled.program
@@ -107,10 +111,12 @@ class _Exploration:
         self.code = compiled.code(self.watch.watched)
         self.code.require(program.main)
         self.budget = budget
-        self.seen: dict[Snapshot, tuple[Snapshot, Input] | None] = {}
-        self.waiting: deque[Snapshot] = deque()
+        self.states = States(compiled)
+        self.seen: dict[State, tuple[State, Input] | None] = {}
+        self.waiting: deque[tuple[State, Snapshot]] = deque()
+        self.whole = True
 
-    def run(self) -> Trace | None:
+    def run(self) -> Trace | Inductive | None:
         if not self.watch.watched:
             return None
         if self.machine.location not in self.watch.watched and self._advance() is not None:
@@ -118,9 +124,9 @@ class _Exploration:
         self._arrived()
         effort = EFFORT
         while self.waiting and effort > 0 and len(self.seen) < STATES:
-            state = self.waiting.popleft()
-            begin = BEGIN * (1 + len(state[-1]))
-            for end in self._tried(state):
+            state, snapshot = self.waiting.popleft()
+            begin = BEGIN * (1 + len(snapshot[-1]))
+            for end in self._tried(snapshot):
                 effort -= begin + self.machine.steps
                 asked = self.choices.asked
                 if asked is None:
@@ -129,14 +135,20 @@ class _Exploration:
                     self._arrived((state, asked))
                 elif end.ending is Ending.ERROR:
                     return self._trace(end.location.name, (state, asked))
-        return None
+                else:
+                    self.whole &= end.ending in (Ending.EXIT, Ending.BLOCKED)
+        if self.waiting or not self.whole or not self.states.scalar:
+            return None
+        return self.states.proof(self.seen)
 
-    def _arrived(self, way: tuple[Snapshot, Input] | None = None) -> None:
+    def _arrived(self, way: tuple[State, Input] | None = None) -> None:
         """The present state is to be followed, if it is new."""
-        state = self.machine.snapshot()
-        if state is not None and state not in self.seen:
+        snapshot = self.machine.snapshot()
+        if snapshot is None:
+            self.whole = False
+        elif (state := self.states.of(snapshot)) not in self.seen:
             self.seen[state] = way
-            self.waiting.append(state)
+            self.waiting.append((state, snapshot))
 
     def _tried(self, state: Snapshot) -> Iterator[Run | None]:
         """How runs from a state end with each value of the input; None: with the next input."""
@@ -154,7 +166,7 @@ class _Exploration:
         except _AtInput:
             return None
 
-    def _trace(self, error: str, way: tuple[Snapshot, Input] | None) -> Trace:
+    def _trace(self, error: str, way: tuple[State, Input] | None) -> Trace:
         taken: list[Input] = []
         while way is not None:
             state, asked = way

@@ -2,8 +2,9 @@
 
 A program without inputs has one execution: that run is the answer. Others get a few runs on random inputs,
 which find shallow errors within milliseconds, and later a search among inputs one after the other
-(`explore`), which finds deep ones of programs with few states. A random run that reaches an error is told as
-a trace whose inputs are made as simple as they can be. All traces have to be replayed like any other.
+(`explore`), which finds deep ones of programs with few states, or that there are none. A random run that
+reaches an error is told as a trace whose inputs are made as simple as they can be. All traces have to be
+replayed, and all proofs checked, like any other.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.errors import BudgetExceeded
-from certus.core.evidence import Execution, Trace
+from certus.core.evidence import Execution, Inductive, Trace
 from certus.core.program import Program
 from certus.core.terms import Value
 from certus.core.verdict import Safe, Unsafe
-from certus.pipeline.explore import explored_error
+from certus.pipeline.explore import explored
 from certus.validate.compile import Compiled, compile_program
 from certus.validate.inputs import NoInputs, Nondeterministic, RandomInputs, ReplayInputs, constants
 from certus.validate.interpreter import Ending, Run, run
@@ -41,7 +42,8 @@ def runs(program: Program, budget: Budget) -> tuple[Safe | Unsafe | None, str]:
 
 def search(program: Program, budget: Budget) -> tuple[Safe | Unsafe | None, str]:
     """The same by a search, which takes up to a second."""
-    return _unsafe(explored_error(compile_program(program), budget)), "search"
+    found = explored(compile_program(program), budget)
+    return Safe(found) if isinstance(found, Inductive) else _unsafe(found), "search"
 
 
 LOOKS: Final = {"runs": runs, "search": search}

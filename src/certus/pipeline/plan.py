@@ -1,10 +1,11 @@
 """Who runs, when, and for how long: the table behind `auto`.
 
 `bmc` comes first and keeps a processor: it finds short counterexamples and small proofs, and can use all the
-time there is. The others take turns on the other processors, each for a share of the time left by then, in an
-order that depends on what the program is like; those that answer quickly or not at all come first, also for
-what they find out for those after them. On one processor `bmc` rests while the others have their turns.
-`docs/benchmarks.md` has the figures.
+time there is. Then comes the search among inputs, which is no engine and over within a second, unless it has
+an answer that has to be checked. The others take turns on the other processors, each for a share of the time
+left by then, in an order that depends on what the program is like; those that answer quickly or not at all
+come first, also for what they find out for those after them. On one processor `bmc` rests while the others
+have their turns. `docs/benchmarks.md` has the figures.
 
 Horn clauses are for two engines that solve different ones.
 """
@@ -24,6 +25,8 @@ from certus.pipeline.settings import AUTO, Settings
 FIRST: Final = "bmc"
 FIRST_SHARE: Final = 0.2  # where it has to take turns: before it rests
 MOST: Final = 0.6  # of the time left, where `bmc` goes on later
+SEARCH: Final = "search"
+SEARCH_SHARE: Final = 0.5
 LARGE: Final = 300  # edges
 
 
@@ -71,6 +74,13 @@ def plan_for(subject: Program | HornSystem) -> Plan:
 
 def turns(settings: Settings, cores: int, plan: Plan) -> deque[Turn]:
     """Who runs, in order."""
+    found = _engines(settings, cores, plan)
+    if len(found) > 1 and plan.first:
+        found.insert(1, Turn(SEARCH, SEARCH_SHARE))
+    return found
+
+
+def _engines(settings: Settings, cores: int, plan: Plan) -> deque[Turn]:
     if settings.engine != AUTO:
         return deque([Turn(settings.engine, 1.0)])
     if settings.bound is not None and not settings.engines and plan.first:

@@ -63,6 +63,14 @@ def solve(
     return _confirmed(found, settings, whole, statistics)
 
 
+def search(task: Task, settings: Settings, on_progress: Callable[[str], None] | None = None) -> Outcome:
+    """Answer the task by a search among inputs, if that can."""
+    statistics = Statistics(on_progress=on_progress)
+    found = _by_looking("search", task, settings, Budget(settings.timeout), statistics)
+    nothing = Unknown(Diagnostic("nothing-found", "the search among inputs found nothing", Severity.NOTE))
+    return found or Outcome(task.subject, task.property_name, nothing, "search", statistics=statistics)
+
+
 def _by_looking(
     looks: str, task: Task, settings: Settings, budget: Budget, statistics: Statistics
 ) -> Outcome | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,10 +24,11 @@ from certus.core.task import Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.frontend import load_question, read_question
 from certus.frontend.lp.load import load_lp
-from certus.pipeline import plan
+from certus.pipeline import auto
+from certus.pipeline import plan as plans
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.features import Features, features
-from certus.pipeline.plan import CLAUSES, PLANS, Turn, turns
+from certus.pipeline.plan import CLAUSES, PLANS, SEARCH, Turn
 from certus.system.child import ChildResult
 
 LOOPS = Features(size=9, loops=1, recursion=False, products=False, bits=False, arrays=False)
@@ -58,6 +60,11 @@ class Stub:
         return self.answer(task.subject)
 
 
+def turns(settings: Settings, cores: int, plan: plans.Plan) -> deque[Turn]:
+    """Those of engines."""
+    return deque(turn for turn in plans.turns(settings, cores, plan) if turn.engine != SEARCH)
+
+
 def give_up(_: Program) -> Verdict:
     return Unknown(Diagnostic("tired", "it was too much", Severity.NOTE))
 
@@ -81,6 +88,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         found: Mapping[str, Stub] = {name: Stub(name, answer) for name, answer in answers.items()}
         for module in ("certus.pipeline.solve", "certus.pipeline.verify"):
             monkeypatch.setattr(f"{module}.ENGINES", found)
+        monkeypatch.setattr(auto, "turns", turns)
 
     return install
 
@@ -108,6 +116,27 @@ def test_on_one_core_bmc_rests_before_it_goes_on() -> None:
     assert order[again] == Turn("bmc", 1.0)
     assert order[again - 1].engine == "predicate"  # which has all the time on more cores
     assert all(turn.share < 1.0 for turn in order[:again])
+
+
+def test_the_search_comes_second_if_there_are_several() -> None:
+    for cores in (1, 2, 8):
+        assert [turn.engine for turn in plans.turns(Settings(), cores, PLAN)].index(SEARCH) == 1
+    for settings in (Settings(engine="kind"), Settings(bound=3), Settings(engines=("linear",))):
+        assert SEARCH not in [turn.engine for turn in plans.turns(settings, 2, PLAN)]
+    assert SEARCH not in [turn.engine for turn in plans.turns(Settings(), 2, CLAUSES)]
+
+
+def test_what_the_search_does_not_find_is_no_reason(
+    engines: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines(tired=give_up, weary=give_up)
+    monkeypatch.setattr(auto, "turns", plans.turns)
+    path = tmp_path / "counts.lp"
+    path.write_text("void main() { int x = 0; while (*) { x = x + 1; } assert(x >= 0); }")
+    outcome = verify(path, Settings(engines=("tired", "weary"), cores=1, timeout=60))
+    assert isinstance(outcome.verdict, Unknown)
+    assert outcome.verdict.reason.code == "tired"
+    assert [note.message for note in outcome.diagnostics] == ["tired: it was too much"]
 
 
 def test_who_need_not_wait_has_all_the_time() -> None:
@@ -205,7 +234,7 @@ def test_who_rests_goes_on_where_it_was(
     engines: Callable[..., None], program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It begins once, and ends although it has had less than the seconds that it needs when others begin."""
-    monkeypatch.setattr(plan, "FIRST_SHARE", 0.02)
+    monkeypatch.setattr(plans, "FIRST_SHARE", 0.02)
     begun = tmp_path / "begun"
 
     def work_long(subject: Program) -> Verdict:

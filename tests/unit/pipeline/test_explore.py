@@ -5,13 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from certus.core.budget import Budget
-from certus.core.evidence import Trace
-from certus.core.outcome import Replay
+from certus.core.evidence import Inductive, Trace
+from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+from certus.core.verdict import Unknown
 from certus.frontend import load_question, read_question
 from certus.frontend.lp.load import load_lp
-from certus.pipeline.explore import _Exploration, candidates, explored_error
+from certus.pipeline import solve
+from certus.pipeline.explore import _Exploration, candidates, explored
+from certus.pipeline.settings import Settings
 from certus.validate.compile import compile_program
+from certus.validate.proofs import check_proof
 from certus.validate.replay import replay
 
 LOCK = """
@@ -27,6 +33,7 @@ LOCK = """
         while (true) { int k = *; step(k); assert(at != 3); }
     }
 """
+SAFE = LOCK.replace("at != 3", "at != 7")
 
 
 def lp(text: str) -> Program:
@@ -51,16 +58,63 @@ def test_values_are_those_that_the_program_compares_with() -> None:
 
 def test_an_error_deep_in_few_states_is_found() -> None:
     program = lp(LOCK)
-    trace = explored_error(compile_program(program), Budget(20))
-    assert trace is not None
+    trace = explored(compile_program(program), Budget(20))
+    assert isinstance(trace, Trace)
     assert given(trace) == [31, 12, 31]
     assert isinstance(replay(program, trace, budget=Budget(5)), Replay)
 
 
 def test_a_state_is_followed_once() -> None:
-    exploration = _Exploration(compile_program(lp(LOCK.replace("at != 3", "at != 7"))), Budget(20))
-    assert exploration.run() is None
-    assert len(exploration.seen) <= 8  # the first, and then one for each value of `at` and the last key
+    exploration = _Exploration(compile_program(lp(SAFE)), Budget(20))
+    exploration.run()
+    assert len(exploration.seen) == 4  # one for each value of `at`; the last key is not read again
+
+
+def accepted(program: Program, proof: object) -> bool:
+    assert isinstance(proof, Inductive)
+    checked = check_proof(program, proof, budget=Budget(20), statistics=Statistics())
+    return isinstance(checked, ProofCheck)
+
+
+def test_all_states_are_a_proof() -> None:
+    program = lp(SAFE)
+    proof = explored(compile_program(program), Budget(20))
+    assert accepted(program, proof)
+    outcome = solve.search(Task(program, "unreach-call"), Settings(timeout=20.0))
+    assert (outcome.answer, outcome.engine) == ("HOLDS", "search")
+
+
+def test_values_that_are_not_tried_make_the_check_refuse() -> None:
+    """20 times 20 is compared with nothing."""
+    program = lp(
+        "void main() { int s = 0; while (true) { int k = *; if (k * k == 400) { s = 1; } assert(s != 1); } }"
+    )
+    proof = explored(compile_program(program), Budget(20))
+    assert not accepted(program, proof)
+    outcome = solve.search(Task(program, "unreach-call"), Settings(timeout=20.0))
+    assert isinstance(outcome.verdict, Unknown)
+    assert outcome.verdict.reason.code == "nothing-found"
+
+
+def test_states_of_waiting_activations_count() -> None:
+    """The inputs are asked for in a procedure that is called at two places, and the caller remembers."""
+    program = lp("""
+        int last;
+        int ask(int most) { int k = *; if (k < 0 || k > most) { return 0; } return k; }
+        void main() {
+            int a = 0; int b = 0;
+            while (true) { a = ask(2); last = a; b = ask(3); assert(last == a && b <= 3 && a <= 2); }
+        }
+    """)
+    proof = explored(compile_program(program), Budget(20))
+    assert accepted(program, proof)
+    assert isinstance(proof, Inductive)
+    assert sorted(len(point.calls) for point in proof.invariants) == [1, 1]
+
+
+def test_runs_that_go_on_for_ever_prove_nothing() -> None:
+    program = lp("void main() { int k = *; while (k > 0) { k = k + 0; } assert(k <= 0); }")
+    assert explored(compile_program(program), Budget(20)) is None
 
 
 def test_memory_belongs_to_the_state(tmp_path: Path) -> None:
@@ -80,8 +134,8 @@ def test_memory_belongs_to_the_state(tmp_path: Path) -> None:
         }
     """
     program = c(text, tmp_path)
-    trace = explored_error(compile_program(program), Budget(20))
-    assert trace is not None
+    trace = explored(compile_program(program), Budget(20))
+    assert isinstance(trace, Trace)
     assert isinstance(replay(program, trace, budget=Budget(5)), Replay)
     assert [value for value in given(trace) if value] == [9, 5, 9]
 
@@ -92,4 +146,4 @@ def test_what_is_not_modelled_is_no_input(tmp_path: Path) -> None:
         void reach_error(void) {}
         int main(void) { if (strtol("7", 0, 10) == 8) reach_error(); }
     """
-    assert explored_error(compile_program(c(text, tmp_path)), Budget(20)) is None
+    assert explored(compile_program(c(text, tmp_path)), Budget(20)) is None

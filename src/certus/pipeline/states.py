@@ -1,0 +1,106 @@
+"""States of runs, without what no execution reads any more, and formulas that describe sets of them.
+
+A state is seen where an input is asked for: the location, the calls that led there, and the values of the
+variables that are live, those of waiting activations included. Where memory is used nothing is left out, and
+nothing is described.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from certus.analysis.ranges.control import Effects, flows
+from certus.core import build
+from certus.core.evidence import Inductive, Point, in_frame
+from certus.core.memory import uses_memory
+from certus.core.program import Call, Location
+from certus.core.terms import Expr
+from certus.validate.compile import Compiled, Link
+from certus.validate.interpreter import Snapshot
+
+Place = tuple[Location, tuple[Link, ...]]
+State = tuple[Place, Any]  # where, and the values of what is live there
+_GLOBALS: Final = -1
+
+
+class States:
+    """The states of one program."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._compiled = compiled
+        program = compiled.program
+        self.scalar: Final = not uses_memory(program)  # whether variables are all there is
+        self._flows = flows(program, Effects(program)) if self.scalar else {}
+        self._columns: dict[Place, tuple[tuple[Expr, int, int], ...]] = {}
+
+    def of(self, snapshot: Snapshot) -> State:
+        location, shared, frame, frames, calls, _ = snapshot
+        place = (location, calls)
+        if not self.scalar:
+            return place, snapshot
+        columns = self._columns.get(place)
+        if columns is None:
+            columns = self._columns[place] = tuple(self._live(place))
+        held = (*frames, frame, shared)
+        return place, tuple(held[number][slot] for _, number, slot in columns)
+
+    def _live(self, place: Place) -> Iterable[tuple[Expr, int, int]]:
+        """What is live, as formulas name it: the number of the activation, or `_GLOBALS`, and the slot."""
+        location, calls = place
+        shared: dict[Expr, int] = {}
+        waiting = [(link.edge.source.procedure, link.edge.target, link.edge.op) for link in calls]
+        for depth, (name, at, call) in enumerate((*waiting, (location.procedure, location, None))):
+            flow, slots = self._flows[name], self._compiled.locals[name]
+            coming = call.targets if isinstance(call, Call) else ()
+            for x in flow.members(flow.live.get(at, 0)):
+                if x in slots:
+                    if x not in coming:
+                        yield in_frame(x, depth), depth, slots[x]
+                else:
+                    shared[x] = self._compiled.globals[x]
+        for x, slot in shared.items():
+            yield x, _GLOBALS, slot
+
+    def proof(self, states: Iterable[State]) -> Inductive:
+        """The claim that there are no others."""
+        rows: defaultdict[Place, list[tuple[Any, ...]]] = defaultdict(list)
+        for place, values in states:
+            rows[place].append(values)
+        return Inductive(
+            {
+                Point(place[0], tuple(link.edge.index for link in place[1])): described(
+                    [x for x, _, _ in self._columns[place]], found
+                )
+                for place, found in rows.items()
+            }
+        )
+
+
+def described(variables: Sequence[Expr], rows: Sequence[tuple[Any, ...]]) -> Expr:
+    """The formula that just these values of the variables satisfy: a decision diagram over the variables,
+    those with the fewest values first."""
+    numbers = {n: len({row[n] for row in rows}) for n in range(len(variables))}
+    order = sorted(numbers, key=numbers.__getitem__)
+    known: dict[tuple[int, frozenset[tuple[Any, ...]]], Expr] = {}
+
+    def formula(depth: int, rest: frozenset[tuple[Any, ...]]) -> Expr:
+        if depth == len(order):
+            return build.TRUE
+        found = known.get((depth, rest))
+        if found is None:
+            x = variables[order[depth]]
+            after: defaultdict[Any, set[tuple[Any, ...]]] = defaultdict(set)
+            for row in sorted(rest):
+                after[row[0]].add(row[1:])
+            alike: defaultdict[frozenset[tuple[Any, ...]], list[Expr]] = defaultdict(list)
+            for value, others in after.items():
+                alike[frozenset(others)].append(build.eq(x, build.constant(value, x.sort)))
+            found = known[depth, rest] = build.disjunction(
+                build.and_(build.disjunction(values), formula(depth + 1, others))
+                for others, values in alike.items()
+            )
+        return found
+
+    return formula(0, frozenset(tuple(row[n] for n in order) for row in rows))
