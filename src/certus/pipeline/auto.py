@@ -84,13 +84,13 @@ class Portfolio:
 
     def _next_result(self, children: Children) -> tuple[str, ChildResult] | None:
         """That of the next member that ends; None if one rests before."""
-        if self.rest is None:
+        if self.rest is None or self.rest[0] not in children.running:
             return children.next_result()
         name, until = self.rest
         found = children.result_within(until.remaining() or 0.0)
         if found is None:
             children.rest(name)
-        self.rest = None
+            self.rest = None
         return found
 
     def _start(self, children: Children, turn: Turn) -> None:

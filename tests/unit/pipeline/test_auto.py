@@ -256,6 +256,20 @@ def test_who_rests_goes_on_where_it_was(
     assert begun.read_text() == "bmc other "
 
 
+def test_who_gives_up_before_it_has_to_rest_does_not_come_again(
+    engines: Callable[..., None], program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "FIRST_SHARE", 0.02)
+
+    def think(subject: Program) -> Verdict:
+        time.sleep(4)
+        return prove(subject)
+
+    engines(bmc=give_up, other=think)
+    outcome = verify(program, Settings(engines=("bmc", "other"), cores=1, timeout=100))
+    assert (outcome.answer, outcome.engine) == ("HOLDS", "other")
+
+
 def test_why_each_gave_up(engines: Callable[..., None], program: Path) -> None:
     engines(wreck=crash, tired=give_up)
     outcome = verify(program, Settings(engines=("wreck", "tired"), cores=1, timeout=60))
