@@ -6,15 +6,14 @@ again. Programs that react to inputs, as protocols and controllers do, have few 
 many inputs deep are met within milliseconds; where there are many, the effort is limited.
 
 An error is told as a trace, which is replayed like any other. If all states are followed and none leads to an
-error, these may be all there are: that is told as a proof, which is checked like any other, since values that
-were not tried could do more.
+error, these may be all there are: that is told as a proof, by the states at loop heads, which is checked like
+any other, since values that were not tried could do more.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final, cast
 
@@ -22,6 +21,7 @@ from certus.core.budget import Budget
 from certus.core.effects import terms
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Inductive, Trace
+from certus.core.loops import loop_forest
 from certus.core.program import UNSPECIFIED, Assign, Call, Edge, Havoc, Location, Program, Return
 from certus.core.sorts import BOOL, INT, MachineSort, Sort
 from certus.core.terms import Expr, Kind, Value
@@ -37,6 +37,7 @@ BEGIN: Final = 60  # what it costs to go back to a state, in steps, and as much 
 STEPS: Final = 20_000  # from one input to the next
 VALUES: Final = 16  # tried for one input
 STATES: Final = 20_000
+ARRIVALS: Final = 100_000  # at loop heads, in the runs that a proof is made of
 _COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT})
 _CASTS: Final = frozenset({Kind.WRAP, Kind.TO_INT})
 
@@ -56,17 +57,33 @@ class _AtInput(Exception):
     """The program asks for an input."""
 
 
-@dataclass(slots=True)
 class _Watch:
-    """Ends a stretch of a run where an input is asked for."""
+    """Ends a stretch of a run where an input is asked for, and notes the states at `heads` on the way."""
 
-    watched: frozenset[Location]
+    def __init__(self, inputs: frozenset[Location], heads: frozenset[Location], states: States) -> None:
+        self.watched = inputs | heads
+        self.passed: dict[State, None] = {}
+        self._inputs = inputs
+        self._heads = heads
+        self._states = states
+        self._left = ARRIVALS
 
     def start(self, machine: Machine) -> None:
         """Nothing has happened yet."""
 
     def arrive(self, machine: Machine, edge: Edge | None) -> None:
-        raise _AtInput
+        self.look(machine)
+        if machine.location in self._inputs:
+            raise _AtInput
+
+    def look(self, machine: Machine) -> None:
+        """Note the state if the machine is at a head."""
+        if machine.location in self._heads:
+            self._left -= 1
+            snapshot = machine.snapshot()
+            if snapshot is None or self._left < 0:
+                raise BudgetExceeded("states")
+            self.passed[self._states.of(snapshot)] = None
 
     def enter(self, machine: Machine, edge: Edge) -> None:
         """Calls are part of the stretch."""
@@ -100,31 +117,39 @@ class _Choices(TraceInputs):
 
 class _Exploration:
     """`seen` has, for each state in which an input is asked for, the state and the input that led to it;
-    `waiting` those that are to be followed. `whole`: whether every run so far came to an input or an end."""
+    `waiting` those that are to be followed, `followed` those that were. `whole`: whether every run so far
+    came to an input or an end."""
 
     def __init__(self, compiled: Compiled, budget: Budget) -> None:
         program = compiled.program
+        self.compiled = compiled
         self.choices = _Choices(program)
-        inputs = [e for e in program.edge.values() if _is_input(e)]
-        self.watch = _Watch(frozenset(e.source for e in inputs))
-        self.machine = Machine(compiled, self.choices)
-        self.code = compiled.code(self.watch.watched)
-        self.code.require(program.main)
-        self.budget = budget
         self.states = States(compiled)
+        self.inputs = frozenset(e.source for e in program.edge.values() if _is_input(e))
+        self.machine = Machine(compiled, self.choices)
+        self.budget = budget
+        self._look_at(frozenset())
         self.seen: dict[State, tuple[State, Input] | None] = {}
         self.waiting: deque[tuple[State, Snapshot]] = deque()
+        self.followed: list[Snapshot] = []
         self.whole = True
 
+    def _look_at(self, heads: frozenset[Location]) -> None:
+        self.watch = _Watch(self.inputs, heads, self.states)
+        self.code = self.compiled.code(self.watch.watched)
+        self.code.require(self.compiled.program.main)
+
     def run(self) -> Trace | Inductive | None:
-        if not self.watch.watched:
+        if not self.inputs:
             return None
-        if self.machine.location not in self.watch.watched and self._advance() is not None:
+        start = self.machine.snapshot()
+        if self.machine.location not in self.inputs and self._advance() is not None:
             return None  # the only run, or one that inputs cannot change
         self._arrived()
         effort = EFFORT
         while self.waiting and effort > 0 and len(self.seen) < STATES:
             state, snapshot = self.waiting.popleft()
+            self.followed.append(snapshot)
             begin = BEGIN * (1 + len(snapshot[-1]))
             for end in self._tried(snapshot):
                 effort -= begin + self.machine.steps
@@ -137,9 +162,22 @@ class _Exploration:
                     return self._trace(end.location.name, (state, asked))
                 else:
                     self.whole &= end.ending in (Ending.EXIT, Ending.BLOCKED)
-        if self.waiting or not self.whole or not self.states.scalar:
+        if self.waiting or not self.whole or not self.states.scalar or start is None:
             return None
-        return self.states.proof(self.seen)
+        return self._proof(start)
+
+    def _proof(self, start: Snapshot) -> Inductive:
+        """The states at loop heads in all these runs, which are made once more."""
+        procedures = self.compiled.program.procedures.values()
+        self._look_at(frozenset(head for p in procedures for head in loop_forest(p).heads))
+        self.machine.restore(start)
+        self.watch.look(self.machine)
+        if self.machine.location not in self.inputs:
+            self._advance()
+        for snapshot in self.followed:
+            for _ in self._tried(snapshot):
+                self.budget.check()
+        return self.states.proof(self.watch.passed)
 
     def _arrived(self, way: tuple[State, Input] | None = None) -> None:
         """The present state is to be followed, if it is new."""

@@ -1,8 +1,7 @@
 """States of runs, without what no execution reads any more, and formulas that describe sets of them.
 
-A state is seen where an input is asked for: the location, the calls that led there, and the values of the
-variables that are live, those of waiting activations included. Where memory is used nothing is left out, and
-nothing is described.
+A state is the location, the calls that led there, and the values of the variables that are live, those of
+waiting activations included. Where memory is used nothing is left out, and nothing is described.
 """
 
 from __future__ import annotations
