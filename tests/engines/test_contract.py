@@ -68,6 +68,7 @@ DECIDES: Mapping[str, Callable[[Expected], bool]] = {
     "ranges": lambda program: program.path.stem in WITHIN_RANGES,
     "spacer": lambda program: program.path.stem not in BEYOND_SPACER,
     "clp": lambda program: program.path.stem not in BEYOND_CLP,
+    "arrays": lambda program: False,  # the small language has none
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from certus.core.task import Engine
+from certus.engines.arrays import ArrayClaims
 from certus.engines.bmc import BoundedModelChecking
 from certus.engines.clp import ConstraintLogic
 from certus.engines.kind import KInduction
@@ -21,6 +22,7 @@ _ALL: tuple[Engine, ...] = (
     RangeAnalysis(),
     ConstraintLogic(),
     Spacer(),
+    ArrayClaims(),
 )
 
 ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in _ALL}

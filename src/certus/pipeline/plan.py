@@ -60,6 +60,7 @@ PLANS: Final = (  # the first that applies; who comes after all of the time is g
     Plan("recursive", lambda f: f.recursion, order("linear 0.4, spacer 0.3, predicate, clp")),
     Plan("large", lambda f: f.size >= LARGE, order("kind 0.15, predicate, spacer")),
     Plan("linear", lambda f: f.linear, order("linear 0.25, spacer 0.2, kind 0.2, predicate, clp")),
+    Plan("arrays", lambda f: f.arrays, order("arrays 0.3, linear 0.2, kind 0.25, spacer 0.2, predicate")),
     Plan("other", lambda _: True, order("linear 0.2, kind 0.25, spacer 0.2, predicate, clp")),
 )
 CLAUSES: Final = Plan("Horn clauses", lambda _: False, order("spacer 0.5, clp"), first=())

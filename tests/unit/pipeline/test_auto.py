@@ -165,7 +165,7 @@ def test_a_bound_is_for_bmc() -> None:
         ({"size": 1000}, "kind"),
         ({"loops": 0}, "predicate"),
         ({"loops": 0, "recursion": True}, "linear"),
-        ({"arrays": True}, "linear"),
+        ({"arrays": True}, "arrays"),
     ],
 )
 def test_the_order_depends_on_the_program(changes: dict[str, Any], first: str) -> None:

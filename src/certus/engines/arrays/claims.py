@@ -1,0 +1,191 @@
+"""What might hold of all elements of an array that a loop has passed, guessed from the program's text.
+
+A *pattern* is a formula about the elements at indices that a variable i counts: what is written there,
+`a[i] == e`, what is known of inputs that are written there, and what an error asks of them. A *stretch* is a
+range of indices between constants that counting variables start with, what they are compared with, and these
+variables themselves. A claim is a pattern for all of a stretch, perhaps under a condition on other variables:
+
+    found == 0 and 0 <= j < i  ->  a[j] == e(j)          for all j
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from typing import Final
+
+from certus.core import build
+from certus.core.program import Edge, Program
+from certus.core.sorts import ArraySort, MachineSort, Sort
+from certus.core.terms import Expr, Kind
+from certus.core.walk import postorder, substitute, variables
+from certus.logic.blocks import BlockFormula
+
+MOST: Final = 400  # claims
+CONDITIONS: Final = 6  # on other variables
+_COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT})
+_ACCESSES: Final = frozenset({Kind.SELECT, Kind.STORE})
+
+Step = tuple[Edge, BlockFormula]
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """`body` holds for all values of the variable `each`."""
+
+    each: Expr
+    body: Expr
+
+    def of(self, value: Expr) -> Expr:
+        return substitute(self.body, {self.each: value})
+
+    @cached_property
+    def formula(self) -> Expr:
+        return build.forall((self.each.sort,), self.of(build.bound(0, self.each.sort)))
+
+
+@dataclass(slots=True, eq=False)
+class Guesses:
+    """`claims`, and what they are made of: the variables that count, by sort; constants they start with;
+    what they are compared with; conditions on other variables."""
+
+    counters: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
+    starts: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
+    limits: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
+    conditions: dict[Expr, None] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+
+    def places(self, sort: Sort) -> list[Expr]:
+        """The indices of a sort for which claims matter."""
+        return [*self.counters.get(sort, {}), *self.starts.get(sort, {})]
+
+
+def guess(program: Program, steps: Sequence[Step]) -> Guesses:
+    found = Guesses()
+    for _, formula in steps:
+        for i in _counters(*_terms(formula)):
+            if i not in formula.symbols:
+                found.counters.setdefault(i.sort, {})[i] = None
+    for sort, counters in found.counters.items():
+        values = (formula.values[i] for _, formula in steps for i in counters if i in formula.values)
+        found.starts[sort] = {value: None for value in values if value.kind is Kind.CONST}
+        found.limits[sort] = {limit: None for _, formula in steps for limit in _limits(formula, counters)}
+    counting = frozenset(i for counters in found.counters.values() for i in counters)
+    conditions = (c for _, formula in steps for c in _conditions(formula, counting))
+    found.conditions = dict.fromkeys(islice(dict.fromkeys(conditions), CONDITIONS))
+    patterns = dict.fromkeys(p for step in steps for p in _patterns(program, step))
+    made = (c for condition in (build.TRUE, *found.conditions) for c in _claims(condition, patterns, found))
+    claims = {(c.each, c.body): c for c in islice(made, MOST)}
+    found.claims = tuple(claims.values())
+    return found
+
+
+def _terms(formula: BlockFormula) -> tuple[Expr, ...]:
+    return (*formula.values.values(), formula.guard, *formula.definitions)
+
+
+def _counters(*terms: Expr) -> list[Expr]:
+    """The variables that indices depend on."""
+    indices = [term.args[1] for term in postorder(*terms) if term.kind in _ACCESSES]
+    return [x for x in variables(*indices) if isinstance(x.sort, MachineSort)]
+
+
+def _atoms(formula: BlockFormula) -> Iterator[Expr]:
+    return (t for t in postorder(formula.guard, *formula.definitions) if t.kind in _COMPARISONS)
+
+
+def _limits(formula: BlockFormula, counters: Iterable[Expr]) -> Iterator[Expr]:
+    """What counters are compared with."""
+    counting = frozenset(counters)
+    excluded = counting | frozenset(formula.symbols)
+    for atom in _atoms(formula):
+        for one, other in (atom.args, reversed(atom.args)):
+            if one in counting and other.kind in (Kind.CONST, Kind.VAR) and other not in excluded:
+                yield other
+
+
+def _conditions(formula: BlockFormula, counting: frozenset[Expr]) -> Iterator[Expr]:
+    """Comparisons of variables that do not count."""
+    excluded = counting | frozenset(formula.symbols)
+    for atom in _atoms(formula):
+        about = variables(atom)
+        if about and excluded.isdisjoint(about) and not _reads(atom):
+            yield from (atom, build.not_(atom))
+
+
+def _reads(term: Expr) -> bool:
+    return any(part.kind in _ACCESSES for part in postorder(term))
+
+
+# ---------------------------------------------------------------------------------------- patterns
+
+
+def _patterns(program: Program, step: Step) -> Iterator[Expr]:
+    """Formulas about elements, in terms of the state before a step. Inputs are told by the elements they are
+    written to."""
+    edge, formula = step
+    symbols = frozenset(formula.symbols)
+    written = list(_written(formula))
+    inputs = dict(_inputs(written, symbols))
+    found = [build.eq(element, value) for element, value in written]
+    found += _atoms(formula) if inputs else ()
+    if edge.target in program.error_locations:
+        asked = [atom for atom in _atoms(formula) if _reads(atom)]
+        found += [build.not_(formula.guard), *asked, *map(build.not_, asked)]
+    for term in found:
+        pattern = substitute(term, inputs)
+        if symbols.isdisjoint(variables(pattern)) and _reads(pattern):
+            yield pattern
+
+
+def _written(formula: BlockFormula) -> Iterator[tuple[Expr, Expr]]:
+    """Elements, and what is written to them."""
+    own = {x.name: x for x in formula.values if isinstance(x.sort, ArraySort)}
+    for term in postorder(*_terms(formula)):
+        if term.kind is Kind.STORE:
+            name = _root(term).name
+            array = own.get(name) or own.get(name.rpartition("@")[0])
+            if array is not None and array.sort is term.sort:
+                yield build.select(array, term.args[1]), term.args[2]
+
+
+def _root(array: Expr) -> Expr:
+    while array.kind in (Kind.STORE, Kind.ITE):
+        array = array.args[0] if array.kind is Kind.STORE else array.args[1]
+    return array
+
+
+def _inputs(written: Iterable[tuple[Expr, Expr]], symbols: frozenset[Expr]) -> Iterator[tuple[Expr, Expr]]:
+    """Values that a step chooses, by the elements they are written to."""
+    for element, value in written:
+        chosen = value.args[0] if value.kind is Kind.WRAP else value
+        sort = chosen.sort
+        if chosen in symbols and isinstance(sort, MachineSort) and symbols.isdisjoint(variables(element)):
+            yield chosen, build.wrap(element, sort)
+
+
+# ------------------------------------------------------------------------------------------- claims
+
+
+def _claims(condition: Expr, patterns: Mapping[Expr, None], known: Guesses) -> Iterator[Claim]:
+    """Each pattern for all indices of a stretch, in place of each variable that counts in it."""
+    for pattern in patterns:
+        for i in _counters(pattern):
+            each = build.var("@each", i.sort)
+            about = substitute(pattern, {i: each})
+            for stretch in _stretches(each, known):
+                yield Claim(each, build.implies(build.and_(condition, stretch), about))
+
+
+def _stretches(each: Expr, known: Guesses) -> Iterator[Expr]:
+    sort = each.sort
+    counters, limits = list(known.counters.get(sort, {})), list(known.limits.get(sort, {}))
+    for start in known.starts.get(sort, {}):
+        for end in (*counters, *limits):
+            yield build.and_(build.le(start, each), build.lt(each, end))
+    for start in counters:
+        for end in limits:
+            yield build.and_(build.le(start, each), build.lt(each, end))
+            yield build.and_(build.lt(start, each), build.lt(each, end))
