@@ -39,6 +39,15 @@ HOLDING = {
         int z = __VERIFIER_nondet_int();
         for (int i = 0; i < 1000; i++) if (i != z) b[i] = a[i];
         for (int x = 0; x < 1000; x++) if (x != z && a[x] != b[x]) reach_error();""",
+    "a copy with a case of its own": f"""{INPUTS}
+        int z = __VERIFIER_nondet_int();
+        for (int i = 0; i < 1000; i++) if (i == z) b[i] = 3; else b[i] = a[i];
+        for (int x = 0; x < 1000; x++) if (b[x] != 3 && a[x] != b[x]) reach_error();""",
+    "the first half": """
+        int n = __VERIFIER_nondet_int(), i;
+        if (n < 0 || n > 1000) return 0;
+        for (i = 0; i < n / 2; i++) a[i] = n;
+        for (i = 0; i < n / 2; i++) if (a[i] != n) reach_error();""",
     "what was searched for": f"""{INPUTS}
         int i = 0;
         while (i < 1000 && a[i] != 7) i++;

@@ -25,6 +25,7 @@ from certus.logic.blocks import BlockFormula
 
 MOST: Final = 400  # claims
 CONDITIONS: Final = 6  # on other variables
+PLACES: Final = 12  # of a sort
 _COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT})
 _ACCESSES: Final = frozenset({Kind.SELECT, Kind.STORE})
 
@@ -48,10 +49,12 @@ class Claim:
 
 @dataclass(slots=True, eq=False)
 class Guesses:
-    """`claims`, and what they are made of: the variables that count, by sort; constants they start with;
-    what they are compared with; conditions on other variables."""
+    """`claims`, and what they are made of: the variables that count, by sort, and terms of that sort that
+    indices are made of; constants they start with; what they are compared with; conditions on other
+    variables."""
 
     counters: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
+    indices: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
     starts: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
     limits: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
     conditions: dict[Expr, None] = field(default_factory=dict)
@@ -59,7 +62,8 @@ class Guesses:
 
     def places(self, sort: Sort) -> list[Expr]:
         """The indices of a sort for which claims matter."""
-        return [*self.counters.get(sort, {}), *self.starts.get(sort, {})]
+        found = (self.counters, self.starts, self.indices)
+        return list(dict.fromkeys(x for each in found for x in each.get(sort, {})))[:PLACES]
 
 
 def guess(program: Program, steps: Sequence[Step]) -> Guesses:
@@ -68,6 +72,8 @@ def guess(program: Program, steps: Sequence[Step]) -> Guesses:
         for i in _counters(*_terms(formula)):
             if i not in formula.symbols:
                 found.counters.setdefault(i.sort, {})[i] = None
+        for term in _index_terms(formula):
+            found.indices.setdefault(term.sort, {})[term] = None
     for sort, counters in found.counters.items():
         values = (formula.values[i] for _, formula in steps for i in counters if i in formula.values)
         found.starts[sort] = {value: None for value in values if value.kind is Kind.CONST}
@@ -92,6 +98,17 @@ def _counters(*terms: Expr) -> list[Expr]:
     return [x for x in variables(*indices) if isinstance(x.sort, MachineSort)]
 
 
+def _index_terms(formula: BlockFormula) -> Iterator[Expr]:
+    """What is made an index by a cast."""
+    symbols = frozenset(formula.symbols)
+    indices = [term.args[1] for term in postorder(*_terms(formula)) if term.kind in _ACCESSES]
+    for cast in postorder(*indices):
+        if cast.kind is Kind.WRAP and isinstance(cast.args[0].sort, MachineSort) and not _reads(cast):
+            term = cast.args[0]
+            if term.kind is not Kind.VAR and symbols.isdisjoint(variables(term)):
+                yield term
+
+
 def _atoms(formula: BlockFormula) -> Iterator[Expr]:
     return (t for t in postorder(formula.guard, *formula.definitions) if t.kind in _COMPARISONS)
 
@@ -102,7 +119,7 @@ def _limits(formula: BlockFormula, counters: Iterable[Expr]) -> Iterator[Expr]:
     excluded = counting | frozenset(formula.symbols)
     for atom in _atoms(formula):
         for one, other in (atom.args, reversed(atom.args)):
-            if one in counting and other.kind in (Kind.CONST, Kind.VAR) and other not in excluded:
+            if one in counting and excluded.isdisjoint(variables(other)) and not _reads(other):
                 yield other
 
 
@@ -130,6 +147,8 @@ def _patterns(program: Program, step: Step) -> Iterator[Expr]:
     written = list(_written(formula))
     inputs = dict(_inputs(written, symbols))
     found = [build.eq(element, value) for element, value in written]
+    chosen = [atom for atom in _atoms(formula) if atom.kind is Kind.EQ and not _reads(atom)]
+    found += [build.or_(atom, p) for p in tuple(found) for a in chosen for atom in (a, build.not_(a))]
     found += _atoms(formula) if inputs else ()
     if edge.target in program.error_locations:
         asked = [atom for atom in _atoms(formula) if _reads(atom)]
