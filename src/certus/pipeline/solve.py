@@ -29,11 +29,7 @@ from certus.transform.memory import Memory
 from certus.transform.passes import apply_passes
 from certus.transform.slice import Slice
 
-RELYING = (
-    "kind",
-    "predicate",
-    "arrays",
-)  # engines that get facts unless an option `facts` of theirs says otherwise
+RELYING = ("kind", "predicate", "arrays")  # get facts unless an option `facts` of theirs says otherwise
 ASKING = ("linear",)  # engines for which facts are found only if they ask
 RESERVE_SHARE, RESERVE_SECONDS = 0.1, 2.0  # of the time limit, kept for validation
 VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say

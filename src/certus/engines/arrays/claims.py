@@ -50,14 +50,12 @@ class Claim:
 @dataclass(slots=True, eq=False)
 class Guesses:
     """`claims`, and what they are made of: the variables that count, by sort, and terms of that sort that
-    indices are made of; constants they start with; what they are compared with; conditions on other
-    variables."""
+    indices are made of; constants they start with; what they are compared with."""
 
     counters: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
     indices: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
     starts: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
     limits: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
-    conditions: dict[Expr, None] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
 
     def places(self, sort: Sort) -> list[Expr]:
@@ -79,10 +77,10 @@ def guess(program: Program, steps: Sequence[Step]) -> Guesses:
         found.starts[sort] = {value: None for value in values if value.kind is Kind.CONST}
         found.limits[sort] = {limit: None for _, formula in steps for limit in _limits(formula, counters)}
     counting = frozenset(i for counters in found.counters.values() for i in counters)
-    conditions = (c for _, formula in steps for c in _conditions(formula, counting))
-    found.conditions = dict.fromkeys(islice(dict.fromkeys(conditions), CONDITIONS))
+    conditions = dict.fromkeys(c for _, formula in steps for c in _conditions(formula, counting))
     patterns = dict.fromkeys(p for step in steps for p in _patterns(program, step))
-    made = (c for condition in (build.TRUE, *found.conditions) for c in _claims(condition, patterns, found))
+    under = (build.TRUE, *islice(conditions, CONDITIONS))
+    made = (claim for condition in under for claim in _claims(condition, patterns, found))
     claims = {(c.each, c.body): c for c in islice(made, MOST)}
     found.claims = tuple(claims.values())
     return found
@@ -94,15 +92,17 @@ def _terms(formula: BlockFormula) -> tuple[Expr, ...]:
 
 def _counters(*terms: Expr) -> list[Expr]:
     """The variables that indices depend on."""
-    indices = [term.args[1] for term in postorder(*terms) if term.kind in _ACCESSES]
-    return [x for x in variables(*indices) if isinstance(x.sort, MachineSort)]
+    return [x for x in variables(*_indices(*terms)) if isinstance(x.sort, MachineSort)]
+
+
+def _indices(*terms: Expr) -> list[Expr]:
+    return [term.args[1] for term in postorder(*terms) if term.kind in _ACCESSES]
 
 
 def _index_terms(formula: BlockFormula) -> Iterator[Expr]:
     """What is made an index by a cast."""
     symbols = frozenset(formula.symbols)
-    indices = [term.args[1] for term in postorder(*_terms(formula)) if term.kind in _ACCESSES]
-    for cast in postorder(*indices):
+    for cast in postorder(*_indices(*_terms(formula))):
         if cast.kind is Kind.WRAP and isinstance(cast.args[0].sort, MachineSort) and not _reads(cast):
             term = cast.args[0]
             if term.kind is not Kind.VAR and symbols.isdisjoint(variables(term)):
