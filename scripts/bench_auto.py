@@ -143,15 +143,15 @@ def limits(_: argparse.Namespace) -> None:
 def suites(arguments: argparse.Namespace) -> None:
     """Tables in Markdown: answers by suite, refused tasks apart, and who gave them."""
     rows = [row for file in arguments.tasks for row in csv.DictReader(file.open(encoding="utf-8"))]
-    kinds = ("true", "false", "wrong", "unknown", "refused")
+    kinds = ("true", "false", "wrong", "unjudged", "unknown", "refused")
     by_suite: dict[str, Counter[str]] = {}
     for row in rows:
         kind = row["judgement"] if row["judgement"] != "correct" else row["answer"]
         refused = row["answer"] == "unknown" and row["reason"].startswith(REFUSALS)
         for suite in (Path(row["task"]).parent.name, "all"):
             by_suite.setdefault(suite, Counter())[kind if not refused else "refused"] += 1
-    print("| suite | tasks | HOLDS | VIOLATED | wrong | none | not modelled |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    print("| suite | tasks | HOLDS | VIOLATED | against label | no label | none | not modelled |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for suite, found in sorted(by_suite.items(), key=lambda item: (item[0] == "all", item[0])):
         print(f"| {suite} | {found.total()} |", " | ".join(str(found[kind]) for kind in kinds), "|")
     engines = Counter(row["engine"] for row in rows if row["judgement"] == "correct")
