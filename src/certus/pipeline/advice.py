@@ -15,8 +15,16 @@ from certus.pipeline.settings import AUTO, Settings
 ALL: Final = ("bmc", "kind", "predicate", "linear", "clp", "spacer")  # who may still be asked about programs
 FOR_CLAUSES: Final = ("clp", "spacer")
 MORE: Final = 5  # times the limit that was too small
-FOREMOST: Final = ("internal-contradiction", "interrupted")  # whoever says it
+FOREMOST: Final = (  # whoever says it; a trace that was found says more than that others found nothing
+    "internal-contradiction",
+    "interrupted",
+    "compiled-replay-disagrees",
+    "trace-needs-unmodelled-value",
+    "trace-needs-undefined-behaviour",
+    "trace-not-replayed",
+)
 LIMITS: Final = frozenset({"time-limit", "cpu-limit", "memory-limit"})
+TOO_LATE: Final = frozenset({"time-limit", "evidence-not-checked"})
 OWN_WORDS: Final = frozenset(  # the hint that comes with these says more than any option
     {
         "internal-contradiction",
@@ -53,6 +61,11 @@ def advised(outcomes: Sequence[Outcome], settings: Settings) -> Outcome:
     return replace(whole, verdict=told, diagnostics=(*whole.diagnostics, *notes))
 
 
+def needs_time(outcome: Outcome) -> bool:
+    """Whether it was only time that was missing."""
+    return isinstance(outcome.verdict, Unknown) and outcome.verdict.reason.code in TOO_LATE
+
+
 def _by(outcome: Outcome, reason: Diagnostic) -> str:
     """The message, with who says it."""
     own = reason.message.startswith(f"{outcome.engine} ")
@@ -75,7 +88,7 @@ def _options(
         yield f"--memory {size_text(2 * settings.memory)}"
     ended = {name for name, r in reasons if r.code in LIMITS}
     cut_short = [name for name in ALL if name in ended]
-    timed_out = any(r.code in ("time-limit", "evidence-not-checked") for _, r in reasons)
+    timed_out = any(r.code in TOO_LATE for _, r in reasons)
     if timed_out and settings.timeout is not None:
         yield f"--timeout {duration_text(MORE * settings.timeout)}"
     if reason.code == "k-reached":

@@ -25,6 +25,10 @@ class Limit:
     seconds: float | None
     shared: bool = False
 
+    def is_part_of(self, left: float | None) -> bool:
+        """Whether it was a share, and less than what is left."""
+        return self.shared and self.seconds is not None and (left is None or self.seconds < left)
+
     def __str__(self) -> str:
         if self.seconds is None:
             return "its time"

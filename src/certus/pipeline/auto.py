@@ -4,7 +4,8 @@ Each member of the portfolio works in a child of its own, passes and validation 
 comes back is checked and a crash or a hang costs nobody else anything. Passes are cheap and repeated; ranges,
 which are not, and invariants found on the way are sent here and given to those that start later (`exchange`).
 Who runs when is in `plan`. The first member has a head start, so that a small program costs one process; it
-runs the program before anything else (`looks`).
+runs the program before anything else (`looks`). If time is left when all have had their turns, those that
+only their share of it ended have another one.
 
 Two checked answers that contradict each other are a defect of ours: UNKNOWN, loudly, both saved.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +25,7 @@ from certus.core.outcome import Outcome
 from certus.core.task import Task
 from certus.core.verdict import Unknown
 from certus.frontend import Question
-from certus.pipeline.advice import advised
+from certus.pipeline.advice import advised, needs_time
 from certus.pipeline.apart import Limit, outcome_of, saved, work
 from certus.pipeline.exchange import Exchange, sender
 from certus.pipeline.plan import SEARCH, Turn, plan_for, turns
@@ -52,7 +54,7 @@ class Portfolio:
     processes: int = field(init=False)
     given_up: dict[str, Outcome] = field(default_factory=dict)
     known: dict[str, bytes] = field(default_factory=dict)
-    given: dict[str, float | None] = field(default_factory=dict)
+    given: dict[str, Limit] = field(default_factory=dict)
     looks: Iterator[str] = field(default_factory=lambda: iter(("runs",)))
     rest: tuple[str, Budget] | None = None
 
@@ -73,6 +75,8 @@ class Portfolio:
                     self._note(name, outcome)
                 if children.interrupted or self._is_over():
                     break
+                if not (waiting or children.running):
+                    waiting = self._more_turns()
                 while waiting and len(children.running) < cores:
                     self._start(children, waiting.popleft())
                 if not children.running:
@@ -94,29 +98,37 @@ class Portfolio:
         return found
 
     def _start(self, children: Children, turn: Turn) -> None:
-        """Begin a turn, unless it is of one who has given up in an earlier one."""
-        if children.wake(turn.engine) or turn.engine in self.given_up:
+        """Begin a turn, unless it is of one who has given up in an earlier one that was not too short."""
+        engine = turn.engine
+        if children.wake(engine) or (engine in self.given_up and not self.given[engine].shared):
             return
-        seconds = self.budget.remaining()
+        self.given_up.pop(engine, None)
+        seconds, limit = self.budget.remaining(), Limit(self.settings.timeout)
         if turn.share < 1.0:
             share = max(0.1, turn.share * self._to_share(seconds))
             if turn.rests:
-                self.rest = (turn.engine, Budget(share))
+                self.rest = (engine, Budget(share))
             else:
-                seconds = share
-        self.given[turn.engine] = seconds
-        settings = replace(self.settings, engine=turn.engine, timeout=seconds, evidence=None)
+                seconds, limit = share, Limit(share, shared=True)
+        self.given[engine] = limit
+        settings = replace(self.settings, engine=engine, timeout=seconds, evidence=None)
         looks = next(self.looks, None) if self.settings.engine == AUTO else None
         known = dict(self.known)
         children.start(
-            turn.engine,
+            engine,
             lambda reporter: work(
                 self.task, settings, reporter, looks=looks, exchange=Exchange(known, reporter.found)
             ),
             seconds=seconds,
-            on_progress=self._said_by(turn.engine),
+            on_progress=self._said_by(engine),
             on_found=self._keep,
         )
+
+    def _more_turns(self) -> deque[Turn]:
+        """Those that only their share of the time ended, if more of it is left."""
+        left = self.budget.remaining()
+        late = [name for name, outcome in self.given_up.items() if needs_time(outcome)]
+        return deque(Turn(name, 1.0) for name in late if self.given[name].is_part_of(left))
 
     def _note(self, name: str, outcome: Outcome) -> None:
         """Remember why a member has no answer. Of the search nobody expects one."""
@@ -140,9 +152,7 @@ class Portfolio:
         self.known[sender(data)] = data
 
     def _outcome(self, name: str, result: ChildResult) -> Outcome:
-        shared = self.budget.remaining() != 0.0
-        seconds = self.given.get(name) if shared else self.settings.timeout
-        return outcome_of(self.task, name, result, Limit(seconds, shared=shared))
+        return outcome_of(self.task, name, result, self.given[name])
 
     def _last_words(self, children: Children) -> None:
         """The time is up, or we were interrupted: what those still running were doing."""

@@ -15,16 +15,17 @@ from certus.core.horn import HornSystem
 from certus.core.outcome import Outcome
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Unknown, Verdict
+from certus.core.verdict import Unknown
 from certus.frontend import Question, load_clauses
 from certus.pipeline.apart import saved
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.confirm import confirm
+from certus.pipeline.running import before_validation, run_engine
 from certus.pipeline.settings import Settings, engine_options
 from certus.system.usage import cpu_seconds
 
 SUFFIX: Final = ".smt2"
-RESERVE_SHARE, RESERVE_SECONDS = 0.1, 1.0  # of the time limit, kept for checking
+RESERVE = 1.0  # seconds at least that are kept for checking
 
 
 def verify_clauses(
@@ -78,26 +79,12 @@ def solve_clauses(
     whole = Budget(settings.timeout)
     engine = ENGINES[settings.engine]
     options = engine_options(engine, settings)
-    verdict: Verdict
     refusal = engine.unsupported(task)
     if refusal is not None:
         return Outcome(task.subject, task.property_name, Unknown(refusal), engine.name)
-    try:
-        with statistics.timed("engine"):
-            verdict = engine.run(task, options, _before_checking(whole), statistics)
-    except BudgetExceeded as limit:
-        known = f"; last: {statistics.latest}" if statistics.latest else ""
-        message = f"{engine.name} did not finish within the {limit.limit} limit{known}"
-        verdict = Unknown(Diagnostic(f"{limit.limit}-limit", message, Severity.NOTE))
+    verdict = run_engine(engine, task, options, before_validation(whole, RESERVE), statistics)
     verdict, check = confirm(task.subject, verdict, budget=whole, statistics=statistics)
     return Outcome(task.subject, task.property_name, verdict, engine.name, check, statistics)
-
-
-def _before_checking(whole: Budget) -> Budget:
-    left = whole.remaining()
-    if left is None:
-        return Budget()
-    return Budget(max(left - max(RESERVE_SHARE * left, RESERVE_SECONDS), left / 2))
 
 
 def has_clauses(file: Path) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.errors import BudgetExceeded, Unsupported
+from certus.core.errors import Unsupported
 from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, ProofCheck, Replay
 from certus.core.program import Program
@@ -20,6 +20,7 @@ from certus.engines.registry import ENGINES
 from certus.pipeline.confirm import confirm
 from certus.pipeline.exchange import Exchange
 from certus.pipeline.facts import RangeFacts
+from certus.pipeline.running import before_validation, run_engine
 from certus.pipeline.settings import Settings, engine_options
 from certus.transform.bounds import Bounds
 from certus.transform.constants import Constants
@@ -31,7 +32,7 @@ from certus.transform.slice import Slice
 
 RELYING = ("kind", "predicate", "arrays")  # get facts unless an option `facts` of theirs says otherwise
 ASKING = ("linear",)  # engines for which facts are found only if they ask
-RESERVE_SHARE, RESERVE_SECONDS = 0.1, 2.0  # of the time limit, kept for validation
+RESERVE = 2.0  # seconds at least that are kept for validation
 VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say
 
 
@@ -59,7 +60,7 @@ def solve(
         if seen is not None:
             return seen
     engine = ENGINES[settings.engine]
-    found = _by_engine(engine, task, settings, exchange, _before_validation(whole), statistics)
+    found = _by_engine(engine, task, settings, exchange, before_validation(whole, RESERVE), statistics)
     return _confirmed(found, settings, whole, statistics)
 
 
@@ -138,11 +139,7 @@ def _by_engine(
             prepared, back, sizes = apply_passes(task, _passes(task, settings, engine, facts))
     except Unsupported as refused:
         return Outcome(task.subject, task.property_name, Unknown(refused.diagnostic), engine.name)
-    try:
-        with statistics.timed("engine"):
-            verdict = back.verdict(engine.run(prepared, options, budget, statistics))
-    except BudgetExceeded as limit:
-        verdict = Unknown(_limit_reached(engine, limit, statistics))
+    verdict = back.verdict(run_engine(engine, prepared, options, budget, statistics))
     return Outcome(
         task.subject, task.property_name, verdict, engine.name, statistics=statistics, passes=sizes
     )
@@ -154,20 +151,6 @@ def _passes(task: Task, settings: Settings, engine: Engine, facts: list[Pass]) -
     memory: list[Pass] = [Memory()] if uses_memory(task.subject) else []
     inline: list[Pass] = [Inline()] if engine.inlines else []
     return [*memory, Constants(), Slice(), *inline, Bounds(), *facts, LargeBlocks(settings.blocks)]
-
-
-def _limit_reached(engine: Engine, limit: BudgetExceeded, statistics: Statistics) -> Diagnostic:
-    known = f"; last: {statistics.latest}" if statistics.latest else ""
-    message = f"{engine.name} did not finish within the {limit.limit} limit{known}"
-    return Diagnostic(f"{limit.limit}-limit", message, Severity.NOTE, hint="try a larger --timeout")
-
-
-def _before_validation(whole: Budget) -> Budget:
-    """The engine's part of the time that is left."""
-    left = whole.remaining()
-    if left is None:
-        return Budget()
-    return Budget(max(left - max(RESERVE_SHARE * left, RESERVE_SECONDS), left / 2))
 
 
 def _vacuity(

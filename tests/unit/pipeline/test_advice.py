@@ -73,6 +73,11 @@ def test_a_defect_is_the_reason() -> None:
     assert reason.code == "internal-contradiction"
 
 
+def test_a_trace_that_was_found_is_the_reason() -> None:
+    reason, _ = advice(Settings(), ("bmc", "trace-not-replayed"), ("kind", "time-limit"))
+    assert reason.code == "trace-not-replayed"
+
+
 def test_an_interruption_is_the_reason() -> None:
     reason, notes = advice(Settings(), ("bmc", "interrupted"), ("linear", "not-linear"))
     assert (reason.code, notes) == ("interrupted", ["linear: it was too much"])

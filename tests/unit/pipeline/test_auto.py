@@ -26,6 +26,7 @@ from certus.frontend import load_question, read_question
 from certus.frontend.lp.load import load_lp
 from certus.pipeline import auto
 from certus.pipeline import plan as plans
+from certus.pipeline.apart import Limit
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.features import Features, features
 from certus.pipeline.plan import CLAUSES, PLANS, SEARCH, Turn
@@ -60,6 +61,14 @@ class Stub:
         return self.answer(task.subject)
 
 
+class Patient(Stub):
+    """An engine that answers only if it has no limit."""
+
+    def run(self, task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:
+        assert isinstance(task.subject, Program)
+        return prove(task.subject) if budget.remaining() is None else hang(task.subject)
+
+
 def turns(settings: Settings, cores: int, plan: plans.Plan) -> deque[Turn]:
     """Those of engines."""
     return deque(turn for turn in plans.turns(settings, cores, plan) if turn.engine != SEARCH)
@@ -84,8 +93,11 @@ def crash(_: Program) -> Verdict:
 
 @pytest.fixture
 def engines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    def install(**answers: Callable[[Program], Verdict]) -> None:
-        found: Mapping[str, Stub] = {name: Stub(name, answer) for name, answer in answers.items()}
+    def install(**answers: Stub | Callable[[Program], Verdict]) -> None:
+        found: Mapping[str, Stub] = {
+            name: answer if isinstance(answer, Stub) else Stub(name, answer)
+            for name, answer in answers.items()
+        }
         for module in ("certus.pipeline.solve", "certus.pipeline.verify"):
             monkeypatch.setattr(f"{module}.ENGINES", found)
         monkeypatch.setattr(auto, "turns", turns)
@@ -270,6 +282,30 @@ def test_who_gives_up_before_it_has_to_rest_does_not_come_again(
     assert (outcome.answer, outcome.engine) == ("HOLDS", "other")
 
 
+def test_who_had_only_a_share_comes_again_if_time_is_left(
+    engines: Callable[..., None], program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auto, "UNLIMITED", 1.0)
+    engines(slow=Patient("slow", hang), tired=give_up)
+    outcome = verify(program, Settings(engines=("slow", "tired"), cores=1, timeout=None))
+    assert (outcome.answer, outcome.engine) == ("HOLDS", "slow")
+
+
+def test_who_gave_up_with_time_to_spare_does_not_come_again(
+    engines: Callable[..., None], program: Path, tmp_path: Path
+) -> None:
+    begun = tmp_path / "begun"
+
+    def give_up_noisily(subject: Program) -> Verdict:
+        with begun.open("a") as file:
+            file.write("x")
+        return give_up(subject)
+
+    engines(one=give_up_noisily, two=give_up_noisily)
+    verify(program, Settings(engines=("one", "two"), cores=1, timeout=60))
+    assert begun.read_text() == "xx"
+
+
 def test_why_each_gave_up(engines: Callable[..., None], program: Path) -> None:
     engines(wreck=crash, tired=give_up)
     outcome = verify(program, Settings(engines=("wreck", "tired"), cores=1, timeout=60))
@@ -329,8 +365,8 @@ def test_contradicting_answers_are_a_defect_and_both_saved(program: Path, tmp_pa
             return self.results.pop() if self.results else None
 
     question, place = read_question(program), tmp_path / "both"
-    race = Portfolio(Task(first.subject), Settings(evidence=place), None, question)
-    race.budget = Budget(60)
+    given = {"liar": Limit(60)}
+    race = Portfolio(Task(first.subject), Settings(evidence=place), None, question, given=given)
     outcome = race._unless_contradicted(first, Finished())  # type: ignore[arg-type]
     assert isinstance(outcome.verdict, Unknown)
     assert outcome.verdict.reason.code == "internal-contradiction"
