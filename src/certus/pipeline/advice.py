@@ -41,8 +41,8 @@ OWN_WORDS: Final = frozenset(  # the hint that comes with these says more than a
 
 def advised(outcomes: Sequence[Outcome], settings: Settings) -> Outcome:
     """One UNKNOWN of those that engines ended with: the reason of the last, who had the most time, with
-    advice; the reasons of the others as notes. If there is something wrong with us, or somebody interrupted
-    us, that is the reason."""
+    advice; the reasons of the others as notes. If there is something wrong with us, somebody interrupted us,
+    or a trace was found but not confirmed, that is the reason."""
     reasons = [(o, o.verdict.reason) for o in outcomes if isinstance(o.verdict, Unknown)]
     foremost = ((o, r) for code in FOREMOST for o, r in reasons if r.code == code)
     whole, reason = next(foremost, reasons[-1])

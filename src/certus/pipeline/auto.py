@@ -4,8 +4,8 @@ Each member of the portfolio works in a child of its own, passes and validation 
 comes back is checked and a crash or a hang costs nobody else anything. Passes are cheap and repeated; ranges,
 which are not, and invariants found on the way are sent here and given to those that start later (`exchange`).
 Who runs when is in `plan`. The first member has a head start, so that a small program costs one process; it
-runs the program before anything else (`looks`). If time is left when all have had their turns, those that
-only their share of it ended have another one.
+runs the program before anything else (`looks`). When nobody waits and a processor is free, those that only
+their share of the time ended have another turn.
 
 Two checked answers that contradict each other are a defect of ours: UNKNOWN, loudly, both saved.
 """
@@ -75,9 +75,7 @@ class Portfolio:
                     self._note(name, outcome)
                 if children.interrupted or self._is_over():
                     break
-                if not (waiting or children.running):
-                    waiting = self._more_turns()
-                while waiting and len(children.running) < cores:
+                while len(children.running) < cores and (waiting := waiting or self._more_turns()):
                     self._start(children, waiting.popleft())
                 if not children.running:
                     break

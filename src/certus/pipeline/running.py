@@ -12,7 +12,7 @@ from certus.core.task import Engine, Task
 from certus.core.verdict import Unknown, Verdict
 
 RESERVED: Final = 0.1  # of the time, for validation
-OPTIONS: Final = {"time": "--timeout", "memory": "--memory"}
+HINTS: Final = {"time": "try a larger --timeout", "memory": "try a larger --memory"}
 
 
 def before_validation(whole: Budget, reserve: float) -> Budget:
@@ -30,9 +30,9 @@ def run_engine(engine: Engine, task: Task, options: Any, budget: Budget, statist
         with statistics.timed("engine"):
             return engine.run(task, options, budget, statistics)
     except BudgetExceeded as reached:
-        limit, option = reached.limit, OPTIONS.get(reached.limit, "limit")
+        limit = reached.limit
         timed = limit == "time" and given is not None
         within = f"the {given:.1f} s it had" if timed else f"the {limit} limit"
         known = f"; last: {statistics.latest}" if statistics.latest else ""
         message = f"{engine.name} did not finish within {within}{known}"
-        return Unknown(Diagnostic(f"{limit}-limit", message, Severity.NOTE, hint=f"try a larger {option}"))
+        return Unknown(Diagnostic(f"{limit}-limit", message, Severity.NOTE, hint=HINTS.get(limit)))

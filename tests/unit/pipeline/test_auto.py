@@ -282,12 +282,25 @@ def test_who_gives_up_before_it_has_to_rest_does_not_come_again(
     assert (outcome.answer, outcome.engine) == ("HOLDS", "other")
 
 
+@pytest.mark.parametrize(
+    ("names", "other", "cores"),
+    [
+        (("slow", "bmc"), give_up, 1),
+        (("bmc", "slow"), give_up, 1),  # whose second turn comes last, and is none
+        (("bmc", "slow", "tired"), hang, 2),  # which leaves a processor free
+    ],
+)
 def test_who_had_only_a_share_comes_again_if_time_is_left(
-    engines: Callable[..., None], program: Path, monkeypatch: pytest.MonkeyPatch
+    engines: Callable[..., None],
+    program: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    names: tuple[str, ...],
+    other: Callable[[Program], Verdict],
+    cores: int,
 ) -> None:
     monkeypatch.setattr(auto, "UNLIMITED", 1.0)
-    engines(slow=Patient("slow", hang), tired=give_up)
-    outcome = verify(program, Settings(engines=("slow", "tired"), cores=1, timeout=None))
+    engines(slow=Patient("slow", hang), bmc=other, tired=give_up)
+    outcome = verify(program, Settings(engines=names, cores=cores, timeout=None))
     assert (outcome.answer, outcome.engine) == ("HOLDS", "slow")
 
 
