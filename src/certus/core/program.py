@@ -190,13 +190,15 @@ Op = BasicOp | Seq | Choice
 @dataclass(frozen=True, slots=True)
 class ErrorSite:
     """A location that must not be reached: `kind` is `assertion`, `error-label`, `division-by-zero` ...
-    `statement` is the statement, or the condition of one, that is executed there."""
+    `statement` is the statement, or the condition of one, that is executed there. `function` is the function
+    whose call is the error, as it is declared: the text may name a macro instead."""
 
     location: Location
     kind: str
     span: Span | None
     text: str  # what was claimed there, as in the source
     statement: Span | None = None
+    function: str | None = None
 
 
 @dataclass(frozen=True)

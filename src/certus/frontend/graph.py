@@ -40,6 +40,7 @@ class DraftError:
     span: Span | None
     text: str
     statement: Span | None
+    function: str | None
 
 
 @dataclass(slots=True)
@@ -107,10 +108,17 @@ class Draft:
         self.skip(source, target)
 
     def error(
-        self, node: int, kind: str, span: Span | None, text: str, *, statement: Span | None = None
+        self,
+        node: int,
+        kind: str,
+        span: Span | None,
+        text: str,
+        *,
+        statement: Span | None = None,
+        function: str | None = None,
     ) -> None:
         """Nothing may lead from `node`."""
-        self.errors[node] = DraftError(kind, span, text, statement)
+        self.errors[node] = DraftError(kind, span, text, statement, function)
         self.place(node, span)
 
     def place(self, node: int, span: Span | None) -> None:
@@ -223,7 +231,14 @@ class Settled:
             for e in self.edges
         )
         errors = tuple(
-            ErrorSite(locations[final.get(node, node)], error.kind, error.span, error.text, error.statement)
+            ErrorSite(
+                locations[final.get(node, node)],
+                error.kind,
+                error.span,
+                error.text,
+                error.statement,
+                error.function,
+            )
             for node, error in draft.errors.items()
             if final.get(node, node) in locations
         )

@@ -18,7 +18,6 @@ from certus.core.program import Program
 ARGUMENT: Final = "is an argument of the program"  # how the front end describes `argc` and `argv`
 _LENGTH: Final = "$argv length"  # and how it names the inputs that the arguments are made of
 _BYTE: Final = "$argv byte"
-_NAME: Final = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _INPUT: Final = "__VERIFIER_nondet"
 _ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
 _ENDS: Final = ("reach_error", "__VERIFIER_error", "__VERIFIER_silent_exit", "__builtin_trap")
@@ -68,16 +67,9 @@ def is_input(name: str) -> bool:
 
 
 def error_function(program: Program, location: str) -> str | None:
-    """The function whose call is the error at a location; None if it is no call."""
+    """Return the function whose call is the error at a location; None if the error is no such call."""
     site = program.error_at(program.location[location])
-    if site.kind != "reach-error":
-        return None
-    at = site.location
-    for edge in program.procedures[at.procedure].predecessors[at]:
-        names: list[str] = _NAME.findall(edge.text)
-        if names:
-            return names[0]
-    return "reach_error"
+    return site.function if site.kind == "reach-error" else None
 
 
 def hooks(error: str | None, defined: Sequence[str]) -> str:

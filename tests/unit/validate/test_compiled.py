@@ -66,6 +66,14 @@ def replayed(program: Program, trace: Trace | None = None) -> CompiledReplay:
 CONFIRMED = {
     "the error is only declared": """void reach_error(void);
         int main() { if (__VERIFIER_nondet_int() == 5) reach_error(); }""",
+    "the error in a macro": """void reach_error(void);
+        #define ERR() reach_error()
+        int main() { if (__VERIFIER_nondet_int() == 5) ERR(); }""",
+    "the error in a macro with a body": """void reach_error(void) { abort(); }
+        #define __VERIFIER_assert(c) if (!(c)) reach_error()
+        int main() { int x = __VERIFIER_nondet_int(); __VERIFIER_assert(x != 5); }""",
+    "the error called in parentheses": """void reach_error(void);
+        int main() { if (__VERIFIER_nondet_int() == 5) (reach_error)(); }""",
     "the error has no effect of its own": "void reach_error() { } int main() { reach_error(); return 0; }",
     "the error is static": """static void reach_error(void) { abort(); }
         int main() { reach_error(); return 0; }""",

@@ -57,7 +57,7 @@ def _call(body: Body, node: ast.Call, *, wanted: bool) -> Steps[Expr | None]:
         return None
     errors, function = body.world.errors.functions, body.world.unit.functions.get(name)
     if name in errors:
-        yield from _error(body, node, errors[name])
+        yield from _error(body, node, name, errors[name])
         return _nothing(body, node)
     if function is not None and function.body is not None and name not in OVERRIDING:
         return (yield from _direct_call(body, node, function, into))
@@ -89,7 +89,7 @@ def _nothing(body: Body, node: ast.Call) -> Expr | None:
     return None if sort is None else body.fresh(sort)
 
 
-def _error(body: Body, node: ast.Call, kind: str) -> Steps[None]:
+def _error(body: Body, node: ast.Call, function: str, kind: str) -> Steps[None]:
     """A call that must not happen."""
     claimed = body.text(node.span)
     for argument in node.arguments:
@@ -98,7 +98,7 @@ def _error(body: Body, node: ast.Call, kind: str) -> Steps[None]:
             claimed = _literal(argument) or claimed
     failed = body.draft.node()
     body.draft.edge(body.at, Assume(build.TRUE), failed, node.span, body.text(node.span))
-    body.draft.error(failed, kind, node.span, claimed, statement=body.statement_span)
+    body.draft.error(failed, kind, node.span, claimed, statement=body.statement_span, function=function)
     body.stop()
 
 
