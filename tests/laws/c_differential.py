@@ -38,11 +38,13 @@ FLAGS = (
     *("-x", "c", "-std=gnu17", "-O0", "-w", "-fwrapv", "-fno-strict-aliasing", "-fno-stack-protector"),
     *("-fno-delete-null-pointer-checks", "-fno-pic", "-fno-pie"),
 )
+RUNTIME = ("start.c", "runtime.c")  # with which a program runs without a C library
+OWN_FLAGS = ("-ffreestanding", "-fno-builtin", "-DCERTUS_UNCONFINED")  # drivers fork and write
 CHECKS = (
     "-fsanitize=shift-exponent,integer-divide-by-zero,bounds,null,unreachable,bool",
     "-fsanitize-trap=all",
 )
-_ENDINGS = {
+_ENDINGS = {  # others are not compared
     Code.RETURNED: Ending.EXIT,
     Code.ERROR: Ending.ERROR,
     Code.ASSUMPTION: Ending.BLOCKED,
@@ -185,11 +187,12 @@ def _interpreted_runs(
 def _compiled_runs(
     path: Path, programs: int, tables: Sequence[Sequence[int]], model: str
 ) -> list[tuple[Behaviour, Behaviour]]:
-    runtime = path.parent / "runtime.c"
-    runtime.write_text(files("certus.validate").joinpath("runtime.c").read_text(encoding="utf-8"))
-    driver = path.parent / "driver.c"
-    driver.write_text(_driver(programs, tables))
-    own = [_object(source, model, ("-ffreestanding", "-fno-builtin")) for source in (runtime, driver)]
+    parts = {name: files("certus.validate").joinpath(name).read_text("utf-8") for name in RUNTIME}
+    parts["driver.c"] = _driver(programs, tables)
+    own = []
+    for name, text in parts.items():
+        (path.parent / name).write_text(text)
+        own.append(_object(path.parent / name, model, OWN_FLAGS))
     runs = []
     for checks in ((), CHECKS):
         made = _object(path, model, ("-DCOMPILED", "-Dmain=tested_main", *checks))
@@ -221,7 +224,7 @@ def _behaviours(output: bytes) -> Iterator[Behaviour]:
     for line in output.decode().split():
         if line.startswith("="):
             status = int(line[1:], 16)
-            ending = None if status & 127 else _ENDINGS[Code(status >> 8 & 255)]
+            ending = None if status & 127 else _ENDINGS.get(Code(status >> 8 & 255))
             yield Behaviour(ending, tuple(observed), f"status {status:x}")
             observed = []
         else:

@@ -44,12 +44,17 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     given["property_name"] = arguments.property
     given["clang_arguments"] = tuple(arguments.clang) or None
     given["options"] = dict(getattr(arguments, "set", ())) or None
-    given["execute"] = False if getattr(arguments, "no_execute", False) else None
+    given["execute"] = getattr(arguments, "execute", not getattr(arguments, "no_execute", False))
     given["ranges"] = False if getattr(arguments, "no_ranges", False) else None
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
 # ------------------------------------------------------------------------------------------ flags
+
+
+def add_execute(parser: argparse.ArgumentParser) -> None:
+    """For commands that work on other people's files, which are not executed unless that is asked for."""
+    parser.add_argument("--execute", action="store_true", help="compile the program and run it, confined")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from certus.cli.arguments import add_execute
 from certus.cli.exits import Exit
 from certus.cli.units import duration, size
 
@@ -22,6 +23,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("file", metavar="DIR", type=Path, help="the directory with the evidence")
     parser.add_argument("--timeout", metavar="TIME", type=duration, default=60.0, help="time limit (60s)")
     parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+    add_execute(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="one line only")
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")
     parser.set_defaults(run=run)
@@ -33,25 +35,26 @@ def run(arguments: argparse.Namespace) -> int:
     from certus.core.errors import InputError
     from certus.report.diagnostics import Palette, render_diagnostic
 
-    found = _checked(arguments.file, arguments.timeout, arguments.memory)
+    found = _checked(arguments.file, arguments.timeout, arguments.memory, execute=arguments.execute)
     problems = [decode_diagnostic(problem) for problem in found["problems"]]
     if found["verdict"] is None:
         raise InputError(problems)
     palette = Palette(arguments.output is None and coloured(sys.stdout))
     lines = [_first_line(arguments.file, found)]
     if not arguments.quiet:
+        lines += [f"  {found['native']}"] if found["native"] else []
         lines += [render_diagnostic(problem, palette=palette) for problem in problems]
     emit("\n".join(lines), arguments.output)
     return Exit.of(found["verdict"])
 
 
-def _checked(directory: Path, seconds: float | None, memory: int | None) -> dict[str, Any]:
+def _checked(directory: Path, seconds: float | None, memory: int | None, *, execute: bool) -> dict[str, Any]:
     """What `recheck` found, or why it did not finish. Malformed evidence has no verdict."""
     from certus.core.codec import encode_diagnostic
     from certus.core.diagnostic import Diagnostic
     from certus.system.child import run_limited
 
-    result = run_limited(lambda _: _work(directory, seconds), seconds=seconds, memory=memory)
+    result = run_limited(lambda _: _work(directory, seconds, execute=execute), seconds=seconds, memory=memory)
     if result.payload is not None:
         found: dict[str, Any] = json.loads(result.payload)
         return found
@@ -62,23 +65,25 @@ def _checked(directory: Path, seconds: float | None, memory: int | None) -> dict
         "clauses": 0,
         "discharged": {},
         "steps": 0,
+        "native": "",
         "problems": [encode_diagnostic(reason)],
     }
 
 
-def _work(directory: Path, seconds: float | None) -> bytes:
+def _work(directory: Path, seconds: float | None, *, execute: bool) -> bytes:
     from certus.core.codec import encode_diagnostic
     from certus.core.errors import InputError
     from certus.pipeline.recheck import recheck
 
     found: dict[str, Any]
     try:
-        result = recheck(directory, timeout=seconds)
+        result = recheck(directory, timeout=seconds, execute=execute)
         found = {
             "verdict": result.verdict,
             "clauses": result.clauses,
             "discharged": dict(result.discharged),
             "steps": result.steps,
+            "native": result.native,
             "problems": [encode_diagnostic(problem) for problem in result.problems],
         }
     except InputError as error:

@@ -49,7 +49,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--no-ranges", action="store_true", help="engines get no ranges of variables as facts"
     )
-    parser.add_argument("--no-execute", action="store_true", help="do not run a violating program, compiled")
+    parser.add_argument("--no-execute", action="store_true", help="do not compile and run the program")
     parser.add_argument("--harness", metavar="FILE", type=Path, help="save the inputs of a violation as C")
     parser.add_argument("--show-passes", action="store_true", help="print sizes before and after each pass")
     parser.add_argument("--html", metavar="FILE", type=Path, help="write a report to look at in a browser")

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import fields
 from typing import Any, Final
 
+from certus.core.challenge import Challenge, Disagreement
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence_codec import (
     Subject,
@@ -28,6 +29,7 @@ from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 
 __all__ = [
+    "decode_challenge",
     "decode_check",
     "decode_diagnostic",
     "decode_outcome",
@@ -37,6 +39,7 @@ __all__ = [
     "decode_statistics",
     "decode_trace",
     "decode_verdict",
+    "encode_challenge",
     "encode_check",
     "encode_diagnostic",
     "encode_outcome",
@@ -234,6 +237,50 @@ def encode_check(check: Check | None) -> Json | None:
             "runs": check.runs,
         }
     return encode_replay(check)
+
+
+def encode_challenge(found: Challenge) -> Json:
+    """A challenge on its way from one process to another."""
+    said = found.disagreement
+    return {
+        "compared": found.compared,
+        "not_compared": found.not_compared,
+        "why_not": found.why_not,
+        "only_run_ended": found.only_run_ended,
+        "warning": None if found.warning is None else encode_diagnostic(found.warning),
+        "disagreement": None
+        if said is None
+        else [
+            said.code,
+            {name: list(values) for name, values in said.inputs.items()},
+            said.native,
+            said.model,
+        ],
+    }
+
+
+def decode_challenge(data: object) -> Challenge:
+    names = ("compared", "not_compared", "why_not", "only_run_ended", "warning", "disagreement")
+    found = mapping(data, "a challenge", names)
+    warning, said = found["warning"], found["disagreement"]
+    return Challenge(
+        natural(found["compared"], "the compared runs"),
+        natural(found["not_compared"], "the other runs"),
+        text(found["why_not"], "a reason"),
+        found["only_run_ended"] is True,
+        None if warning is None else decode_diagnostic(warning),
+        None if said is None else _decode_disagreement(said),
+    )
+
+
+def _decode_disagreement(data: object) -> Disagreement:
+    code, inputs, native, model = sequence(data, "a disagreement", 4)
+    values = {
+        name: tuple(int(value) for value in sequence(listed, "inputs"))
+        for name, listed in mapping(inputs, "inputs").items()
+    }
+    words = (text(each, "a disagreement") for each in (code, native, model))
+    return Disagreement(next(words), values, next(words), next(words))
 
 
 def decode_check(data: object, subject: Subject) -> Check | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from certus.core.challenge import Challenge
 from certus.core.diagnostic import Diagnostic
 from certus.core.horn import HornSystem
 from certus.core.program import Program
@@ -111,7 +112,8 @@ class PassSize:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Verdict, evidence and how it was checked. `seconds` are wall times by phase; `expected` is what a task
-    file says of the property (None: nothing), and `specification` the property as property files have it."""
+    file says of the property (None: nothing), and `specification` the property as property files have it.
+    `challenge` tells of native runs that a HOLDS of a C program had to stand up to."""
 
     subject: Program | HornSystem
     property_name: str
@@ -125,6 +127,7 @@ class Outcome:
     expected: bool | None = None
     blocks: Program | None = field(default=None, compare=False)  # the subject in large blocks, if asked for
     specification: str = ""
+    challenge: Challenge | None = None
 
     @property
     def contradicted(self) -> bool:

@@ -7,13 +7,17 @@ Who runs when is in `plan`. The first member has a head start, so that a small p
 runs the program before anything else (`looks`). When nobody waits and a processor is free, those that only
 their share of the time ended have another turn.
 
+A HOLDS of a C program has to stand up to native runs first (`challenge`).
+
 Two checked answers that contradict each other are a defect of ours: UNKNOWN, loudly, both saved.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -22,11 +26,21 @@ from pathlib import Path
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.outcome import Outcome
+from certus.core.program import Program
 from certus.core.task import Task
-from certus.core.verdict import Unknown
+from certus.core.verdict import Safe, Unknown
 from certus.frontend import Question
 from certus.pipeline.advice import advised, needs_time
 from certus.pipeline.apart import Limit, outcome_of, saved, work
+from certus.pipeline.challenge import (
+    AT_MOST,
+    NAME,
+    NOT_DETERMINED,
+    RESERVE,
+    Challenger,
+    is_challenged,
+    judged,
+)
 from certus.pipeline.exchange import Exchange, sender
 from certus.pipeline.plan import SEARCH, Turn, plan_for, turns
 from certus.pipeline.settings import AUTO, Settings
@@ -57,43 +71,74 @@ class Portfolio:
     given: dict[str, Limit] = field(default_factory=dict)
     looks: Iterator[str] = field(default_factory=lambda: iter(("runs",)))
     rest: tuple[str, Budget] | None = None
+    challenger: Challenger | None = None
 
     def run(self) -> Outcome:
         cores = self.settings.cores or len(os.sched_getaffinity(0))
         waiting = turns(self.settings, cores, plan_for(self.task.subject))
-        self.budget = Budget(self.seconds)
+        whole = Budget(self.seconds)
+        self.budget = whole
+        if self.question is not None and is_challenged(self.task.subject):
+            assert isinstance(self.task.subject, Program)
+            self.challenger = Challenger(self.task.subject, self.question.property, self.settings, whole)
+            if cores == 1 and self.seconds is not None:
+                self.budget = Budget(self.seconds - min(RESERVE * self.seconds, AT_MOST))
         self.processes = min(cores, len(waiting))
         with Children(cpu=self.cpu, memory=self.settings.memory) as children:
             self._start(children, waiting.popleft())
-            found = children.result_within(HEAD_START) if waiting else None
+            if self.challenger is not None and cores > 1:
+                self.challenger.start(children)
+            found = self._result_within(children, HEAD_START) if waiting else None
             while True:
                 if found is not None:
                     name, result = found
                     outcome = self._outcome(name, result)
                     if not isinstance(outcome.verdict, Unknown):
-                        return self._unless_contradicted(outcome, children)
+                        outcome = self._challenged(outcome, children)
+                        if not isinstance(outcome.verdict, Unknown):
+                            return self._unless_contradicted(outcome, children)
+                        if outcome.verdict.reason.code != NOT_DETERMINED:
+                            return outcome  # the model is wrong, or the proof: nobody else is asked
                     self._note(name, outcome)
                 if children.interrupted or self._is_over():
                     break
-                while len(children.running) < cores and (waiting := waiting or self._more_turns()):
+                while len(_engines(children)) < cores and (waiting := waiting or self._more_turns()):
                     self._start(children, waiting.popleft())
-                if not children.running:
+                if not _engines(children):
                     break
                 found = self._next_result(children)
             self._last_words(children)
         told = advised(list(self.given_up.values()), self.settings)
+        if self.challenger is not None:
+            told = replace(told, diagnostics=(*self.challenger.warnings, *told.diagnostics))
         return replace(told, engine=AUTO) if len(self.given_up) > 1 else told
+
+    def _challenged(self, outcome: Outcome, children: Children) -> Outcome:
+        """A HOLDS after its challenge, if there is one."""
+        if self.challenger is None or not isinstance(outcome.verdict, Safe):
+            return outcome
+        return judged(outcome, self.challenger.result(children), self.settings.evidence)
 
     def _next_result(self, children: Children) -> tuple[str, ChildResult] | None:
         """That of the next member that ends; None if one rests before."""
         if self.rest is None or self.rest[0] not in children.running:
-            return children.next_result()
+            return self._result_within(children, math.inf)
         name, until = self.rest
-        found = children.result_within(until.remaining() or 0.0)
+        found = self._result_within(children, until.remaining() or 0.0)
         if found is None:
             children.rest(name)
             self.rest = None
         return found
+
+    def _result_within(self, children: Children, seconds: float) -> tuple[str, ChildResult] | None:
+        """The result of the next engine that ends within so many seconds; that of a challenge is kept."""
+        if self.challenger is not None and self.challenger.arrived:
+            return self.challenger.arrived.popleft()
+        until = time.monotonic() + seconds
+        while (found := children.result_within(until - time.monotonic())) is not None:
+            if self.challenger is None or not self.challenger.takes(*found):
+                return found
+        return None
 
     def _start(self, children: Children, turn: Turn) -> None:
         """Begin a turn, unless it is of one who has given up in an earlier one that was not too short."""
@@ -154,12 +199,22 @@ class Portfolio:
 
     def _last_words(self, children: Children) -> None:
         """The time is up, or we were interrupted: what those still running were doing."""
-        while children.running and (found := children.ready_result()) is not None:
+        while _engines(children) and (found := self._ready_result(children)) is not None:
             self._note(found[0], self._outcome(*found))
+
+    def _ready_result(self, children: Children) -> tuple[str, ChildResult] | None:
+        """The result of an engine that has ended, if there is one."""
+        if self.challenger is None:
+            return children.ready_result()
+        if self.challenger.arrived:
+            return self.challenger.arrived.popleft()
+        while (found := children.ready_result()) is not None and self.challenger.takes(*found):
+            pass
+        return found
 
     def _unless_contradicted(self, first: Outcome, children: Children) -> Outcome:
         """The answer, if no other that has arrived meanwhile is its opposite."""
-        while (found := children.ready_result()) is not None:
+        while (found := self._ready_result(children)) is not None:
             other = self._outcome(*found)
             if not isinstance(other.verdict, Unknown) and other.answer != first.answer:
                 return self._contradiction(first, other)
@@ -177,3 +232,8 @@ class Portfolio:
             hint = f"please report this program, with the evidence of both in {place}"
         reason = Diagnostic("internal-contradiction", message, hint=hint)
         return replace(first, verdict=Unknown(reason), check=None, engine=AUTO)
+
+
+def _engines(children: Children) -> list[str]:
+    """The engines that run."""
+    return [name for name in children.running if name != NAME]

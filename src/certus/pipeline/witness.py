@@ -46,9 +46,10 @@ from certus.frontend.task_files import C_SUFFIXES
 from certus.frontend.witness import CODE, read_witness
 from certus.logic.memoryterms import ConditionReader
 from certus.pipeline.auto import Portfolio
+from certus.pipeline.challenge import Challenger, judged
 from certus.pipeline.confirm import confirm
 from certus.pipeline.settings import Settings
-from certus.system.child import Reporter, run_limited
+from certus.system.child import Children, Reporter, run_limited
 from certus.transform.guide import Guided, guide
 from certus.transform.likeness import Likeness, likeness
 
@@ -73,9 +74,8 @@ def validate_witness(
     try:
         check_supported(wanted)
         case = _load(found, file, wanted, settings, budget, on_progress)
-        if isinstance(found, ViolationWitness):
-            return answer(*_violation(case, found))
-        return answer(*_correctness(case, found))
+        said = _violation(case, found) if isinstance(found, ViolationWitness) else _correctness(case, found)
+        return answer(*_challenged(case, wanted, said))
     except Unsupported as refusal:
         return answer("UNKNOWN", refusal.diagnostic)
     except BudgetExceeded:
@@ -393,6 +393,19 @@ def _search(case: _Case, program: Program, engines: tuple[str, ...] = ()) -> Out
         case.settings, execute=False, harness=None, evidence=None, options=options, engines=engines
     )
     return Portfolio(case.task(program), settings, case.on_progress, seconds=seconds).run()
+
+
+def _challenged(case: _Case, wanted: Property, said: Said) -> Said:
+    """What is said because of a proof, if native runs of the program do not speak against it."""
+    _, _, outcome = said
+    if outcome is None or not isinstance(outcome.verdict, Safe):
+        return said
+    challenger = Challenger(case.program, wanted, case.settings, case.budget)
+    with Children(memory=case.settings.memory) as children:
+        outcome = judged(outcome, challenger.result(children))
+    if isinstance(outcome.verdict, Unknown):
+        return "UNKNOWN", outcome.verdict.reason, None
+    return said[0], said[1], outcome
 
 
 def _checked(case: _Case, verdict: Verdict, found: Outcome) -> Outcome:

@@ -23,6 +23,7 @@ from certus.core.evidence import (
     stands_for,
 )
 from certus.core.horn import Derivation, HornSystem, Model
+from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, Step
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort
@@ -248,8 +249,9 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
     ops = [edge.op for edge in program.edge.values()]
     ended = {op.storage for op in ops if isinstance(op, Free)}
     found, observed, compared = [], False, False
-    if isinstance(verdict.proof, Partitioned):
+    if uses_memory(program) or isinstance(verdict.proof, Partitioned):
         found.append("memory accesses are valid")
+    if isinstance(verdict.proof, Partitioned):
         partition = verdict.proof.partition
         observed = any(region.layout == "free" for region in partition.regions)
         compared = observed or _compares(ops, partition.address)

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, Final
 
+from certus.core.challenge import challenge_json
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Proof, Unrolling
 from certus.core.outcome import DerivationCheck, Outcome, ProofCheck, Replay
@@ -69,6 +70,8 @@ def outcome_json(outcome: Outcome) -> Json:
             for clause, values, premises in steps
         ]
     found["check"] = _check(outcome)
+    if outcome.challenge is not None:
+        found["challenge"] = challenge_json(outcome.challenge)
     found["diagnostics"] = [diagnostic_json(d) for d in outcome.diagnostics]
     found["passes"] = [
         {"name": p.name, "before": asdict(p.before), "after": asdict(p.after)} for p in outcome.passes

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from certus.core.challenge import UNDEFINED
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.outcome import Outcome
 from certus.core.verdict import Unknown, Unsafe
@@ -120,8 +121,11 @@ def _notifications(outcome: Outcome) -> Iterator[Json]:
         yield _note("holds", f"HOLDS: no execution violates {name}. The proof was checked.")
     for assumption in assumptions(outcome):
         yield _note("assuming", f"The proof assumes that {assumption}.")
+    if outcome.challenge is not None:
+        yield _note("challenge", f"{outcome.challenge.sentence.capitalize()}.")
     for diagnostic in outcome.diagnostics:
-        yield _diagnostic(diagnostic)
+        if diagnostic.code != UNDEFINED:  # which is a result
+            yield _diagnostic(diagnostic)
 
 
 def _note(code: str, said: str) -> Json:

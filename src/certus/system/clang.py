@@ -49,6 +49,13 @@ OFFSETOF: Final = "-D__builtin_offsetof(T,m)=((__SIZE_TYPE__)&((T*)0)->m)"
 # The functions of <ctype.h> as functions, not as look-ups in tables of the C library.
 NO_TABLES: Final = "-D__NO_CTYPE"
 
+# What decides how a file is preprocessed and which functions are built in: the same whether Clang describes a
+# program or compiles it.
+COMMON: Final = (
+    *("-x", "c", "-std=gnu17", "-O0", "-fno-pic", "-fno-pie", "-fno-stack-protector"),
+    *("-fbracket-depth=100000", *OLD_C, OFFSETOF, NO_TABLES),
+)
+
 _CHUNK: Final = 1 << 20
 _INDENTATION: Final = re.compile(rb"\n +")
 _FILE: Final = re.compile(rb'"file": ("(?:[^"\\]|\\.)*")')  # quotes inside strings are escaped
@@ -123,8 +130,8 @@ def run_clang(
     command = [
         *clang.command,
         f"--target={TARGETS[model]}",
-        *("-x", "c", "-std=gnu17", "-fsyntax-only", "-fbracket-depth=100000", "-ferror-limit=20"),
-        *("-w", "-fno-color-diagnostics", *OLD_C, OFFSETOF, NO_TABLES),
+        *COMMON,
+        *("-fsyntax-only", "-ferror-limit=20", "-w", "-fno-color-diagnostics"),
         *("-Xclang", "-ast-dump=json"),
         *absolute_paths(arguments),
         *clang.include_flags,

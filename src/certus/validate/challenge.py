@@ -30,7 +30,8 @@ _HINT: Final = "this is a defect of Certus, not of the program; please report it
 
 @dataclass(frozen=True, slots=True)
 class ChallengeResult:
-    """How many `runs` were made; the first contradiction, with the inputs that lead to it; the names of
+    """How many `runs` were made that support the proof, as they meet no undefined behaviour; the first
+    contradiction, with the inputs that lead to it; the names of
     the error locations whose conditions some run came to, in order."""
 
     runs: int
@@ -47,10 +48,10 @@ def challenge(program: Program, proof: Proof, *, seconds: float = 0.2, seed: int
     compiled.code(observer.watched).require(program.main)
     least = max(_LEAST, 2 * len(program.edge))
     budget = Budget(seconds)
-    runs = 0
-    while runs == 0 or (runs < MOST and budget.remaining()):
-        inputs = RandomInputs(Random(f"{seed}/{runs}"), known)
-        length = _LENGTHS[runs % len(_LENGTHS)]
+    runs, number = 0, 0
+    while number == 0 or (number < MOST and budget.remaining()):
+        inputs = RandomInputs(Random(f"{seed}/{number}"), known)
+        length = _LENGTHS[number % len(_LENGTHS)]
         try:
             end = run(compiled, inputs, step_limit=length * least, budget=budget, observer=observer)
             if end.ending is Ending.ERROR:
@@ -60,7 +61,8 @@ def challenge(program: Program, proof: Proof, *, seconds: float = 0.2, seed: int
             return ChallengeResult(runs + 1, told, inputs.trace(found.location.name), guards.reached())
         except BudgetExceeded:
             break
-        runs += 1
+        number += 1
+        runs += end.ending is not Ending.UNDEFINED
         if not inputs.asked and (end.ending is not Ending.LIMIT or length == max(_LENGTHS)):
             break  # there is only this run
     return ChallengeResult(runs, reached=guards.reached())

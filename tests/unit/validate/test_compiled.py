@@ -167,7 +167,8 @@ def test_functions_with_an_exact_model_are_there_when_compiled() -> None:
     exact = ("fill", "copy", "compare", "length", "copy_string", "find", "span", "duplicate", "character")
     exact = (*exact, "search", "token", "divide", "at_exit", "character_table")
     names = [e.name for e in LIBRARY.values() if e.model in (*exact, "absolute") or e.name.startswith("ffs")]
-    runtime = files("certus.validate").joinpath("runtime.c").read_text(encoding="utf-8")
+    parts = (files("certus.validate").joinpath(name) for name in ("start.c", "runtime.c"))
+    runtime = "".join(part.read_text(encoding="utf-8") for part in parts)
     assert [
         name for name in names if not re.search(rf"^WEAK [a-z_ ]+\**{name}\(", runtime, re.MULTILINE)
     ] == []
@@ -269,7 +270,8 @@ def test_a_trace_that_does_not_lead_to_the_error_is_not_confirmed(tmp_path: Path
         ("__VERIFIER_assume(0);", "an assumption failed"),
         ("__VERIFIER_nondet_int(); __VERIFIER_nondet_int();", "it asked for more inputs than the trace has"),
         ("return 11;", "main returned"),
-        ("*(volatile int *) 0 = 1;", "it was ended by SIGSEGV"),
+        ("*(volatile int *) 0 = 1;", "it accessed memory that is not there"),
+        ('asm volatile ("int $0x80" : : "a"(20));', "it was ended by SIGSYS"),
     ],
 )
 @pytest.mark.parametrize("model", MODELS)
@@ -281,6 +283,14 @@ def test_endings_are_told_apart(statement: str, ending: str, model: str, tmp_pat
     changed = replace(program, source=other)
     found = compiled_replay(changed, Trace(program.errors[0].location.name), budget=Budget(60))
     assert (found.confirmed, found.ending, found.disagrees) == (False, ending, True)
+
+
+def test_running_out_of_stack_is_no_disagreement(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "void reach_error(void); int main() { reach_error(); return 0; }")
+    other = "void reach_error(void); int f(int n) { return f(n + 1) + 1; } int main() { return f(0); }"
+    changed = replace(program, source=other)
+    found = compiled_replay(changed, Trace(program.errors[0].location.name), budget=Budget(60))
+    assert (found.confirmed, found.ending, found.disagrees) == (False, "it ran out of stack", False)
 
 
 def test_a_program_that_does_not_end_is_no_disagreement(tmp_path: Path) -> None:
@@ -381,7 +391,7 @@ def test_the_text_of_a_harness() -> None:
     assert "other" not in text
     assert "int certus_argc = 3;" in text
     assert text.count("*/") == 1
-    assert hooks("f", ["g"]) == ""
-    assert "== (void *)f) certus_finish(11)" in hooks("f", ["f", "g"])
+    assert hooks({"f": 11}, ["g"]) == ""
+    assert "== (void *)f) certus_finish(11)" in hooks({"f": 11}, ["f", "g"])
     assert "char data[" in stubs(["data"], "extern int data; int x = data;")
     assert "call()" in stubs(["call"], "int x = call(3);")

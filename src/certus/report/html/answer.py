@@ -228,3 +228,5 @@ def _checks(outcome: Outcome) -> Iterator[str]:
             yield "replayed by the compiled program"
         elif check.compiled:
             yield f"not replayed by the compiled program: {text(check.compiled)}"
+    if outcome.challenge is not None:
+        yield text(outcome.challenge.sentence)
