@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from importlib.resources import files
 from pathlib import Path
 from random import Random
 
@@ -26,6 +25,7 @@ from certus.core.values import Datum, default_value
 from certus.frontend.c.load import load_c
 from certus.frontend.c.types import DATA_MODELS
 from certus.system.clang import TARGETS, find_clang
+from certus.validate.build import runtime_text
 from certus.validate.compile import compile_program
 from certus.validate.harness import Code
 from certus.validate.indeterminate import Fault
@@ -38,7 +38,6 @@ FLAGS = (
     *("-x", "c", "-std=gnu17", "-O0", "-w", "-fwrapv", "-fno-strict-aliasing", "-fno-stack-protector"),
     *("-fno-delete-null-pointer-checks", "-fno-pic", "-fno-pie"),
 )
-RUNTIME = ("start.c", "runtime.c")  # with which a program runs without a C library
 OWN_FLAGS = ("-ffreestanding", "-fno-builtin", "-DCERTUS_UNCONFINED")  # drivers fork and write
 CHECKS = (
     "-fsanitize=shift-exponent,integer-divide-by-zero,bounds,null,unreachable,bool",
@@ -187,8 +186,7 @@ def _interpreted_runs(
 def _compiled_runs(
     path: Path, programs: int, tables: Sequence[Sequence[int]], model: str
 ) -> list[tuple[Behaviour, Behaviour]]:
-    parts = {name: files("certus.validate").joinpath(name).read_text("utf-8") for name in RUNTIME}
-    parts["driver.c"] = _driver(programs, tables)
+    parts = {"runtime.c": runtime_text(), "driver.c": _driver(programs, tables)}
     own = []
     for name, text in parts.items():
         (path.parent / name).write_text(text)

@@ -11,18 +11,17 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from tests.laws.c_differential import CHECKS, FLAGS, OWN_FLAGS, RUNTIME, tool
+from tests.laws.c_differential import CHECKS, FLAGS, OWN_FLAGS, tool
 from tests.laws.c_task_events import EVENTS, OTHER, End, Event, TaskRun, Watched
 
 from certus.core.program import Program
 from certus.system.clang import NO_TABLES, OLD_C, TARGETS, find_clang
 from certus.system.confined import STACK
 from certus.system.elf import Symbols, symbols
-from certus.validate.build import OLD_INLINE
+from certus.validate.build import OLD_INLINE, runtime_text
 from certus.validate.harness import Code, Supply, harness, stubs
 
 SECONDS: Final = 1  # of one run; those of our interpreter are as short
@@ -170,8 +169,7 @@ def _missing(made: Path, runtime: Path, driver: str) -> list[str]:
 @cache
 def _runtime(model: str) -> bytes:
     """start.c and runtime.c as an object, in which the end of a run is left to the driver."""
-    start, plain = (files("certus.validate").joinpath(name).read_text("utf-8") for name in RUNTIME)
-    text = start + plain[plain.index("/* ---") :]  # what it begins with declares what start.c defines
+    text = runtime_text()
     head = "__attribute__((noreturn)) void certus_finish(int code)\n{"
     assert head in text
     changed = "__attribute__((noreturn)) void certus_finish(int code);\n" + head.replace("finish", "stop")

@@ -77,7 +77,7 @@ def build(program: Program, wanted: Wanted, *, arguments: Sequence[str], directo
 
 
 class _Build:
-    """One build: the objects `program`, `harness`, `start`, `runtime` and `stubs`, linked."""
+    """One build: the objects `program`, `harness`, `runtime` and, if a name is missing, `stubs`, linked."""
 
     def __init__(self, program: Program, wanted: Wanted, directory: Path) -> None:
         self._program = program
@@ -91,18 +91,19 @@ class _Build:
         own = (*_OWN_FLAGS, *wanted.defines)
         compiled = self._compile_program(arguments)
         harness = wanted.harness(compiled.undefined)
-        supplied = self._object("harness", harness, own)
-        start, runtime = (files("certus.validate").joinpath(f"{n}.c").read_text("utf-8") for n in _OWN)
-        given = [*self._object("start", start, own).functions, *supplied.functions, *_DATA]
-        given += self._object("runtime", runtime, own).functions
+        given = [*self._object("harness", harness, own).functions, *_DATA]
+        given += self._object("runtime", runtime_text(), own).functions
         unresolved = [name for name in compiled.undefined if name not in given]
         library = program.pointer_bits == 64 and any(n in _LIBRARY for n in unresolved) and _has_linker()
         if library:
-            self._object("start", start, (*own, _LIBC))
-            self._object("runtime", "", own)
+            self._object("runtime", _text("start.c"), (*own, _LIBC))
         missing = [n for n in unresolved if not (library and n in _LIBRARY)]
-        self._object("stubs", stubs(missing, program.source), own)
-        return Built(self._link(library=library), tuple(missing), harness)
+        parts = ["program", "harness", "runtime"]
+        if missing:
+            self._object("stubs", stubs(missing, program.source), own)
+            parts.append("stubs")
+        executable = self._link([str(self._directory / f"{part}.o") for part in parts], library=library)
+        return Built(executable, tuple(missing), harness)
 
     def _compile_program(self, arguments: Sequence[str]) -> Symbols:
         """Compile the user's file, and again if that shows what is missing: definitions of functions that
@@ -132,9 +133,8 @@ class _Build:
             raise NotBuilt(f"the program could not be compiled: {_first(result)}")
         return symbols(made.read_bytes())
 
-    def _link(self, *, library: bool) -> Path:
+    def _link(self, parts: Sequence[str], *, library: bool) -> Path:
         made = self._directory / "program"
-        parts = [str(self._directory / f"{n}.o") for n in ("program", "harness", *_OWN, "stubs")]
         tool, *command = self._clang.command
         if library:
             compiler, linker = find_tool("gcc"), find_tool("ld")
@@ -152,7 +152,14 @@ class _Build:
         return made
 
 
-_OWN: Final = ("start", "runtime")
+def runtime_text() -> str:
+    """Start, end and library functions, as one text: runtime.c begins by declaring what start.c defines."""
+    library = _text("runtime.c")
+    return _text("start.c") + library[library.index("/* ---") :]
+
+
+def _text(name: str) -> str:
+    return files("certus.validate").joinpath(name).read_text(encoding="utf-8")
 
 
 def _quoted(file: str) -> str:
