@@ -51,12 +51,14 @@ class NotBuilt(CertusError):
 class Wanted:
     """What a build is for. `errors`: the functions whose entry ends the program, with their exit codes.
     `checks`: flags that make operations end it. `defines`: how it starts. `harness`: from the names that
-    the program does not define to the text that supplies them."""
+    the program does not define to the text that supplies them. `unknown`: functions that only have the name
+    of one in runtime.c."""
 
     errors: Mapping[str, int]
     harness: Callable[[Sequence[str]], str]
     checks: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
+    unknown: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ class _Build:
         compiled = self._compile_program(arguments)
         harness = wanted.harness(compiled.undefined)
         given = [*self._object("harness", harness, own).functions, *_DATA]
-        given += self._object("runtime", runtime_text(), own).functions
+        runtime = self._object("runtime", runtime_text(), own).functions
+        given += [name for name in runtime if name not in wanted.unknown]
         unresolved = [name for name in compiled.undefined if name not in given]
         library = program.pointer_bits == 64 and any(n in _LIBRARY for n in unresolved) and _has_linker()
         if library:

@@ -103,6 +103,12 @@ def _input_functions(program: Program) -> dict[str, Sort]:
     return {name: sort for name, sort in named if is_input(name) and not name.startswith("$")}
 
 
+def _unknown_functions(program: Program) -> frozenset[str]:
+    """The functions for which the model has no exact meaning, though runtime.c may have one of that name."""
+    ops = (edge.op for edge in program.edge.values())
+    return frozenset(op.function for op in ops if isinstance(op, Havoc) and op.function)
+
+
 class _Plan:
     """The inputs of all runs, and how the interpreter's runs on the first of them ended."""
 
@@ -184,6 +190,7 @@ def _native_runs(
         harness,
         CHECKS.get(errors.kind, ()),
         (MANY_RUNS,),
+        _unknown_functions(program),
     )
     table = Table(inputs, planned.supplies, microseconds=_limit(planned))
     _execute(program, wanted, table, arguments, budget)
