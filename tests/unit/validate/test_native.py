@@ -13,7 +13,9 @@ from certus.core.program import Program
 from certus.frontend.c.load import load_c
 from certus.frontend.c.types import DATA_MODELS
 from certus.frontend.properties import Property
-from certus.validate.harness import Code
+from certus.validate.build import RUNS as MANY
+from certus.validate.build import UNCONFINED, Built, NotBuilt, Wanted, build
+from certus.validate.harness import Code, runs_harness
 from certus.validate.native import NOT_EXECUTED, RUNS, ErrorCodes, challenge
 
 MODELS = tuple(DATA_MODELS)
@@ -160,6 +162,50 @@ def test_a_program_that_does_not_link_says_why(tmp_path: Path) -> None:
     program = program_of(tmp_path, "int main() { return 0; }")
     found = challenged(program, "int main(")
     assert "could not be compiled" in found.sentence
+
+
+def test_a_file_that_cannot_be_executed_is_a_line_and_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a file system that is mounted without execution."""
+    plain = tmp_path / "plain"
+    plain.write_text("no program")
+    monkeypatch.setattr("certus.validate.native.build", lambda *_, **__: Built(plain, (), ""))
+    found = challenged(program_of(tmp_path, "int main() { return 0; }"))
+    assert found.disagreement is None
+    assert found.sentence.startswith("not challenged: the compiled program could not be run")
+
+
+def test_other_machines_do_not_run_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    found = challenged(program_of(tmp_path, "int main() { return 0; }"))
+    assert found.sentence == "not challenged: this machine is aarch64, not x86"
+
+
+def test_without_confinement_assembly_is_not_executed(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "int main() { return 0; }")
+    wanted = Wanted({}, lambda undefined: runs_harness(undefined, {}, {}, ()), defines=(MANY, UNCONFINED))
+    assert build(program, wanted, arguments=(), directory=tmp_path).executable.exists()
+    assembly = replace(program, source='int main() { asm volatile ("nop"); return 0; }')
+    with pytest.raises(NotBuilt, match="inline assembly is disabled"):
+        build(assembly, wanted, arguments=(), directory=tmp_path)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_model_and_binary_see_the_same_macros(model: str, tmp_path: Path) -> None:
+    """Among them those that depend on code generation, and the name of the file."""
+    text = """int main() {
+        int a = sizeof __FILE__, b = 0;
+    #if defined __PIC__ || defined __PIE__ || defined __SSP__ || defined __OPTIMIZE__
+        b = 1;
+    #endif
+        if (a > %d || b) reach_error();
+        return 0; }"""
+    length = len(str(tmp_path / "p.c")) + 1
+    assert challenged(program_of(tmp_path, text % length, model=model)).compared == 1
+    found = challenged(program_of(tmp_path, text % (length - 1), model=model)).disagreement
+    assert found is not None
+    assert found.code == CONTRADICTION
 
 
 def test_system_calls_end_a_run(tmp_path: Path) -> None:
