@@ -30,3 +30,8 @@ class Budget:
         left = self.remaining()
         seconds = min(inf if left is None else max(left * share, at_least), at_most)
         return Budget(None if seconds == inf else seconds)
+
+    def without(self, seconds: float) -> Budget:
+        """A budget that ends so many seconds earlier."""
+        left = self.remaining()
+        return Budget(None if left is None else max(0.0, left - seconds))

@@ -1,0 +1,280 @@
+"""Discharge the clauses of a proof: each needs one solver, or two if asked for, and none may refute it.
+
+The solvers share our terms and the encodings of machine integers. They share no translation: z3 gets terms
+through its C interface, Bitwuzla through its own, cvc5 gets SMT-LIB text. So a bug in one translation shows
+as a disagreement.
+
+`Hearing.settle` asks for what a proof needs. It asks solvers in turn, each only for the clauses that are not
+settled yet: first for a moment each, then for shares of the time. The proof is complete after that.
+`Hearing.hear_others` then asks every solver for its opinion on the other clauses, each for at most about
+twice the time that was needed so far. Only a refutation changes the answer; an opinion that comes too late is
+reported as such.
+
+Bitwuzla takes machine integers as bit-vectors, and only these. To the others they are integers first, then
+bit-vectors; for a moment the other way round if integers cannot represent an operation exactly.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+from certus.core.budget import Budget
+from certus.core.errors import BudgetExceeded
+from certus.core.outcome import ProofCheck, Undecided
+from certus.core.sorts import MachineSort
+from certus.core.statistics import Statistics
+from certus.core.terms import Expr
+from certus.core.walk import postorder
+from certus.logic.bitwuzlasolver import BitwuzlaSolver
+from certus.logic.cvc5solver import Cvc5Solver
+from certus.logic.integers import eliminate_machine
+from certus.logic.solver import Answer
+from certus.logic.z3solver import Z3Solver
+from certus.validate.expansion import Refused
+from certus.validate.ssa import Clause
+
+SOLVERS: Final = ("z3", "bitwuzla", "cvc5")
+LONG: Final = 60.0  # seconds, of which solvers have shares where there is no limit
+SECOND_OPINION: Final = 2.0  # the time for further opinions, as a multiple of what was needed before
+AT_LEAST: Final = 0.5  # seconds for them in any case
+MOMENT: Final = (
+    1.0  # seconds of a first short turn, and for bit-vectors before integers that only approximate
+)
+MARGIN: Final = 0.3  # seconds before the deadline at which further opinions end, at least
+MARGIN_BY_SIZE: Final = 2.0  # and so many times the seconds that tell how large the proof is
+SHORT_OF_TIME: Final = 0.5  # a solver that used this part of its limit without an answer ran out of time
+
+Check = Callable[[Sequence[Expr], Budget], Answer]
+Opinion = Callable[[Sequence[Expr], Budget], Answer | None]  # None: nothing that this solver treats
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a solver: a share of the time that is left, and for each clause at most so many seconds."""
+
+    solver: str
+    share: float
+    each: float = inf
+
+
+TURNS: Final = (
+    Turn("z3", 0.25, MOMENT),  # what is easy for integers can be endless for bits
+    Turn("bitwuzla", 0.25, 2 * MOMENT),
+    Turn("cvc5", 0.25, MOMENT),
+    Turn("bitwuzla", 0.5),
+    Turn("z3", 0.6),
+    Turn("cvc5", 1.0),
+)
+
+
+def discharge(
+    clauses: Sequence[Clause],
+    *,
+    budget: Budget,
+    statistics: Statistics,
+    solvers: int = 1,
+    on_settled: Callable[[ProofCheck], None] | None = None,
+    size_seconds: float = 0.0,
+) -> ProofCheck:
+    """Ask all solvers for every clause; each needs `solvers` of them. Raises `Refused`.
+
+    `on_settled` is called when every clause has them, with what is known by then: the proof is complete, and
+    further opinions can only refute it. These end so long before the deadline that an outcome can still be
+    made of the proof, which takes longer for large ones: `size_seconds`, what deriving the clauses took, and
+    the time of `on_settled` say how large it is."""
+    hearing = Hearing(clauses, statistics, required=solvers)
+    hearing.settle(budget)
+    if on_settled is not None:
+        start = time.monotonic()
+        on_settled(hearing.tally(unasked=Undecided.OUT_OF_TIME))
+        size_seconds = max(size_seconds, time.monotonic() - start)
+    hearing.hear_others(budget.without(MARGIN + MARGIN_BY_SIZE * size_seconds))
+    return hearing.tally()
+
+
+class Hearing:
+    """What each solver said of each clause, and the time that all took. A clause needs `required` solvers."""
+
+    def __init__(self, clauses: Sequence[Clause], statistics: Statistics, *, required: int = 1) -> None:
+        self.clauses: Final = clauses
+        self.required: Final = required
+        self.said: Final[list[dict[str, Answer | Undecided]]] = [{} for _ in clauses]
+        self.spent = 0.0
+        self._opinions: Final = {
+            "z3": _decided(_z3(statistics)),
+            "bitwuzla": _bitwuzla(statistics),
+            "cvc5": _decided(_cvc5(statistics)),
+        }
+
+    def settle(self, budget: Budget) -> None:
+        """Ask until every clause is discharged by the required number. Raises `Refused` if that fails."""
+        for turn in TURNS:
+            if turn.each == inf:
+                self._refuse_refuted()  # no use to ask for long
+            self._ask(turn.solver, _share(budget, turn.share), each=turn.each, needed=True)
+        self._refuse_refuted()
+        self._refuse_missing()
+
+    def hear_others(self, budget: Budget) -> None:
+        """Ask each solver for the clauses that it was not needed for. Raises `Refused` if it refutes one."""
+        for solver in SOLVERS:
+            self._ask(solver, self._further(budget), each=inf, needed=False)
+        self._refuse_refuted()
+
+    def tally(self, *, unasked: Undecided = Undecided.NO_TURN) -> ProofCheck:
+        """How it went, without random runs. `unasked` is told of clauses that a solver was not asked for."""
+        discharged: dict[str, int] = {}
+        undecided: dict[str, dict[Undecided, int]] = {}
+        for solver in SOLVERS:
+            answers = [said.get(solver, unasked) for said in self.said]
+            if all(answer is Undecided.UNSUITED for answer in answers):
+                continue
+            if any(answer not in (Undecided.NO_TURN, Undecided.UNSUITED) for answer in answers):
+                answers = [Undecided.OUT_OF_TIME if a is Undecided.NO_TURN else a for a in answers]
+            discharged[solver] = answers.count(Answer.UNSAT)
+            reasons = Counter(answer for answer in answers if isinstance(answer, Undecided))
+            if reasons:
+                undecided[solver] = {reason: reasons[reason] for reason in Undecided if reason in reasons}
+        by_one = sum(_proving(said) == 1 for said in self.said)
+        return ProofCheck(len(self.clauses), discharged, 0, undecided, by_one)
+
+    def _ask(self, solver: str, budget: Budget, *, each: float, needed: bool) -> None:
+        """Ask one solver, for each clause at most `each` seconds: for what is `needed`, or for the rest.
+
+        A solver is not asked again where it gave an answer, nor for the rest where it had none."""
+        start = time.monotonic()
+        for clause, said in self._open(solver, needed=needed):
+            if budget.remaining() == 0.0:
+                break
+            answer = _within(self._opinions[solver], clause.formulas, budget.part(1.0, at_most=each))
+            said[solver] = answer
+        self.spent += time.monotonic() - start
+
+    def _open(self, solver: str, *, needed: bool) -> Iterator[tuple[Clause, dict[str, Answer | Undecided]]]:
+        for clause, said in zip(self.clauses, self.said, strict=True):
+            settled = _proving(said) >= self.required
+            before = said.get(solver)
+            again = before is Undecided.OUT_OF_TIME or before is Undecided.GAVE_UP
+            if settled is not needed and (before is None or (needed and again)):
+                yield clause, said
+
+    def _further(self, budget: Budget) -> Budget:
+        """The time for one more opinion on all clauses."""
+        return budget.part(1.0, at_most=max(AT_LEAST, SECOND_OPINION * self.spent))
+
+    def _refuse_refuted(self) -> None:
+        for clause, said in zip(self.clauses, self.said, strict=True):
+            refuting = [solver for solver in SOLVERS if said.get(solver) is Answer.SAT]
+            if refuting:
+                who = " and ".join(refuting)
+                raise Refused("proof-refuted", f"{who} found a counterexample to the claim: {clause.title}")
+
+    def _refuse_missing(self) -> None:
+        for clause, said in zip(self.clauses, self.said, strict=True):
+            if _proving(said) == 0:
+                if any(said.get(solver) in (None, Undecided.OUT_OF_TIME) for solver in SOLVERS):
+                    message = f"no solver decided this claim of the proof within the limit: {clause.title}"
+                    raise Refused("evidence-not-checked", message, hint="try a larger --timeout")
+                raise Refused("proof-not-checked", f"no solver could decide the claim: {clause.title}")
+        lacking = sum(_proving(said) < self.required for said in self.said)
+        if lacking:
+            raise Refused(
+                "second-solver-missing",
+                f"{lacking} of {len(self.clauses)} clauses of the proof are proved by one solver only",
+                hint="try a larger --timeout, or --solvers 1 to accept the word of one solver",
+            )
+
+
+def _proving(said: dict[str, Answer | Undecided]) -> int:
+    return sum(answer is Answer.UNSAT for answer in said.values())
+
+
+def _share(budget: Budget, share: float) -> Budget:
+    return Budget(LONG * share) if budget.remaining() is None else budget.part(share)
+
+
+def _within(opinion: Opinion, formulas: Sequence[Expr], budget: Budget) -> Answer | Undecided:
+    """What the solver says within the budget, or why it says nothing."""
+    given = budget.remaining()
+    try:
+        answer = opinion(formulas, budget)
+    except BudgetExceeded as ended:
+        if ended.limit != "time":
+            raise
+        return Undecided.OUT_OF_TIME
+    if answer is None:
+        return Undecided.UNSUITED
+    if answer is not Answer.UNKNOWN:
+        return answer
+    left = budget.remaining()
+    late = given is not None and left is not None and left <= (1 - SHORT_OF_TIME) * given
+    return Undecided.OUT_OF_TIME if late else Undecided.GAVE_UP
+
+
+def _decided(check: Check) -> Opinion:
+    return lambda formulas, budget: _decide(formulas, check, budget)
+
+
+def _decide(formulas: Sequence[Expr], check: Check, budget: Budget) -> Answer:
+    """Satisfiability, with machine integers as integers if that decides it.
+
+    Where these only approximate (bits of variables), bit-vectors get a moment before: a model of an
+    approximation is found in vain."""
+    if _has_machine_integers(formulas):
+        encoded = eliminate_machine(formulas, style="mod")
+        if not encoded.exact:
+            left = budget.remaining()
+            answer = check(formulas, Budget(MOMENT if left is None else min(MOMENT, left / 4)))
+            if answer is not Answer.UNKNOWN:
+                return answer
+        answer = check((*encoded.formulas, *encoded.ranges), budget.part(0.5))
+        if answer is Answer.UNSAT or (answer is Answer.SAT and encoded.exact):
+            return answer
+    return check(formulas, budget)
+
+
+def _has_machine_integers(formulas: Sequence[Expr]) -> bool:
+    return any(isinstance(term.sort, MachineSort) for term in postorder(*formulas))
+
+
+def discharged_by_z3(clause: Clause, *, budget: Budget, statistics: Statistics) -> bool:
+    """Whether one solver finds a clause valid: enough for what a proof will repeat, not for a verdict."""
+    budget.check()
+    return _decide(clause.formulas, _z3(statistics), budget) is Answer.UNSAT
+
+
+def _bitwuzla(statistics: Statistics) -> Opinion:
+    def check(formulas: Sequence[Expr], budget: Budget) -> Answer | None:
+        if not _has_machine_integers(formulas):
+            return None
+        solver = BitwuzlaSolver(statistics)
+        solver.add(*formulas)
+        if not solver.fits:
+            return None
+        answer = solver.check(budget=budget, purpose="validate.bits")
+        return Answer.UNKNOWN if answer is Answer.SAT and not solver.exact else answer
+
+    return check
+
+
+def _z3(statistics: Statistics) -> Check:
+    def check(formulas: Sequence[Expr], budget: Budget) -> Answer:
+        solver = Z3Solver(statistics)
+        solver.add(*formulas)
+        return solver.check(budget=budget, purpose="validate")
+
+    return check
+
+
+def _cvc5(statistics: Statistics) -> Check:
+    solver = Cvc5Solver(statistics)
+
+    def check(formulas: Sequence[Expr], budget: Budget) -> Answer:
+        return solver.check_formulas(formulas, budget=budget, purpose="validate.second")
+
+    return check
