@@ -5,7 +5,7 @@ through its C interface, Bitwuzla through its own, cvc5 gets SMT-LIB text. So a 
 as a disagreement.
 
 `Hearing.settle` asks for what a proof needs. It asks solvers in turn, each only for the clauses that are not
-settled yet: first for a moment each, then for shares of the time. The proof is complete after that.
+settled yet and for its share of the time. The proof is complete after that.
 `Hearing.hear_others` then asks every solver for its opinion on the other clauses, each for at most about
 twice the time that was needed so far. Only a refutation changes the answer; an opinion that comes too late is
 reported as such.
@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
+from functools import cached_property
 from typing import Final
 
 from certus.core.budget import Budget
@@ -32,7 +32,7 @@ from certus.core.terms import Expr
 from certus.core.walk import postorder
 from certus.logic.bitwuzlasolver import BitwuzlaSolver
 from certus.logic.cvc5solver import Cvc5Solver
-from certus.logic.integers import eliminate_machine
+from certus.logic.integers import Encoded, eliminate_machine
 from certus.logic.solver import Answer
 from certus.logic.z3solver import Z3Solver
 from certus.validate.expansion import Refused
@@ -42,32 +42,55 @@ SOLVERS: Final = ("z3", "bitwuzla", "cvc5")
 LONG: Final = 60.0  # seconds, of which solvers have shares where there is no limit
 SECOND_OPINION: Final = 2.0  # the time for further opinions, as a multiple of what was needed before
 AT_LEAST: Final = 0.5  # seconds for them in any case
-MOMENT: Final = (
-    1.0  # seconds of a first short turn, and for bit-vectors before integers that only approximate
-)
+MOMENT: Final = 1.0  # seconds for bit-vectors before integers that only approximate
+QUICK: Final = 2.0  # seconds for each clause in a quick turn
+QUICK_SIZE: Final = 20_000  # terms: cvc5, which exceeds its limit on deep terms, has no quick turn for more
 MARGIN: Final = 0.3  # seconds before the deadline at which further opinions end, at least
 MARGIN_BY_SIZE: Final = 2.0  # and so many times the seconds that tell how large the proof is
 SHORT_OF_TIME: Final = 0.5  # a solver that used this part of its limit without an answer ran out of time
 
 Check = Callable[[Sequence[Expr], Budget], Answer]
-Opinion = Callable[[Sequence[Expr], Budget], Answer | None]  # None: nothing that this solver treats
+
+
+class Question:
+    """The formulas of a clause, and what several solvers need to know of them: found when first asked for."""
+
+    def __init__(self, formulas: Sequence[Expr]) -> None:
+        self.formulas: Final = formulas
+
+    @cached_property
+    def size(self) -> int:
+        """The number of different terms."""
+        return sum(1 for _ in postorder(*self.formulas))
+
+    @cached_property
+    def has_machine_integers(self) -> bool:
+        return any(isinstance(term.sort, MachineSort) for term in postorder(*self.formulas))
+
+    @cached_property
+    def integers(self) -> Encoded:
+        """The formulas with machine integers as integers."""
+        return eliminate_machine(self.formulas, style="mod")
+
+
+Opinion = Callable[[Question, Budget, bool], Answer | None]  # None: nothing that this solver treats
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a solver: a share of the time that is left, and for each clause at most so many seconds."""
+    """One turn of a solver: a share of the time that is left. A quick turn has at most `QUICK` seconds for
+    each clause, and tries machine integers as integers only."""
 
     solver: str
     share: float
-    each: float = inf
+    quick: bool = False
 
 
 TURNS: Final = (
-    Turn("z3", 0.25, MOMENT),  # what is easy for integers can be endless for bits
-    Turn("bitwuzla", 0.25, 2 * MOMENT),
-    Turn("cvc5", 0.25, MOMENT),
+    Turn("z3", 0.25, quick=True),  # what is easy for integers can be endless for bits
+    Turn("cvc5", 0.25, quick=True),
     Turn("bitwuzla", 0.5),
-    Turn("z3", 0.6),
+    Turn("z3", 0.7),
     Turn("cvc5", 1.0),
 )
 
@@ -102,6 +125,7 @@ class Hearing:
 
     def __init__(self, clauses: Sequence[Clause], statistics: Statistics, *, required: int = 1) -> None:
         self.clauses: Final = clauses
+        self._questions: Final = [Question(clause.formulas) for clause in clauses]
         self.required: Final = required
         self.said: Final[list[dict[str, Answer | Undecided]]] = [{} for _ in clauses]
         self.spent = 0.0
@@ -114,16 +138,14 @@ class Hearing:
     def settle(self, budget: Budget) -> None:
         """Ask until every clause is discharged by the required number. Raises `Refused` if that fails."""
         for turn in TURNS:
-            if turn.each == inf:
-                self._refuse_refuted()  # no use to ask for long
-            self._ask(turn.solver, _share(budget, turn.share), each=turn.each, needed=True)
+            self._ask(turn.solver, _share(budget, turn.share), needed=True, quick=turn.quick)
         self._refuse_refuted()
         self._refuse_missing()
 
     def hear_others(self, budget: Budget) -> None:
         """Ask each solver for the clauses that it was not needed for. Raises `Refused` if it refutes one."""
         for solver in SOLVERS:
-            self._ask(solver, self._further(budget), each=inf, needed=False)
+            self._ask(solver, self._further(budget), needed=False)
         self._refuse_refuted()
 
     def tally(self, *, unasked: Undecided = Undecided.NO_TURN) -> ProofCheck:
@@ -143,25 +165,27 @@ class Hearing:
         by_one = sum(_proving(said) == 1 for said in self.said)
         return ProofCheck(len(self.clauses), discharged, 0, undecided, by_one)
 
-    def _ask(self, solver: str, budget: Budget, *, each: float, needed: bool) -> None:
-        """Ask one solver, for each clause at most `each` seconds: for what is `needed`, or for the rest.
+    def _ask(self, solver: str, budget: Budget, *, needed: bool, quick: bool = False) -> None:
+        """Ask one solver: for the clauses that it is `needed` for, or for the others.
 
-        A solver is not asked again where it gave an answer, nor for the rest where it had none."""
+        A solver is not asked again where it gave an answer, nor for the others where it had none."""
         start = time.monotonic()
-        for clause, said in self._open(solver, needed=needed):
+        for question, said in self._open(solver, needed=needed):
+            if quick and solver == "cvc5" and question.size > QUICK_SIZE:
+                continue
             if budget.remaining() == 0.0:
                 break
-            answer = _within(self._opinions[solver], clause.formulas, budget.part(1.0, at_most=each))
-            said[solver] = answer
+            limit = budget.part(1.0, at_most=QUICK) if quick else budget
+            said[solver] = _within(self._opinions[solver], question, limit, quick=quick)
         self.spent += time.monotonic() - start
 
-    def _open(self, solver: str, *, needed: bool) -> Iterator[tuple[Clause, dict[str, Answer | Undecided]]]:
-        for clause, said in zip(self.clauses, self.said, strict=True):
+    def _open(self, solver: str, *, needed: bool) -> Iterator[tuple[Question, dict[str, Answer | Undecided]]]:
+        for question, said in zip(self._questions, self.said, strict=True):
             settled = _proving(said) >= self.required
             before = said.get(solver)
             again = before is Undecided.OUT_OF_TIME or before is Undecided.GAVE_UP
             if settled is not needed and (before is None or (needed and again)):
-                yield clause, said
+                yield question, said
 
     def _further(self, budget: Budget) -> Budget:
         """The time for one more opinion on all clauses."""
@@ -198,11 +222,11 @@ def _share(budget: Budget, share: float) -> Budget:
     return Budget(LONG * share) if budget.remaining() is None else budget.part(share)
 
 
-def _within(opinion: Opinion, formulas: Sequence[Expr], budget: Budget) -> Answer | Undecided:
+def _within(opinion: Opinion, question: Question, budget: Budget, *, quick: bool) -> Answer | Undecided:
     """What the solver says within the budget, or why it says nothing."""
     given = budget.remaining()
     try:
-        answer = opinion(formulas, budget)
+        answer = opinion(question, budget, quick)
     except BudgetExceeded as ended:
         if ended.limit != "time":
             raise
@@ -217,43 +241,42 @@ def _within(opinion: Opinion, formulas: Sequence[Expr], budget: Budget) -> Answe
 
 
 def _decided(check: Check) -> Opinion:
-    return lambda formulas, budget: _decide(formulas, check, budget)
+    return lambda question, budget, quick: _decide(question, check, budget, quick=quick)
 
 
-def _decide(formulas: Sequence[Expr], check: Check, budget: Budget) -> Answer:
-    """Satisfiability, with machine integers as integers if that decides it.
+def _decide(question: Question, check: Check, budget: Budget, *, quick: bool = False) -> Answer:
+    """Satisfiability, with machine integers as integers if that decides it; no more than that if `quick`.
 
     Where these only approximate (bits of variables), bit-vectors get a moment before: a model of an
     approximation is found in vain."""
-    if _has_machine_integers(formulas):
-        encoded = eliminate_machine(formulas, style="mod")
+    formulas = question.formulas
+    if question.has_machine_integers:
+        encoded = question.integers
         if not encoded.exact:
             left = budget.remaining()
             answer = check(formulas, Budget(MOMENT if left is None else min(MOMENT, left / 4)))
             if answer is not Answer.UNKNOWN:
                 return answer
-        answer = check((*encoded.formulas, *encoded.ranges), budget.part(0.5))
+        answer = check((*encoded.formulas, *encoded.ranges), budget if quick else budget.part(0.5))
         if answer is Answer.UNSAT or (answer is Answer.SAT and encoded.exact):
             return answer
+        if quick:
+            return Answer.UNKNOWN
     return check(formulas, budget)
-
-
-def _has_machine_integers(formulas: Sequence[Expr]) -> bool:
-    return any(isinstance(term.sort, MachineSort) for term in postorder(*formulas))
 
 
 def discharged_by_z3(clause: Clause, *, budget: Budget, statistics: Statistics) -> bool:
     """Whether one solver finds a clause valid: enough for what a proof will repeat, not for a verdict."""
     budget.check()
-    return _decide(clause.formulas, _z3(statistics), budget) is Answer.UNSAT
+    return _decide(Question(clause.formulas), _z3(statistics), budget) is Answer.UNSAT
 
 
 def _bitwuzla(statistics: Statistics) -> Opinion:
-    def check(formulas: Sequence[Expr], budget: Budget) -> Answer | None:
-        if not _has_machine_integers(formulas):
+    def check(question: Question, budget: Budget, _: bool) -> Answer | None:
+        if not question.has_machine_integers:
             return None
         solver = BitwuzlaSolver(statistics)
-        solver.add(*formulas)
+        solver.add(*question.formulas)
         if not solver.fits:
             return None
         answer = solver.check(budget=budget, purpose="validate.bits")
