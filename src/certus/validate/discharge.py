@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from certus.core.budget import Budget
-from certus.core.errors import BudgetExceeded
+from certus.core.budget import Budget, until_out_of_time
+from certus.core.linearity import BITS
 from certus.core.outcome import ProofCheck, Undecided
 from certus.core.sorts import MachineSort
 from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder
 from certus.logic.bitwuzlasolver import BitwuzlaSolver
 from certus.logic.cvc5solver import Cvc5Solver
@@ -43,7 +43,7 @@ LONG: Final = 60.0  # seconds, of which solvers have shares where there is no li
 SECOND_OPINION: Final = 2.0  # the time for further opinions, as a multiple of what was needed before
 AT_LEAST: Final = 0.5  # seconds for them in any case
 MOMENT: Final = 1.0  # seconds for bit-vectors before integers that only approximate
-QUICK: Final = 2.0  # seconds for each clause in a quick turn
+QUICK: Final = 4.0  # seconds for each clause in a quick turn
 QUICK_SIZE: Final = 20_000  # terms: cvc5, which exceeds its limit on deep terms, has no quick turn for more
 MARGIN: Final = 0.3  # seconds before the deadline at which further opinions end, at least
 MARGIN_BY_SIZE: Final = 2.0  # and so many times the seconds that tell how large the proof is
@@ -57,6 +57,7 @@ class Question:
 
     def __init__(self, formulas: Sequence[Expr]) -> None:
         self.formulas: Final = formulas
+        self._integers: Encoded | None = None
 
     @cached_property
     def size(self) -> int:
@@ -68,9 +69,18 @@ class Question:
         return any(isinstance(term.sort, MachineSort) for term in postorder(*self.formulas))
 
     @cached_property
-    def integers(self) -> Encoded:
-        """The formulas with machine integers as integers."""
-        return eliminate_machine(self.formulas, style="mod")
+    def has_bit_operations(self) -> bool:
+        """Whether there are bit operations on variables, which integers only approximate."""
+        return any(
+            term.kind in BITS and all(argument.kind is not Kind.CONST for argument in term.args)
+            for term in postorder(*self.formulas)
+        )
+
+    def integers(self, budget: Budget) -> Encoded:
+        """The formulas with machine integers as integers; raises `BudgetExceeded` if that takes too long."""
+        if self._integers is None:
+            self._integers = eliminate_machine(self.formulas, style="mod", budget=budget)
+        return self._integers
 
 
 Opinion = Callable[[Question, Budget, bool], Answer | None]  # None: nothing that this solver treats
@@ -87,8 +97,8 @@ class Turn:
 
 
 TURNS: Final = (
-    Turn("z3", 0.25, quick=True),  # what is easy for integers can be endless for bits
-    Turn("cvc5", 0.25, quick=True),
+    Turn("z3", 0.3, quick=True),  # what is easy for integers can be endless for bits
+    Turn("cvc5", 0.3, quick=True),
     Turn("bitwuzla", 0.5),
     Turn("z3", 0.7),
     Turn("cvc5", 1.0),
@@ -225,19 +235,16 @@ def _share(budget: Budget, share: float) -> Budget:
 def _within(opinion: Opinion, question: Question, budget: Budget, *, quick: bool) -> Answer | Undecided:
     """What the solver says within the budget, or why it says nothing."""
     given = budget.remaining()
-    try:
+    with until_out_of_time():
         answer = opinion(question, budget, quick)
-    except BudgetExceeded as ended:
-        if ended.limit != "time":
-            raise
-        return Undecided.OUT_OF_TIME
-    if answer is None:
-        return Undecided.UNSUITED
-    if answer is not Answer.UNKNOWN:
-        return answer
-    left = budget.remaining()
-    late = given is not None and left is not None and left <= (1 - SHORT_OF_TIME) * given
-    return Undecided.OUT_OF_TIME if late else Undecided.GAVE_UP
+        if answer is None:
+            return Undecided.UNSUITED
+        if answer is not Answer.UNKNOWN:
+            return answer
+        left = budget.remaining()
+        if given is None or left is None or left > (1 - SHORT_OF_TIME) * given:
+            return Undecided.GAVE_UP
+    return Undecided.OUT_OF_TIME
 
 
 def _decided(check: Check) -> Opinion:
@@ -248,21 +255,21 @@ def _decide(question: Question, check: Check, budget: Budget, *, quick: bool = F
     """Satisfiability, with machine integers as integers if that decides it; no more than that if `quick`.
 
     Where these only approximate (bits of variables), bit-vectors get a moment before: a model of an
-    approximation is found in vain."""
-    formulas = question.formulas
-    if question.has_machine_integers:
-        encoded = question.integers
-        if not encoded.exact:
-            left = budget.remaining()
-            answer = check(formulas, Budget(MOMENT if left is None else min(MOMENT, left / 4)))
-            if answer is not Answer.UNKNOWN:
-                return answer
-        answer = check((*encoded.formulas, *encoded.ranges), budget if quick else budget.part(0.5))
+    approximation is found in vain, and a long one takes long to make."""
+    if not question.has_machine_integers:
+        return check(question.formulas, budget)
+    if question.has_bit_operations:
+        answer = check(question.formulas, budget.part(0.25, at_most=MOMENT))
+        if answer is not Answer.UNKNOWN:
+            return answer
+    longest = MOMENT if question.has_bit_operations else QUICK
+    part = budget.part(1.0, at_most=longest) if quick else budget.part(0.5)
+    with until_out_of_time():
+        encoded = question.integers(part)
+        answer = check((*encoded.formulas, *encoded.ranges), part)
         if answer is Answer.UNSAT or (answer is Answer.SAT and encoded.exact):
             return answer
-        if quick:
-            return Answer.UNKNOWN
-    return check(formulas, budget)
+    return Answer.UNKNOWN if quick else check(question.formulas, budget)
 
 
 def discharged_by_z3(clause: Clause, *, budget: Budget, statistics: Statistics) -> bool:
