@@ -6,9 +6,9 @@ as a disagreement.
 
 `Hearing.settle` asks for what a proof needs. It asks solvers in turn, each only for the clauses that are not
 settled yet and for its share of the time. The proof is complete after that.
-`Hearing.hear_others` then asks every solver for its opinion on the other clauses, each for at most about
-twice the time that was needed so far. Only a refutation changes the answer; an opinion that comes too late is
-reported as such.
+`Hearing.hear_others` then asks every solver for its opinion on the other clauses, all of them together for at
+most about twice the time that was needed so far. Only a refutation changes the answer; the report names the
+solvers that had no answer in time.
 
 Bitwuzla takes machine integers as bit-vectors, and only these. To the others they are integers first, then
 bit-vectors; for a moment the other way round if integers cannot represent an operation exactly.
@@ -40,8 +40,8 @@ from certus.validate.ssa import Clause
 
 SOLVERS: Final = ("z3", "bitwuzla", "cvc5")
 LONG: Final = 60.0  # seconds, of which solvers have shares where there is no limit
-SECOND_OPINION: Final = 2.0  # the time for further opinions, as a multiple of what was needed before
-AT_LEAST: Final = 0.5  # seconds for them in any case
+SECOND_OPINION: Final = 2.0  # the time for all further opinions, as a multiple of what was needed before
+AT_LEAST: Final = 1.0  # seconds for them in any case
 MOMENT: Final = 1.0  # seconds for bit-vectors before integers that only approximate
 QUICK: Final = 4.0  # seconds for each clause in a quick turn
 QUICK_SIZE: Final = 20_000  # terms: cvc5, which exceeds its limit on deep terms, has no quick turn for more
@@ -154,8 +154,9 @@ class Hearing:
 
     def hear_others(self, budget: Budget) -> None:
         """Ask each solver for the clauses that it was not needed for. Raises `Refused` if it refutes one."""
-        for solver in SOLVERS:
-            self._ask(solver, self._further(budget), needed=False)
+        further = budget.part(1.0, at_most=max(AT_LEAST, SECOND_OPINION * self.spent))
+        for number, solver in enumerate(SOLVERS):
+            self._ask(solver, further.part(1 / (len(SOLVERS) - number)), needed=False)
         self._refuse_refuted()
 
     def tally(self, *, unasked: Undecided = Undecided.NO_TURN) -> ProofCheck:
@@ -196,10 +197,6 @@ class Hearing:
             again = before is Undecided.OUT_OF_TIME or before is Undecided.GAVE_UP
             if settled is not needed and (before is None or (needed and again)):
                 yield question, said
-
-    def _further(self, budget: Budget) -> Budget:
-        """The time for one more opinion on all clauses."""
-        return budget.part(1.0, at_most=max(AT_LEAST, SECOND_OPINION * self.spent))
 
     def _refuse_refuted(self) -> None:
         for clause, said in zip(self.clauses, self.said, strict=True):
