@@ -24,7 +24,6 @@ from functools import cached_property
 from typing import Final
 
 from certus.core.budget import Budget, until_out_of_time
-from certus.core.linearity import BITS
 from certus.core.outcome import ProofCheck, Undecided
 from certus.core.sorts import MachineSort
 from certus.core.statistics import Statistics
@@ -71,16 +70,20 @@ class Question:
     @cached_property
     def has_bit_operations(self) -> bool:
         """Whether there are bit operations on variables, which integers only approximate."""
-        return any(
-            term.kind in BITS and all(argument.kind is not Kind.CONST for argument in term.args)
-            for term in postorder(*self.formulas)
-        )
+        return any(map(_is_approximated, postorder(*self.formulas)))
 
     def integers(self, budget: Budget) -> Encoded:
         """The formulas with machine integers as integers; raises `BudgetExceeded` if that takes too long."""
         if self._integers is None:
             self._integers = eliminate_machine(self.formulas, style="mod", budget=budget)
         return self._integers
+
+
+def _is_approximated(term: Expr) -> bool:
+    if term.kind in (Kind.SHL, Kind.SHR):
+        return term.args[1].kind is not Kind.CONST
+    joining = term.kind in (Kind.BIT_AND, Kind.BIT_OR, Kind.BIT_XOR)
+    return joining and all(argument.kind is not Kind.CONST for argument in term.args)
 
 
 Opinion = Callable[[Question, Budget, bool], Answer | None]  # None: nothing that this solver treats
