@@ -33,6 +33,7 @@ _PLAIN = (  # flags that are settings by the same name
     "evidence",
     "log_queries",
     "harness",
+    "solvers",
 )
 
 
@@ -91,6 +92,17 @@ def add_question(parser: argparse.ArgumentParser) -> None:
 def add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
     parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+
+
+def add_solvers(parser: argparse.ArgumentParser) -> None:
+    """How many solvers a proof needs."""
+    parser.add_argument(
+        "--solvers",
+        metavar="N",
+        type=int,
+        choices=(1, 2),
+        help="how many solvers must discharge each clause of a proof, with none refuting it: 1 or 2 (1)",
+    )
 
 
 def add_records(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from certus.core.evidence_codec import (
     encode_trace,
     require_program,
 )
-from certus.core.outcome import Check, DerivationCheck, Outcome, PassSize, ProofCheck, Size
+from certus.core.outcome import Check, DerivationCheck, Outcome, PassSize, ProofCheck, Size, Undecided
 from certus.core.reading import mapping, natural, seconds, sequence, shown, text
 from certus.core.replay_codec import decode_replay, encode_replay
 from certus.core.statistics import Finding, Refinement, Statistics
@@ -48,6 +48,7 @@ __all__ = [
     "encode_span",
     "encode_statistics",
     "encode_trace",
+    "encode_undecided",
     "encode_verdict",
 ]
 
@@ -235,6 +236,8 @@ def encode_check(check: Check | None) -> Json | None:
             "clauses": check.clauses,
             "discharged": dict(check.discharged),
             "runs": check.runs,
+            "undecided": encode_undecided(check),
+            "by_one": check.by_one,
         }
     return encode_replay(check)
 
@@ -283,6 +286,26 @@ def _decode_disagreement(data: object) -> Disagreement:
     return Disagreement(next(words), values, next(words), next(words))
 
 
+def encode_undecided(check: ProofCheck) -> Json:
+    """By solver, how many clauses it did not decide for each reason."""
+    return {
+        solver: {reason.value: number for reason, number in reasons.items()}
+        for solver, reasons in check.undecided.items()
+    }
+
+
+def _decode_undecided(data: object) -> dict[str, dict[Undecided, int]]:
+    known = {reason.value: reason for reason in Undecided}
+    found: dict[str, dict[Undecided, int]] = {}
+    for solver, reasons in mapping(data, "the undecided clauses").items():
+        found[solver] = {}
+        for reason, number in mapping(reasons, "the undecided clauses of a solver").items():
+            if reason not in known:
+                raise ValueError(f"there is no reason {shown(reason)} for an undecided clause")
+            found[solver][known[reason]] = natural(number, "a number of clauses")
+    return found
+
+
 def decode_check(data: object, subject: Subject) -> Check | None:
     if data is None:
         return None
@@ -291,12 +314,14 @@ def decode_check(data: object, subject: Subject) -> Check | None:
         found = mapping(data, "a derivation check", ("steps",))
         return DerivationCheck(natural(found["steps"], "the number of steps"))
     if kind == "proof-check":
-        found = mapping(data, "a proof check", ("clauses", "discharged", "runs"))
+        found = mapping(data, "a proof check", ("clauses", "discharged", "runs", "undecided", "by_one"))
         discharged = mapping(found["discharged"], "the discharged clauses")
         return ProofCheck(
             natural(found["clauses"], "the number of clauses"),
             {solver: natural(n, "a number of clauses") for solver, n in discharged.items()},
             natural(found["runs"], "the number of runs"),
+            _decode_undecided(found["undecided"]),
+            natural(found["by_one"], "the number of clauses by one solver"),
         )
     if kind == "replay":
         return decode_replay(data, require_program(subject, "a replay"))

@@ -72,14 +72,28 @@ class Replay:
     initial: tuple[Expr, ...] | None = None
 
 
+class Undecided(Enum):
+    """Why a solver neither discharged nor refuted a clause."""
+
+    OUT_OF_TIME = "out-of-time"  # its time was over
+    GAVE_UP = "gave-up"  # it answered unknown with time left
+    NO_TURN = "no-turn"  # it was never asked: no time was left
+    UNSUITED = "unsuited"  # it does not treat such formulas, and is not asked
+
+
 @dataclass(frozen=True, slots=True)
 class ProofCheck:
-    """A proof checked clause by clause: how many there are, and how many each solver discharged
-    (no clause was refuted by any). `runs` random executions did not contradict it."""
+    """A proof checked clause by clause: at least one solver discharged each clause, and none refuted it.
+
+    `clauses` is how many there are, `discharged` how many of them each solver discharged, and `undecided` why
+    it did not discharge the others; solvers that suit no clause are in neither. `by_one` clauses were
+    discharged by one solver only. `runs` random executions did not contradict the proof."""
 
     clauses: int
     discharged: Mapping[str, int]
     runs: int
+    undecided: Mapping[str, Mapping[Undecided, int]] = field(default_factory=dict)
+    by_one: int = 0
 
 
 @dataclass(frozen=True, slots=True)

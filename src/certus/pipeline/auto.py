@@ -48,6 +48,7 @@ from certus.system.child import Children, ChildResult
 from certus.system.usage import cpu_seconds
 
 HEAD_START = 1.0  # seconds of the first member alone: it answers most small programs
+NOTED = frozenset({"engine-crashed", "internal-contradiction", "second-solver-missing"})  # of the search
 UNLIMITED = 60.0  # seconds that shares are taken of if there is no limit
 
 
@@ -93,13 +94,9 @@ class Portfolio:
                 if found is not None:
                     name, result = found
                     outcome = self._outcome(name, result)
-                    if not isinstance(outcome.verdict, Unknown):
-                        outcome = self._challenged(outcome, children)
-                        if not isinstance(outcome.verdict, Unknown):
-                            return self._unless_contradicted(outcome, children)
-                        if outcome.verdict.reason.code != NOT_DETERMINED:
-                            return outcome  # the model is wrong, or the proof: nobody else is asked
-                    self._note(name, outcome)
+                    answer = self._answer(name, outcome, children)
+                    if answer is not None:
+                        return answer
                 if children.interrupted or self._is_over():
                     break
                 while len(_engines(children)) < cores and (waiting := waiting or self._more_turns()):
@@ -107,11 +104,24 @@ class Portfolio:
                 if not _engines(children):
                     break
                 found = self._next_result(children)
-            self._last_words(children)
+            late = self._last_words(children)
+            if late is not None:
+                return late
         told = advised(list(self.given_up.values()), self.settings)
         if self.challenger is not None:
             told = replace(told, diagnostics=(*self.challenger.warnings, *told.diagnostics))
         return replace(told, engine=AUTO) if len(self.given_up) > 1 else told
+
+    def _answer(self, name: str, outcome: Outcome, children: Children) -> Outcome | None:
+        """What a member's outcome means for the whole, after its challenge; None if others go on."""
+        if not isinstance(outcome.verdict, Unknown):
+            outcome = self._challenged(outcome, children)
+            if not isinstance(outcome.verdict, Unknown):
+                return self._unless_contradicted(outcome, children)
+            if outcome.verdict.reason.code != NOT_DETERMINED:
+                return outcome  # the model is wrong, or the proof: nobody else is asked
+        self._note(name, outcome)
+        return None
 
     def _challenged(self, outcome: Outcome, children: Children) -> Outcome:
         """A HOLDS after its challenge, if there is one."""
@@ -174,9 +184,10 @@ class Portfolio:
         return deque(Turn(name, 1.0) for name in late if self.given[name].is_part_of(left))
 
     def _note(self, name: str, outcome: Outcome) -> None:
-        """Remember why a member has no answer. Of the search nobody expects one."""
+        """Remember why a member has no answer. The search is expected to find nothing; remember of it only
+        that it crashed, or that something it found was not confirmed."""
         reason = outcome.verdict.reason if isinstance(outcome.verdict, Unknown) else None
-        if name != SEARCH or (reason is not None and reason.code == "engine-crashed"):
+        if name != SEARCH or (reason is not None and (reason.code in NOTED or needs_time(outcome))):
             self.given_up[name] = outcome
 
     def _is_over(self) -> bool:
@@ -197,10 +208,14 @@ class Portfolio:
     def _outcome(self, name: str, result: ChildResult) -> Outcome:
         return outcome_of(self.task, name, result, self.given[name])
 
-    def _last_words(self, children: Children) -> None:
-        """The time is up, or we were interrupted: what those still running were doing."""
+    def _last_words(self, children: Children) -> Outcome | None:
+        """The time is up, or we were interrupted: an answer that has just arrived, if there is one. Otherwise
+        remember what those still running were doing."""
         while _engines(children) and (found := self._ready_result(children)) is not None:
-            self._note(found[0], self._outcome(*found))
+            answer = self._answer(found[0], self._outcome(*found), children)
+            if answer is not None:
+                return answer
+        return None
 
     def _ready_result(self, children: Children) -> tuple[str, ChildResult] | None:
         """The result of an engine that has ended, if there is one."""

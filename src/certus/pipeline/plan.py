@@ -26,7 +26,7 @@ FIRST: Final = "bmc"
 FIRST_SHARE: Final = 0.2  # where it has to take turns: before it rests
 MOST: Final = 0.6  # of the time left, where `bmc` goes on later
 SEARCH: Final = "search"
-SEARCH_SHARE: Final = 0.5
+SEARCH_SHARE: Final = 0.7
 LARGE: Final = 300  # edges
 
 

@@ -14,7 +14,7 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.horn import HornSystem
-from certus.core.outcome import DerivationCheck, Outcome, ProofCheck, Replay
+from certus.core.outcome import Check, DerivationCheck, Outcome, ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
@@ -30,7 +30,8 @@ from certus.pipeline.sources import changed_headers
 @dataclass(frozen=True, slots=True)
 class RecheckResult:
     """The verdict the evidence supports, and the problems with it. A proof or a model has `clauses`, a
-    derivation from Horn clauses `steps` that were evaluated again. `native` tells of native runs."""
+    derivation from Horn clauses `steps` that were evaluated again. `check` says how it was checked, `native`
+    tells of native runs."""
 
     verdict: str
     clauses: int = 0
@@ -38,11 +39,14 @@ class RecheckResult:
     problems: tuple[Diagnostic, ...] = ()
     steps: int = 0
     native: str = ""
+    check: Check | None = None
 
 
-def recheck(directory: Path, *, timeout: float | None = None, execute: bool = False) -> RecheckResult:
-    """Check the evidence in `directory`; with `execute` the program is compiled and run, too. Raises
-    `InputError` if there is none to check."""
+def recheck(
+    directory: Path, *, timeout: float | None = None, solvers: int = 1, execute: bool = False
+) -> RecheckResult:
+    """Check the evidence in `directory`, each clause of a proof by at least `solvers` of the solvers; with
+    `execute` the program is compiled and run, too. Raises `InputError` if there is none to check."""
     manifest = read_manifest(directory)
     question, arguments = read_manifest_question(directory, manifest)
     budget = Budget(timeout)
@@ -63,7 +67,7 @@ def recheck(directory: Path, *, timeout: float | None = None, execute: bool = Fa
         problems.append(
             _problem(f"the manifest says {manifest['verdict']}, the evidence {_WORDS[type(claimed)]}")
         )
-    verdict, check = confirm(subject, claimed, budget=budget, statistics=Statistics())
+    verdict, check = confirm(subject, claimed, budget=budget, statistics=Statistics(), solvers=solvers)
     outcome = Outcome(subject, question.property.name, verdict, "check", check)
     settings = Settings(clang_arguments=tuple(arguments), execute=execute)
     outcome, native = _natively(outcome, question, settings, budget)
@@ -77,9 +81,9 @@ def recheck(directory: Path, *, timeout: float | None = None, execute: bool = Fa
     answer = "UNKNOWN" if problems else _WORDS[type(verdict)]
     told = (*problems, *outcome.diagnostics)
     if isinstance(check, ProofCheck):
-        return RecheckResult(answer, check.clauses, check.discharged, told, native=native)
+        return RecheckResult(answer, check.clauses, check.discharged, told, native=native, check=check)
     steps = check.steps if isinstance(check, DerivationCheck) else 0
-    return RecheckResult(answer, problems=told, steps=steps, native=native)
+    return RecheckResult(answer, problems=told, steps=steps, native=native, check=check)
 
 
 def _natively(

@@ -419,7 +419,9 @@ def _checked(case: _Case, verdict: Verdict, found: Outcome) -> Outcome:
 
 def _examined(case: _Case, verdict: Verdict, engine: str, budget: Budget) -> Outcome:
     statistics = Statistics()
-    verdict, check = confirm(case.program, verdict, budget=budget, statistics=statistics)
+    verdict, check = confirm(
+        case.program, verdict, budget=budget, statistics=statistics, solvers=case.settings.solvers
+    )
     if isinstance(verdict, Unsafe) and isinstance(check, Replay) and case.settings.execute:
         from certus.pipeline.compiled import replay_compiled
 

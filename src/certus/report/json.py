@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from certus.core.challenge import challenge_json
+from certus.core.codec import encode_undecided
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Proof, Unrolling
 from certus.core.outcome import DerivationCheck, Outcome, ProofCheck, Replay
@@ -176,6 +177,8 @@ def _check(outcome: Outcome) -> Json | None:
             "kind": "proof",
             "clauses": check.clauses,
             "discharged": dict(check.discharged),
+            "undecided": encode_undecided(check),
+            "by_one": check.by_one,
             "runs": check.runs,
         }
     if isinstance(check, DerivationCheck):

@@ -32,6 +32,7 @@ from certus.report.content import (
     value_text,
 )
 from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render_diagnostic
+from certus.report.solvers import solver_text
 from certus.report.steps import Move, Path, path
 
 Detail = Literal["quiet", "normal", "verbose"]
@@ -238,12 +239,8 @@ def check_lines(outcome: Outcome) -> Iterator[str]:
     if isinstance(proof_of(outcome), Execution):
         yield "  checked: run to its end by the interpreter"
     elif isinstance(check, ProofCheck):
-        solvers = ", ".join(f"{name} {count}/{check.clauses}" for name, count in check.discharged.items())
-        clauses = (
-            f"{counted(check.clauses, 'clause')} ({solvers})" if check.clauses else "no clause needs a solver"
-        )
-        runs = f", {counted(check.runs, 'random run')}" if isinstance(outcome.subject, Program) else ""
-        yield f"  checked: {clauses}{runs}"
+        runs = f"; {counted(check.runs, 'random run')}" if isinstance(outcome.subject, Program) else ""
+        yield f"  checked: {solver_text(check)}{runs}"
     elif isinstance(check, DerivationCheck):
         yield f"  checked: evaluated again, {counted(check.steps, 'step')}"
     elif isinstance(check, Replay):

@@ -1,6 +1,6 @@
 """Random runs against a proof: none may reach an error or contradict what the proof claims.
 
-A second opinion that shares nothing with the solvers. Run number k depends on the seed and k only; of long
+A second opinion for which no solver is asked. Run number k depends on the seed and k only; of long
 runs fewer than `MOST` may fit into the time, which is all that varies.
 """
 

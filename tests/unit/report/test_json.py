@@ -13,7 +13,7 @@ from typing import Any
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Point, Trace, Unrolling
-from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step
+from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step, Undecided
 from certus.core.statistics import Finding, Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.version import VERSION
@@ -33,7 +33,8 @@ def read(counting: SimpleNamespace, verdict: Verdict, check: ProofCheck | Replay
 
 
 def test_the_frame(counting: SimpleNamespace) -> None:
-    found = read(counting, Safe(Execution(9)), ProofCheck(3, {"z3": 3, "cvc5": 2}, 40))
+    check = ProofCheck(3, {"z3": 3, "cvc5": 2}, 40, {"cvc5": {Undecided.OUT_OF_TIME: 1}}, 1)
+    found = read(counting, Safe(Execution(9)), check)
     assert found == {
         "certus": VERSION,
         "format": 1,
@@ -43,7 +44,14 @@ def test_the_frame(counting: SimpleNamespace) -> None:
         "verdict": "HOLDS",
         "expected": None,
         "proof": {"kind": "execution", "steps": 9},
-        "check": {"kind": "proof", "clauses": 3, "discharged": {"z3": 3, "cvc5": 2}, "runs": 40},
+        "check": {
+            "kind": "proof",
+            "clauses": 3,
+            "discharged": {"z3": 3, "cvc5": 2},
+            "undecided": {"cvc5": {"out-of-time": 1}},
+            "by_one": 1,
+            "runs": 40,
+        },
         "diagnostics": [],
         "passes": [
             {

@@ -144,7 +144,7 @@ def test_loop_invariants_and_summaries(counting: SimpleNamespace) -> None:
     assert set(text[1].partition(": ")[2].split()) <= {"x", "limit", "<=", ">="}
     assert text[2].startswith("  procedure step: ")
     assert "old(x)" in text[2]
-    assert text[3] == "  checked: 31 clauses (z3 31/31, cvc5 29/31), 212 random runs"
+    assert text[3] == "  checked: 31 clauses proved by z3 (31), cvc5 (29); 212 random runs"
     assert len(text) == 4
 
 
@@ -183,7 +183,7 @@ def test_an_execution(counting: SimpleNamespace) -> None:
 
 def test_a_proof_that_needs_no_solver(counting: SimpleNamespace) -> None:
     report = outcome(counting.program, Safe(Unrolling({})), ProofCheck(0, {"z3": 0, "cvc5": 0}, 1))
-    assert render_text(report).endswith("  checked: no clause needs a solver, 1 random run")
+    assert render_text(report).endswith("  checked: no clause needs a solver; 1 random run")
 
 
 def test_a_place_in_another_file_has_no_excerpt(counting: SimpleNamespace) -> None:
