@@ -24,6 +24,7 @@ from typing import Final
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.callstrings import CallStrings
+from certus.core.challenge import CONTRADICTION
 from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
@@ -396,13 +397,17 @@ def _search(case: _Case, program: Program, engines: tuple[str, ...] = ()) -> Out
 
 
 def _challenged(case: _Case, wanted: Property, said: Said) -> Said:
-    """What is said because of a proof, if native runs of the program do not speak against it."""
-    _, _, outcome = said
+    """What is said because of a proof, if native runs of the program do not speak against it. A proof that
+    refutes a violation witness says that no execution follows it: others may reach the error."""
+    answer, _, outcome = said
     if outcome is None or not isinstance(outcome.verdict, Safe):
         return said
     challenger = Challenger(case.program, wanted, case.settings, case.budget)
     with Children(memory=case.settings.memory) as children:
-        outcome = judged(outcome, challenger.result(children))
+        found = challenger.result(children)
+    if answer == "REFUTED" and (found.disagreement is None or found.disagreement.code == CONTRADICTION):
+        return said
+    outcome = judged(outcome, found)
     if isinstance(outcome.verdict, Unknown):
         return "UNKNOWN", outcome.verdict.reason, None
     return said[0], said[1], outcome
