@@ -125,6 +125,7 @@ class Body:
         self.variables: dict[Expr, None] = {}  # all locals, in order
         self.temporaries: set[Expr] = set()
         self.homes: dict[str, Home] = {}  # of local variables, by identity
+        self.condition_start: int | None = None  # where the condition that decides what is lowered begins
         self.unseen = ""  # the text of what has no source in this file
         self.has_labels = False
         self.labels: dict[str, Target] = {}
@@ -335,12 +336,16 @@ class Body:
             op = Assume(build.not_(condition))
             self.draft.edge(at, op, otherwise, span, text, branch=no, order=second)
 
-    def claim(self, condition: Expr, kind: str, span: Span, text: str) -> None:
-        """An error unless the condition holds."""
+    def claim(
+        self, condition: Expr, kind: str, span: Span, text: str, *, start: int | None = None
+    ) -> None:
+        """An error unless the condition, whose evaluation began at `start`, holds."""
+        after, failed = self.draft.node(), self.draft.node()
+        start = self.at if start is None else start
+        if condition is not build.TRUE or kind == "assertion":
+            self.draft.error(failed, kind, span, text, statement=self.statement_span, start=start)
         if condition is build.TRUE:
             return
-        after, failed = self.draft.node(), self.draft.node()
-        self.draft.error(failed, kind, span, text, statement=self.statement_span)
         self.branch(condition, after, failed, span, text)
         self.at = after
 

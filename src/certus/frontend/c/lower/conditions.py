@@ -81,9 +81,12 @@ def _not(body: Body, node: ast.Unary) -> Steps[Condition]:
 
 
 def _logical(body: Body, node: ast.Logical) -> Steps[Condition]:
+    outer, begin = body.condition_start, body.at
     first: Condition = yield condition(body, node.left)
     conjunction, order = node.operator == "&&", (body.draft.reserve(), 0)
+    body.condition_start = begin
     second, start, end = yield from body.conditionally(condition(body, node.right))
+    body.condition_start = outer
     if first.is_term and second.is_term and start == end:
         both = (first.term, second.term)
         return Condition(build.and_(*both) if conjunction else build.or_(*both))
@@ -156,6 +159,7 @@ def _branch(
 
 def conditional(body: Body, node: ast.Conditional) -> Steps[Expr | None]:
     """`condition ? then : otherwise`: one term if no part takes a step."""
+    outer, begin = body.condition_start, body.at
     if node.then is None:
         tested: Expr = yield body.value(node.condition)
         kept = body.fresh(tested.sort)
@@ -165,12 +169,14 @@ def conditional(body: Body, node: ast.Conditional) -> Steps[Expr | None]:
         found = yield condition(body, node.condition)
     first = first_end = body.draft.node()
     order, mark = (body.draft.reserve(), 0), len(body.draft.edges)
+    body.condition_start = begin
     yes: Expr | None
     if node.then is None:
         yes = kept
     else:
         yes, first, first_end = yield from body.conditionally(body.value(node.then))
     no, second, second_end = yield from body.conditionally(body.value(node.otherwise))
+    body.condition_start = outer
     if found.is_term and first == first_end and second == second_end and not _is_watched(body, node):
         return build.ite(found.term, yes, no) if yes is not None and no is not None else None
     inside = body.draft.edges[mark:]

@@ -172,6 +172,7 @@ class _Assembly:
         numbering = Numbering()
         procedures: dict[str, Procedure] = {}
         errors: list[ErrorSite] = []
+        decided: list[str] = []
         for name in self._in_source_order(used):
             graph = self.settled[name].number(numbering)
             drafted = self._drafted(name)
@@ -184,6 +185,7 @@ class _Assembly:
                 name, parameters, drafted.results, local, graph.entry, graph.exit, graph.edges, span
             )
             errors += graph.errors
+            decided += (name,) * graph.decided
         sizes = () if world.sizes is None else (world.sizes,)
         shared = (*world.globals, *(o.base for o in world.objects), *sizes)
         names = {v: variable.name for v, variable in world.globals.items()} | world.source_names
@@ -200,6 +202,7 @@ class _Assembly:
             world.scopes,
             world.named,
             world.unit.digest,
+            tuple(decided),
         )
         return Lowered(program, tuple(world.warnings.values()))
 
