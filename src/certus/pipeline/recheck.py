@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
@@ -73,7 +74,7 @@ def recheck(
     outcome, native = _natively(outcome, question, settings, budget)
     verdict, check = outcome.verdict, outcome.check
     if isinstance(verdict, Unknown):
-        return RecheckResult("UNKNOWN", problems=(*problems, verdict.reason))
+        return RecheckResult("UNKNOWN", problems=(*problems, _refusal(verdict.reason)))
     saved = {name: _read(directory / name) for name in manifest["clauses"]}
     derived = [text for _, text in clause_texts(subject, verdict)]
     if list(saved.values()) != derived:
@@ -120,4 +121,13 @@ def _read(path: Path) -> str:
 
 
 def _problem(message: str) -> Diagnostic:
-    return Diagnostic("evidence-changed", message, hint="do not trust this evidence; verify it again")
+    return Diagnostic("evidence-changed", message, hint=_DISTRUST)
+
+
+def _refusal(reason: Diagnostic) -> Diagnostic:
+    """Why the evidence is refused. Nobody knows who wrote it, so a contradiction is no defect of Certus."""
+    return reason if reason.code in _UNDECIDED else replace(reason, hint=_DISTRUST)
+
+
+_DISTRUST: Final = "do not trust this evidence; verify it again"
+_UNDECIDED: Final = frozenset({"evidence-not-checked", "proof-not-checked", "proof-too-large"})
