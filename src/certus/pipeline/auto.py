@@ -24,7 +24,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from certus.core.budget import Budget
-from certus.core.diagnostic import Diagnostic
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import BudgetExceeded
 from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.task import Task
@@ -84,6 +85,14 @@ class Portfolio:
             self.challenger = Challenger(self.task.subject, self.question.property, self.settings, whole)
             if cores == 1 and self.seconds is not None:
                 self.budget = Budget(self.seconds - min(RESERVE * self.seconds, AT_MOST))
+        self.budget = Budget(self.seconds)
+        cores = self.settings.cores or len(os.sched_getaffinity(0))
+        try:
+            waiting = turns(self.settings, cores, plan_for(self.task.subject, self.budget))
+        except BudgetExceeded:
+            message = f"no engine was started within {Limit(self.settings.timeout)}"
+            late = Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
+            return Outcome(self.task.subject, self.task.property_name, Unknown(late), self.settings.engine)
         self.processes = min(cores, len(waiting))
         with Children(cpu=self.cpu, memory=self.settings.memory) as children:
             self._start(children, waiting.popleft())

@@ -74,7 +74,9 @@ def _first_line(outcome: Outcome, palette: Palette) -> str:
     cause = outcome.verdict.reason.code if isinstance(outcome.verdict, Unknown) else nothing_to_check(outcome)
     seconds = f"{total_seconds(outcome):.2f} s"
     file = printable(file_of(outcome))
-    return f"{answer}  {file}  {outcome.property_name}{'  ' * bool(cause)}{cause}  ({outcome.engine}, {seconds})"
+    return (
+        f"{answer}  {file}  {outcome.property_name}{'  ' * bool(cause)}{cause}  ({outcome.engine}, {seconds})"
+    )
 
 
 def _reason(outcome: Outcome, reason: Diagnostic, palette: Palette) -> str:

@@ -47,7 +47,9 @@ def vacuous(
             if _unreachable(program, proof, edge.target, budget, statistics) and not _unreachable(
                 program, proof, edge.source, budget, statistics
             ):
-                notes.append(_note("contradictory-assumption", f"no execution passes: {edge.text}", edge.span))
+                notes.append(
+                    _note("contradictory-assumption", f"no execution passes: {edge.text}", edge.span)
+                )
     except BudgetExceeded:
         pass
     return tuple(notes)

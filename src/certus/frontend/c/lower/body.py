@@ -142,6 +142,7 @@ class Body:
 
     def value(self, node: ast.Expression) -> Any:
         """A routine for the value of an expression: a term, None for `void`."""
+        self.world.budget.check()
         plain = unqualified(node.type)
         if isinstance(plain, FloatType | OtherType) and not isinstance(node, ast.Unmodelled):
             return self.refuse_type(node)
@@ -226,6 +227,7 @@ class Body:
         self, op: BasicOp, span: Span, text: str, *, declares: bool = False, call: Span | None = None
     ) -> DraftEdge:
         """A step from the present node to a new one."""
+        self.world.budget.check()
         after = self.draft.node()
         made = self.draft.edge(self.at, op, after, span, text, declares=declares, call=call)
         mark = len(self.writes)
@@ -336,9 +338,7 @@ class Body:
             op = Assume(build.not_(condition))
             self.draft.edge(at, op, otherwise, span, text, branch=no, order=second)
 
-    def claim(
-        self, condition: Expr, kind: str, span: Span, text: str, *, start: int | None = None
-    ) -> None:
+    def claim(self, condition: Expr, kind: str, span: Span, text: str, *, start: int | None = None) -> None:
         """An error unless the condition, whose evaluation began at `start`, holds."""
         after, failed = self.draft.node(), self.draft.node()
         start = self.at if start is None else start
