@@ -288,8 +288,8 @@ class Program:
 
     @cached_property
     def has_checks(self) -> bool:
-        """Whether an error site, or an assertion that is true by its constants, can be reached from `main` along
-        edges and calls, whatever the conditions on them are."""
+        """Whether an error site, or an assertion that is true by its constants, can be reached from `main`
+        along edges and calls, whatever the conditions on them are."""
         errors, decided = self.error_locations, frozenset(self.decided)
         entries = [self.main] if self.main in self.procedures else []
         entered = set(entries)

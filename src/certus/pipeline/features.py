@@ -50,7 +50,8 @@ def features(program: Program, budget: Budget | None = None) -> Features:
 
 
 def _has_cycle(procedure: Procedure, budget: Budget) -> bool:
-    """Whether the control flow has a cycle: not every location can be taken away after all that lead to it."""
+    """Whether the control flow has a cycle: then not all locations can be taken away, each after all that
+    lead to it."""
     entering = {procedure.entry: 0}
     targets: dict[Location, list[Location]] = {}
     for edge in procedure.edges:

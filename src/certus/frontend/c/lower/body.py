@@ -26,6 +26,7 @@ from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
+from certus.frontend.c.lower.evaluation import Evaluation
 from certus.frontend.c.lower.scopes import Passage, Passages, Scope, StackObject
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import are_addresses, as_pointer, sort_of
@@ -126,6 +127,7 @@ class Body:
         self.temporaries: set[Expr] = set()
         self.homes: dict[str, Home] = {}  # of local variables, by identity
         self.condition_start: int | None = None  # where the condition that decides what is lowered begins
+        self.evaluation: Evaluation | None = None  # of the expression of a witness
         self.unseen = ""  # the text of what has no source in this file
         self.has_labels = False
         self.labels: dict[str, Target] = {}

@@ -47,8 +47,11 @@ def lower_unit(
     property_: ErrorRules,
     budget: Budget | None = None,
     watched: frozenset[tuple[int, int | None]] = frozenset(),
+    *,
+    invariants: bool = False,
 ) -> Lowered:
-    """The program of a unit; `watched` are places of `?` that must be branches. Raises `InputError` if there
+    """The program of a unit; `watched` are places of `?` that must be branches. With `invariants`, probes
+    claim that their evaluation is defined. Raises `InputError` if there
     is no `main` (or what else is its entry), `Unsupported`, `BudgetExceeded`."""
     main = unit.functions.get(unit.entry)
     if main is None or main.body is None:
@@ -61,7 +64,7 @@ def lower_unit(
         raise InputError([Diagnostic(code, message, span=span, hint=hint)])
     budget = budget or Budget()
     world = _world(unit, property_, budget)
-    world.watched = watched
+    world.watched, world.invariants = watched, invariants
     budget.check()
     warn_of_orders(world)
     bodies = _lower_reachable(world, main)

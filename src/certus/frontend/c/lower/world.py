@@ -75,6 +75,7 @@ class World:
     sizes: Expr | None = None  # the sizes of heap objects by address, where the program needs them
     budget: Budget = field(default_factory=Budget)
     watched: frozenset[tuple[int, int | None]] = frozenset()  # lines and columns of `?` that must be branches
+    invariants: bool = False  # whether probes are invariants, whose evaluation must be defined
     globals: dict[Expr, ast.Variable] = field(default_factory=dict)  # static scalars in use
     global_variables: set[Expr] = field(default_factory=set)
     objects: list[StaticObject] = field(default_factory=list)
