@@ -76,23 +76,20 @@ class Portfolio:
     challenger: Challenger | None = None
 
     def run(self) -> Outcome:
-        cores = self.settings.cores or len(os.sched_getaffinity(0))
-        waiting = turns(self.settings, cores, plan_for(self.task.subject))
         whole = Budget(self.seconds)
         self.budget = whole
+        cores = self.settings.cores or len(os.sched_getaffinity(0))
+        try:
+            waiting = turns(self.settings, cores, plan_for(self.task.subject, whole))
+        except BudgetExceeded:
+            message = f"no engine was started within {Limit(self.settings.timeout)}"
+            late = Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
+            return Outcome(self.task.subject, self.task.property_name, Unknown(late), self.settings.engine)
         if self.question is not None and is_challenged(self.task.subject):
             assert isinstance(self.task.subject, Program)
             self.challenger = Challenger(self.task.subject, self.question.property, self.settings, whole)
             if cores == 1 and self.seconds is not None:
                 self.budget = Budget(self.seconds - min(RESERVE * self.seconds, AT_MOST))
-        self.budget = Budget(self.seconds)
-        cores = self.settings.cores or len(os.sched_getaffinity(0))
-        try:
-            waiting = turns(self.settings, cores, plan_for(self.task.subject, self.budget))
-        except BudgetExceeded:
-            message = f"no engine was started within {Limit(self.settings.timeout)}"
-            late = Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
-            return Outcome(self.task.subject, self.task.property_name, Unknown(late), self.settings.engine)
         self.processes = min(cores, len(waiting))
         with Children(cpu=self.cpu, memory=self.settings.memory) as children:
             self._start(children, waiting.popleft())

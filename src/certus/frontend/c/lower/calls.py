@@ -99,9 +99,7 @@ def _error(body: Body, node: ast.Call, function: str, kind: str) -> Steps[None]:
     failed = body.draft.node()
     body.draft.edge(body.at, Assume(build.TRUE), failed, node.span, body.text(node.span))
     start, statement = body.condition_start, body.statement_span
-    body.draft.error(
-        failed, kind, node.span, claimed, statement=statement, function=function, start=start
-    )
+    body.draft.error(failed, kind, node.span, claimed, statement=statement, function=function, start=start)
     body.stop()
 
 
