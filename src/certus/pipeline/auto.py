@@ -83,8 +83,8 @@ class Portfolio:
             waiting = turns(self.settings, cores, plan_for(self.task.subject, whole))
         except BudgetExceeded:
             message = f"no engine was started within {Limit(self.settings.timeout)}"
-            late = Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
-            return Outcome(self.task.subject, self.task.property_name, Unknown(late), self.settings.engine)
+            reason = Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
+            return Outcome(self.task.subject, self.task.property_name, Unknown(reason), self.settings.engine)
         if self.question is not None and is_challenged(self.task.subject):
             assert isinstance(self.task.subject, Program)
             self.challenger = Challenger(self.task.subject, self.question.property, self.settings, whole)

@@ -103,7 +103,6 @@ def solve_clauses(
         solvers=settings.solvers,
         on_sufficient=sufficient,
     )
-    verdict, check = confirm(task.subject, verdict, budget=whole, statistics=statistics)
     if isinstance(verdict, Unknown) and verdict.reason.code == "derivation-refuted":
         hint = "this is a defect of Certus, not of the clauses: please report it"
         verdict = Unknown(replace(verdict.reason, hint=hint))

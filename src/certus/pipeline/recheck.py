@@ -69,12 +69,14 @@ def recheck(
             _problem(f"the manifest says {manifest['verdict']}, the evidence {_WORDS[type(claimed)]}")
         )
     verdict, check = confirm(subject, claimed, budget=budget, statistics=Statistics(), solvers=solvers)
+    if isinstance(verdict, Unknown):
+        verdict = Unknown(_refusal(verdict.reason))
     outcome = Outcome(subject, question.property.name, verdict, "check", check)
     settings = Settings(clang_arguments=tuple(arguments), execute=execute)
     outcome, native = _natively(outcome, question, settings, budget)
     verdict, check = outcome.verdict, outcome.check
     if isinstance(verdict, Unknown):
-        return RecheckResult("UNKNOWN", problems=(*problems, _refusal(verdict.reason)))
+        return RecheckResult("UNKNOWN", problems=(*problems, verdict.reason))
     saved = {name: _read(directory / name) for name in manifest["clauses"]}
     derived = [text for _, text in clause_texts(subject, verdict)]
     if list(saved.values()) != derived:
@@ -130,4 +132,6 @@ def _refusal(reason: Diagnostic) -> Diagnostic:
 
 
 _DISTRUST: Final = "do not trust this evidence; verify it again"
-_UNDECIDED: Final = frozenset({"evidence-not-checked", "proof-not-checked", "proof-too-large"})
+_UNDECIDED: Final = frozenset(
+    {"evidence-not-checked", "proof-not-checked", "proof-too-large", "second-solver-missing"}
+)

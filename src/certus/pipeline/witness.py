@@ -420,9 +420,10 @@ def _search(case: _Case, program: Program, engines: tuple[str, ...] = ()) -> Out
 
 
 def _challenged(case: _Case, wanted: Property, said: Said) -> Said:
-    """What is said because of a proof, if native runs of the program do not speak against it."""
-    _, _, outcome = said
-    if outcome is None or not isinstance(outcome.verdict, Safe):
+    """What is said because of a proof, if native runs of the program do not speak against it. That no
+    execution follows a violation witness is no claim about all runs of the program."""
+    answer, _, outcome = said
+    if answer != "CONFIRMED" or outcome is None or not isinstance(outcome.verdict, Safe):
         return said
     challenger = Challenger(case.program, wanted, case.settings, case.budget)
     with Children(memory=case.settings.memory) as children:
