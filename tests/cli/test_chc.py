@@ -87,6 +87,12 @@ def test_a_task_definition(certus: Certus, written: Path) -> None:
     [
         ("(assert\n  (foo))", 2, "problem.smt2:2:4: error[bad-smtlib]: There is no function `foo`."),
         ("(assert true", 2, "problem.smt2:1:1: error[bad-smtlib]: This parenthesis is never closed."),
+        ("", 2, "problem.smt2:1:1: error[bad-smtlib]: The script ends without `(check-sat)`"),
+        (
+            "(assert true)\n\n",
+            2,
+            "problem.smt2:1:13: error[bad-smtlib]: The script ends without `(check-sat)`",
+        ),
         ("(declare-datatypes ((T 0)) (((c))))", 3, "Algebraic data types are not supported."),
         ("(declare-fun P () Bool)(declare-fun Q () Bool)(assert (or P Q))", 3, "more than one head"),
     ],

@@ -142,6 +142,13 @@ class Outcome:
     blocks: Program | None = field(default=None, compare=False)  # the subject in large blocks, if asked for
     specification: str = ""
     challenge: Challenge | None = None
+    error_function: str | None = None  # the one whose call is the error, if a property file names it
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the property holds because nothing was asked: no check can be reached from `main`."""
+        subject = self.subject
+        return isinstance(self.verdict, Safe) and isinstance(subject, Program) and not subject.has_checks
 
     @property
     def contradicted(self) -> bool:

@@ -24,7 +24,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from certus.core.budget import Budget
-from certus.core.diagnostic import Diagnostic
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import BudgetExceeded
 from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.task import Task
@@ -75,10 +76,15 @@ class Portfolio:
     challenger: Challenger | None = None
 
     def run(self) -> Outcome:
-        cores = self.settings.cores or len(os.sched_getaffinity(0))
-        waiting = turns(self.settings, cores, plan_for(self.task.subject))
         whole = Budget(self.seconds)
         self.budget = whole
+        cores = self.settings.cores or len(os.sched_getaffinity(0))
+        try:
+            waiting = turns(self.settings, cores, plan_for(self.task.subject, whole))
+        except BudgetExceeded:
+            message = f"no engine was started within {Limit(self.settings.timeout)}"
+            reason = Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
+            return Outcome(self.task.subject, self.task.property_name, Unknown(reason), self.settings.engine)
         if self.question is not None and is_challenged(self.task.subject):
             assert isinstance(self.task.subject, Program)
             self.challenger = Challenger(self.task.subject, self.question.property, self.settings, whole)

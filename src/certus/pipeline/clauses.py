@@ -103,6 +103,9 @@ def solve_clauses(
         solvers=settings.solvers,
         on_sufficient=sufficient,
     )
+    if isinstance(verdict, Unknown) and verdict.reason.code == "derivation-refuted":
+        hint = "this is a defect of Certus, not of the clauses: please report it"
+        verdict = Unknown(replace(verdict.reason, hint=hint))
     return Outcome(task.subject, task.property_name, verdict, engine.name, check, statistics)
 
 

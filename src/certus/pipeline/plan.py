@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from certus.core.budget import Budget
 from certus.core.horn import HornSystem
 from certus.core.program import Program
 from certus.pipeline.features import Features, features
@@ -66,10 +67,11 @@ PLANS: Final = (  # the first that applies; who comes after all of the time is g
 CLAUSES: Final = Plan("Horn clauses", lambda _: False, order("spacer 0.5, clp"), first=())
 
 
-def plan_for(subject: Program | HornSystem) -> Plan:
+def plan_for(subject: Program | HornSystem, budget: Budget | None = None) -> Plan:
+    """The plan for programs like this one. Raises `BudgetExceeded`."""
     if isinstance(subject, HornSystem):
         return CLAUSES
-    known = features(subject)
+    known = features(subject, budget)
     return next(plan for plan in PLANS if plan.applies(known))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
@@ -68,6 +69,8 @@ def recheck(
             _problem(f"the manifest says {manifest['verdict']}, the evidence {_WORDS[type(claimed)]}")
         )
     verdict, check = confirm(subject, claimed, budget=budget, statistics=Statistics(), solvers=solvers)
+    if isinstance(verdict, Unknown):
+        verdict = Unknown(_refusal(verdict.reason))
     outcome = Outcome(subject, question.property.name, verdict, "check", check)
     settings = Settings(clang_arguments=tuple(arguments), execute=execute)
     outcome, native = _natively(outcome, question, settings, budget)
@@ -120,4 +123,15 @@ def _read(path: Path) -> str:
 
 
 def _problem(message: str) -> Diagnostic:
-    return Diagnostic("evidence-changed", message, hint="do not trust this evidence; verify it again")
+    return Diagnostic("evidence-changed", message, hint=_DISTRUST)
+
+
+def _refusal(reason: Diagnostic) -> Diagnostic:
+    """Why the evidence is refused. Nobody knows who wrote it, so a contradiction is no defect of Certus."""
+    return reason if reason.code in _UNDECIDED else replace(reason, hint=_DISTRUST)
+
+
+_DISTRUST: Final = "do not trust this evidence; verify it again"
+_UNDECIDED: Final = frozenset(
+    {"evidence-not-checked", "proof-not-checked", "proof-too-large", "second-solver-missing"}
+)

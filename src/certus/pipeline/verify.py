@@ -64,6 +64,7 @@ def verify(
         seconds=seconds,
         expected=question.expected,
         specification=_specification(question.property, outcome),
+        error_function=question.property.function,
     )
 
 

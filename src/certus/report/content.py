@@ -64,6 +64,27 @@ def file_of(outcome: Outcome) -> str:
     return outcome.subject.file or "<input>"
 
 
+def nothing_to_check(outcome: Outcome) -> str:
+    """The sentence about a program in which nothing was asked; empty for all others."""
+    if not outcome.vacuous:
+        return ""
+    if outcome.property_name in _NOTHING_ASKED:
+        missing = _NOTHING_ASKED[outcome.property_name]
+    elif outcome.error_function is not None:
+        missing = f"no call of {outcome.error_function}"
+    elif outcome.subject.file.lower().endswith(".lp"):
+        missing = "no assertion or error label"
+    else:
+        missing = "no assertion or error call"
+    return f"nothing to check: {missing} is reachable from main"
+
+
+_NOTHING_ASKED: Final = {
+    "no-overflow": "no signed arithmetic that could overflow",
+    "no-div-zero": "no division that could be by zero",
+}
+
+
 def total_seconds(outcome: Outcome) -> float:
     return outcome.seconds.get("total", sum(outcome.seconds.values()))
 

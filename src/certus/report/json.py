@@ -54,6 +54,7 @@ def outcome_json(outcome: Outcome) -> Json:
         "property": outcome.property_name,
         "engine": outcome.engine,
         "verdict": outcome.answer,
+        "vacuous": outcome.vacuous,
         "expected": outcome.expected,
     }
     proof, trace, steps = proof_of(outcome), path(outcome), derivation(outcome)

@@ -14,7 +14,7 @@ from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.outcome import Outcome
 from certus.core.verdict import Unknown, Unsafe
 from certus.core.version import VERSION
-from certus.report.content import assumptions, file_of
+from certus.report.content import assumptions, file_of, nothing_to_check
 from certus.report.rules import Rule, rules
 from certus.report.sarif_results import ROOT, Json, artifact, physical, results, text
 
@@ -56,6 +56,7 @@ def sarif_log(outcome: Outcome, *, exit_code: int) -> Json:
         results=list(results(outcome, about)),
         properties={
             "verdict": outcome.answer,
+            "vacuous": outcome.vacuous,
             "property": outcome.property_name,
             "engine": outcome.engine,
         },
@@ -117,6 +118,9 @@ def _notifications(outcome: Outcome) -> Iterator[Json]:
     name = outcome.property_name
     if isinstance(outcome.verdict, Unknown):
         yield _diagnostic(outcome.verdict.reason)
+    elif outcome.vacuous:
+        said = nothing_to_check(outcome)
+        yield _note("nothing-to-check", f"{said[:1].upper()}{said[1:]}.") | {"level": "warning"}
     elif not isinstance(outcome.verdict, Unsafe):
         yield _note("holds", f"HOLDS: no execution violates {name}. The proof was checked.")
     for assumption in assumptions(outcome):

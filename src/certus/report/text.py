@@ -25,6 +25,7 @@ from certus.report.content import (
     derivation,
     file_of,
     invariants,
+    nothing_to_check,
     proof_of,
     relations,
     summaries,
@@ -70,10 +71,12 @@ def render_text(
 
 def _first_line(outcome: Outcome, palette: Palette) -> str:
     answer = palette.paint(outcome.answer, _ANSWER_COLOURS[outcome.answer])
-    cause = f"  {outcome.verdict.reason.code}" if isinstance(outcome.verdict, Unknown) else ""
+    cause = outcome.verdict.reason.code if isinstance(outcome.verdict, Unknown) else nothing_to_check(outcome)
     seconds = f"{total_seconds(outcome):.2f} s"
     file = printable(file_of(outcome))
-    return f"{answer}  {file}  {outcome.property_name}{cause}  ({outcome.engine}, {seconds})"
+    return (
+        f"{answer}  {file}  {outcome.property_name}{'  ' * bool(cause)}{cause}  ({outcome.engine}, {seconds})"
+    )
 
 
 def _reason(outcome: Outcome, reason: Diagnostic, palette: Palette) -> str:

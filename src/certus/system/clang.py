@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from certus.core.budget import Budget
 from certus.core.errors import CertusError
 from certus.system.child import Reporter, run_limited
 from certus.system.jsonlines import NotATree, Tree, load_lines
@@ -120,12 +121,13 @@ def _zig(binary: Path) -> Clang:
 
 
 def run_clang(
-    path: Path, *, model: str, arguments: Sequence[str] = (), seconds: float | None = None
+    path: Path, *, model: str, arguments: Sequence[str] = (), budget: Budget | None = None
 ) -> ClangResult:
     """Let Clang read `path` for the data model of that name. `arguments` are the user's flags.
 
-    Raises `ToolFailed` if Clang reaches a limit and `ClangMissing` if there is none."""
-    clang = find_clang()
+    Raises `ToolFailed` if Clang reaches a limit, `ClangMissing` if there is none, and `BudgetExceeded` if
+    there is no time left to read what Clang wrote."""
+    clang, budget = find_clang(), budget or Budget()
     file = Path(os.path.abspath(path))
     command = [
         *clang.command,
@@ -138,16 +140,18 @@ def run_clang(
         str(file),
     ]
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
-        limit = SECONDS if seconds is None else min(seconds, SECONDS)
+        left = budget.remaining()
+        limit = SECONDS if left is None else min(left, SECONDS)
         code, messages = _run(command, Path(directory), limit)
         said = messages.replace(str(file), str(path))
         if code != 0:
             return ClangResult(None, said, ok=False)
         text = (Path(directory) / "tree").read_bytes()
     try:
-        tree = load_lines(text)
+        tree = load_lines(text, budget)
     except NotATree as error:
         raise ToolFailed(f"Clang wrote a tree that cannot be read: {error}") from error
+    budget.check()
     files = dict.fromkeys(json.loads(name) for name in dict.fromkeys(_FILE.findall(text)))
     return ClangResult(tree, said, ok=True, files=tuple(files))
 

@@ -84,20 +84,21 @@ def _observers(compiled: Compiled, proof: Proof) -> tuple[Observer, ...]:
 
 
 class _Guards:
-    """Notes which errors' conditions are come to: the sources of the edges into them."""
+    """Records which claims some run begins to evaluate; where the front end does not say where that is, the
+    sources of the edges into the error count."""
 
     def __init__(self, program: Program) -> None:
         self._visited: dict[Location, bool] = {}
         self._sites: list[tuple[str, tuple[Location, ...]]] = []
         for site in program.errors:
             into = program.procedures[site.location.procedure].predecessors[site.location]
-            sources = tuple(e.source for e in into)
-            self._sites.append((site.location.name, sources))
-            self._visited.update(dict.fromkeys(sources, False))
+            starts = tuple(e.source for e in into) if site.start is None else (site.start,)
+            self._sites.append((site.location.name, starts))
+            self._visited.update(dict.fromkeys(starts, False))
         self.watched = frozenset(self._visited)
 
     def reached(self) -> tuple[str, ...]:
-        return tuple(name for name, sources in self._sites if any(self._visited[s] for s in sources))
+        return tuple(name for name, starts in self._sites if any(self._visited[s] for s in starts))
 
     def arrive(self, machine: Machine, edge: Edge | None) -> None:
         if machine.location in self._visited:

@@ -139,5 +139,4 @@ def _fact(atom: Expr, values: dict[Expr, Datum]) -> Fact:
 
 
 def _refused(step: int, why: str) -> Diagnostic:
-    hint = "this is a defect of Certus, not of the clauses: please report it"
-    return Diagnostic("derivation-refuted", f"step {step} of the derivation is wrong: {why}", hint=hint)
+    return Diagnostic("derivation-refuted", f"step {step} of the derivation is wrong: {why}")

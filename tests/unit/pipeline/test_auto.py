@@ -17,6 +17,7 @@ from certus import InputError, Settings, verify
 from certus.core.budget import Budget
 from certus.core.codec import encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Inductive, Trace
 from certus.core.outcome import ProofCheck, Undecided
 from certus.core.program import Program
@@ -195,11 +196,11 @@ def test_the_order_depends_on_the_program(changes: dict[str, Any], first: str) -
         ("void main() { int x = *; assert(x == x); }", Features(3, 0, False, False, False, False)),
         (
             "void main() { int x = *; int y = *; while (x * y > 3) { x = x - 1; } assert(x * y < 9); }",
-            Features(7, 1, False, True, False, False),
+            Features(7, True, False, True, False, False),
         ),
         (
             "int f(int n) { int r; if (n > 3) { r = f(n - 1); } return 2 * r; } void main() { f(9); }",
-            Features(6, 0, True, False, False, False),
+            Features(6, False, True, False, False, False),
         ),
     ],
 )
@@ -207,6 +208,12 @@ def test_features(text: str, found: Features) -> None:
     known = features(load_lp(text, "x.lp").program)
     assert replace(known, size=0) == replace(found, size=0)
     assert known.size > 0
+
+
+def test_features_are_not_looked_for_after_the_time() -> None:
+    program = load_lp("void main() { int x = *; while (x > 0) { x = x - 1; } }", "x.lp").program
+    with pytest.raises(BudgetExceeded):
+        features(program, Budget(0.0))
 
 
 def test_arrays_and_bits_are_features(tmp_path: Path) -> None:

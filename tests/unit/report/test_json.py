@@ -42,6 +42,7 @@ def test_the_frame(counting: SimpleNamespace) -> None:
         "property": "unreach-call",
         "engine": "bmc",
         "verdict": "HOLDS",
+        "vacuous": False,
         "expected": None,
         "proof": {"kind": "execution", "steps": 9},
         "check": {
@@ -64,6 +65,12 @@ def test_the_frame(counting: SimpleNamespace) -> None:
         "statistics": {"counters": {"solver.bmc": 2}, "seconds": {"solver.bmc": 0.1}},
         "seconds": {"total": 0.25, "load": 0.25},
     }
+
+
+def test_that_nothing_was_asked_is_a_field_of_every_answer(counting: SimpleNamespace) -> None:
+    unasked = SimpleNamespace(**vars(counting) | {"program": replace(counting.program, errors=())})
+    assert read(unasked, Safe(Execution(9)))["vacuous"] is True
+    assert read(unasked, Unknown(Diagnostic("time-limit", "too slow")))["vacuous"] is False
 
 
 def test_proofs(counting: SimpleNamespace) -> None:

@@ -87,7 +87,9 @@ def read_unit(
     if any(file != main for file in files):
         fill_files(tree, main)
     data = path.read_bytes()
-    unit = _Unit(Positions(main, str(path), data), model, tree, entry).read(str(path), source.text)
+    budget.check()
+    unit = _Unit(Positions(main, str(path), data), model, tree, budget, entry).read(str(path), source.text)
+    budget.check()
     return replace(unit, digest=hashlib.sha256(data).hexdigest())
 
 
@@ -96,7 +98,7 @@ def _tree(
 ) -> tuple[Tree, tuple[str, ...]]:
     """Clang's tree of a file, and the files that its positions are in."""
     try:
-        result = run_clang(path, model=model.name, arguments=arguments, seconds=budget.remaining())
+        result = run_clang(path, model=model.name, arguments=arguments, budget=budget)
     except ClangMissing as error:
         hint = "Install the package `ziglang`."
         raise InputError([Diagnostic("no-clang", str(error), hint=hint)]) from error
@@ -123,7 +125,7 @@ def read_edited(
         if any(each != main for each in files):
             fill_files(tree, main)
         positions = Positions(main, str(path), edited.data, edited)
-        return _Unit(positions, model, tree).read(str(path), source.text)
+        return _Unit(positions, model, tree, budget).read(str(path), source.text)
 
 
 def _refused_by_clang(errors: list[Diagnostic]) -> CertusError:
@@ -157,11 +159,13 @@ def clang_diagnostics(messages: str, file: str) -> list[Diagnostic]:
 class _Unit:
     """The two rounds over one tree."""
 
-    def __init__(self, positions: Positions, model: DataModel, tree: Node, entry: str = ast.MAIN) -> None:
+    def __init__(
+        self, positions: Positions, model: DataModel, tree: Node, budget: Budget, entry: str = ast.MAIN
+    ) -> None:
         self.tree = tree
         self.entry = entry
         self.names = ScopedNames(model)
-        self.reading = Reading(self.names, positions)
+        self.reading = Reading(self.names, positions, budget)
         self.reading.handlers = {
             **reader_expressions.HANDLERS,
             **reader_initialisers.HANDLERS,

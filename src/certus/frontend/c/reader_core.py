@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
+from certus.core.budget import Budget
 from certus.core.diagnostic import Span
 from certus.frontend.c import ast
 from certus.frontend.c.layout import Layout
@@ -57,7 +58,8 @@ class Reading:
     `wanted` lists the functions, and `needed` the static variables, that what was read so far refers to:
     only these are read."""
 
-    def __init__(self, names: ScopedNames, positions: Positions) -> None:
+    def __init__(self, names: ScopedNames, positions: Positions, budget: Budget | None = None) -> None:
+        self.budget = budget or Budget()
         self.names = names
         self.positions = positions
         self.functions: dict[str, FunctionDraft] = {}
@@ -114,6 +116,7 @@ class Reading:
         node = root
         stack: list[tuple[Node, Handler, Iterator[Node], list[Part]]] = []
         while True:
+            self.budget.check()
             part: Part = None
             kind = node.get("kind")
             if kind is not None:

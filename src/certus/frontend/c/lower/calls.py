@@ -98,7 +98,8 @@ def _error(body: Body, node: ast.Call, function: str, kind: str) -> Steps[None]:
             claimed = _literal(argument) or claimed
     failed = body.draft.node()
     body.draft.edge(body.at, Assume(build.TRUE), failed, node.span, body.text(node.span))
-    body.draft.error(failed, kind, node.span, claimed, statement=body.statement_span, function=function)
+    start, statement = body.condition_start, body.statement_span
+    body.draft.error(failed, kind, node.span, claimed, statement=statement, function=function, start=start)
     body.stop()
 
 

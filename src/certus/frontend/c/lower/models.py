@@ -67,10 +67,12 @@ def _assume(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Non
 
 def _assert(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """`assert` as a function: without the header, or of another tool."""
+    start = body.at
     (condition, *_) = yield from arguments(body, node)
     text = body.text(node.span)
     if "__assert_fail" in body.world.errors.functions:
-        body.claim(truth(condition), "assertion", node.span, body.text(node.arguments[0].span))
+        claimed = body.text(node.arguments[0].span)
+        body.claim(truth(condition), "assertion", node.span, claimed, start=start)
     else:
         body.assume(truth(condition), node.span, text)
     return any_result(body, node) if wanted else None
