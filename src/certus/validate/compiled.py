@@ -39,6 +39,7 @@ from certus.validate.harness import (
     error_function,
     harness,
     hooks,
+    is_builtin,
     is_input,
     stubs,
 )
@@ -261,6 +262,9 @@ class _Build:
         if self._library:
             self._compiled("runtime", runtime, (*_OWN_FLAGS, "-DCERTUS_LIBC"))
         self.missing = [n for n in unresolved if not (self._library and n in _LIBRARY)]
+        unknown_builtins = [name for name in self.missing if is_builtin(name)]
+        if unknown_builtins:
+            raise _Impossible(f"the compiler does not know the builtin function `{unknown_builtins[0]}`")
         self._compiled("stubs", stubs(self.missing, program.source), _OWN_FLAGS)
 
     def _compiled(self, name: str, text: str, flags: Sequence[str]) -> Symbols:

@@ -66,6 +66,11 @@ def is_input(name: str) -> bool:
     return name.startswith(_INPUT) or name in (_LENGTH, _BYTE)
 
 
+def is_builtin(name: str) -> bool:
+    """Whether a name is one that only compilers define: a stub for it would say nothing about the program."""
+    return name.startswith(("__builtin_", "__sync_", "__atomic_", "__c11_"))
+
+
 def error_function(program: Program, location: str) -> str | None:
     """Return the function whose call is the error at a location; None if the error is no such call."""
     site = program.error_at(program.location[location])

@@ -150,7 +150,6 @@ _TABLE: Final = (
     ("checked", "sadd_overflow saddl_overflow saddll_overflow ssub_overflow ssubl_overflow ssubll_overflow"),
     ("checked", "smul_overflow smull_overflow smulll_overflow uadd_overflow uaddl_overflow uaddll_overflow"),
     ("checked", "usub_overflow usubl_overflow usubll_overflow umul_overflow umull_overflow umulll_overflow"),
-    ("checked_p", "add_overflow_p sub_overflow_p mul_overflow_p"),
     ("constant_p", "constant_p"),
     ("object_size", "object_size dynamic_object_size"),
     # atomic operations: without threads, plain ones
@@ -199,7 +198,7 @@ _BUILTIN_ONLY: Final = (
     frozenset(
         name
         for model, *detail, names in _TABLE
-        if model in ("same", "bits", "rotate", "checked", "checked_p", "constant_p", "object_size")
+        if model in ("same", "bits", "rotate", "checked", "constant_p", "object_size")
         or model.startswith("arguments_")
         or detail == ["unsupported-float"]
         for name in names.split()
@@ -208,6 +207,9 @@ _BUILTIN_ONLY: Final = (
     | {"trap", "unreachable", "prefetch", "va_end", "alloca_with_align", "assume", "nontemporal_load"}
     | {"nontemporal_store"}
 )
+
+# how the names of functions begin that only compilers define
+BUILTIN_PREFIXES: Final = ("__builtin_", "__sync_", "__atomic_", "__c11_", "__opencl_", "__scoped_")
 
 OVERRIDING: Final = frozenset(
     ("__VERIFIER_assume", "__VERIFIER_atomic_begin", "__VERIFIER_atomic_end", "__assert_fail")

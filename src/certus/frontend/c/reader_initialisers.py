@@ -54,6 +54,8 @@ def _zero(reading: Reading, node: Node, _: list[Part]) -> Part:
 
 def _compound_literal(reading: Reading, node: Node, parts: list[Part]) -> Part:
     type_, span = reading.type(node), reading.at(node)
+    if (tag := reading.defined_tag(node, node["type"])) is not None:
+        return reading.refuse(node, "tag", f"`{tag}`, which may be defined inside an expression,", parts)
     initialiser = expression(parts[0])
     function = reading.function
     name = reading.unique(f"{function}.$literal" if function else "$literal")

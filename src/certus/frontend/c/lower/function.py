@@ -109,6 +109,11 @@ def lower_function(world: World, function: ast.Function) -> Body:
     except NoSize as reason:
         what = f"{function.name} uses {reason}, which is not modelled."
         raise Unsupported(Diagnostic(reason.code, what, span=function.span)) from reason
+    except AssertionError as failure:
+        if not body.draft.refusals:
+            raise
+        # What depends on a value that is not modelled may have no meaning either.
+        raise Unsupported(body.draft.refusals[0][1]) from failure
     _fall_off_the_end(body, function)
     finish_jumps(body)
     return body

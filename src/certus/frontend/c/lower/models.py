@@ -244,13 +244,6 @@ _EXACT: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
 }
 
 
-def _checked_p(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
-    """`__builtin_add_overflow_p(a, b, c)`: whether the exact result does not fit the type of `c`."""
-    a, b, c = yield from arguments(body, node)
-    exact, result = _exact(entry.name, a, b, c.sort)
-    return from_bool(build.ne(build.wrap(result, _wide(exact)), exact), integer_sort(node.type))
-
-
 def _signal(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Any:
     """Signals that are ignored, or end the program, are as if there were none; handlers are not modelled."""
     handler = node.arguments[-1]
@@ -323,7 +316,6 @@ MODELS: Final[Mapping[str, Model]] = {
     "character_table": _character_table,
     "rotate": _rotate,
     "divide": _divide,
-    "checked_p": _checked_p,
     "character": _character,
     "absolute": _absolute,
     "bits": _bits,

@@ -15,7 +15,7 @@ from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
-from certus.frontend.c.library import STANDARD
+from certus.frontend.c.library import BUILTIN_PREFIXES, STANDARD
 from certus.frontend.c.lower import places
 from certus.frontend.c.lower.arguments import (
     any_result,
@@ -48,7 +48,7 @@ from certus.frontend.c.types import (
 
 def undefined(body: Body, node: ast.Call, name: str, function: ast.Function | None) -> Steps[Expr | None]:
     given = yield from arguments(body, node)
-    if name.startswith("__builtin_"):
+    if name.startswith(BUILTIN_PREFIXES):
         refused = body.refuse(node.span, "unsupported-builtin", f"the function `{name}`", sort_of(node.type))
         return refused  # type: ignore[no-any-return]
     if not name.startswith("__VERIFIER_nondet"):
