@@ -158,9 +158,7 @@ class _Layouts:
         found: dict[str, set[Outline]] = {}
         try:
             seconds = self._budget.remaining()
-            text = layout_text(
-                self._path, model=self._model.name, arguments=self._arguments, seconds=seconds
-            )
+            text = layout_text(self._path, model=self._model.name, arguments=self._arguments, seconds=seconds)
         except ToolFailed:
             self._budget.check()
             return found

@@ -31,9 +31,13 @@ HINTS: Final = {
     "unsupported-asm": "Replace the assembly by C, or remove it if the property does not depend on it.",
     "unsupported-attribute": "Remove the attribute if the property does not depend on it.",
     "unsupported-builtin": "Write what it computes in C.",
+    "unsupported-initialiser": "Write the values by assignments.",
     "unsupported-layout": "Remove the pragma or the attribute if the property does not depend on it.",
     "unsupported-tag": "Define the type in a declaration of its own.",
     "unsupported-type-trait": "Write the value that the compiler gives it.",
+    "unsupported-verifier-function": (
+        "Use `__VERIFIER_assume(c)`, `assert(c)` or `x = __VERIFIER_nondet_int()` (`_uint`, `_long` ...)."
+    ),
     "unsupported-vla": "Compute the length in a variable first.",
 }
 _VECTORS: Final = ("vector_size", "ext_vector", "__vector")

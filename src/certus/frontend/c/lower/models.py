@@ -33,6 +33,7 @@ from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
     doubtful,
+    evaluated,
     pointed_to,
 )
 from certus.frontend.c.lower.body import Body
@@ -53,7 +54,7 @@ Model = Callable[[Body, ast.Call, Entry, bool], Any]
 
 def _stop(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     for argument in node.arguments:
-        yield body.effect(argument)
+        yield evaluated(body, argument)
     body.stop()
     sort = sort_of(node.type)
     return None if sort is None else body.fresh(sort)
@@ -82,7 +83,7 @@ def _refuse(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Any:
 
 def _inert(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     for argument in node.arguments:
-        yield body.effect(argument)
+        yield evaluated(body, argument)
     return any_result(body, node) if wanted else None
 
 
