@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -216,15 +216,17 @@ class Positions:
             claimed = file
         return f"{claimed}:{number}:{location.get('col', 0)}"
 
-    def defines_tag(self, node: dict[str, Any], tag: str) -> bool:
+    def defines_tag(self, node: dict[str, Any], tag: str, is_typedef: Callable[[str], bool]) -> bool:
         """Whether the type that a node is written with may define `tag` (`struct s`), which the tree does not
-        show: false only if the text, or the macro that is used there, mentions the tag and defines none."""
+        show: false only if the text, or the macro that is used there, mentions the tag or, for a parameter, a
+        typedef of an array, and defines none."""
         texts = self._written(node)
         words = {word for text in texts for word in _WORD.findall(text)}
         if texts and not _mentioned(tag, texts):
             known = [text for text in self._texts.values() if text is not None]
             texts += [text.macros[word] for word in sorted(words) for text in known if word in text.macros]
-        return not _mentioned(tag, texts) or any(_TAG_BODY.search(text) for text in texts)
+        behind = node["kind"] == "ParmVarDecl" and any(map(is_typedef, words))
+        return not (behind or _mentioned(tag, texts)) or any(_TAG_BODY.search(text) for text in texts)
 
     def _written(self, node: dict[str, Any]) -> list[str]:
         """The text of a node where it stands and, if it comes from a macro, in the macro's definition."""

@@ -67,7 +67,7 @@ _MESSAGE: Final = re.compile(
 )
 
 _PLAIN_SECTION: Final = re.compile(
-    r'(?:__)?section(?:__)?\s*\(\s*"(?!\.(?:(?:pre)?init_array|fini_array|[cd]tors))[\w.$*,@ -]*"\s*\)'
+    r'(?:__)?section(?:__)?\s*\(\s*"(?!\.(?:(?:pre)?init_array|fini_array|[cd]tors))[^"\\]*"\s*\)'
 )
 _PRIORITY: Final = re.compile(r"(?:__)?(?:con|de)structor(?:__)?\s*(?:\(\s*([1-9]\d*)\s*\)|[^\s(]|\(\s*\))")
 _LAYOUT: Final = re.compile(
@@ -266,7 +266,8 @@ class _Unit:
                 draft.refused = draft.refused or refused_attribute(node) or refused_alignment(reading, node)
                 draft.weak |= has_attribute(node, "WeakAttr")
                 align = variable_alignment(reading, node, draft.type)
-                draft.align = max(draft.align or 0, align or 0) or None
+                uncertain = 0 in (draft.align, align)
+                draft.align = 0 if uncertain else max(draft.align or 0, align or 0) or None
                 self._section(node)
             elif kind == "TypedefDecl":
                 declare_typedef(reading, node)

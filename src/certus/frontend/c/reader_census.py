@@ -88,10 +88,17 @@ class Census:
             return
         yield (sort, name), first
         if kind == "EnumDecl" and "fixedUnderlyingType" not in node:
-            if not any(child.get("kind") == "EnumConstantDecl" for child in node.get("inner", ())):
+            constants = [c for c in node.get("inner", ()) if c.get("kind") == "EnumConstantDecl"]
+            if not constants:
                 self._incomplete.add(first)
-            elif first in self._incomplete:
-                doubtful.add((sort, name))
+            elif first in self._incomplete and not all(map(_is_unsigned, constants)):
+                doubtful.add((sort, name))  # what was read before the definition has another type
+
+
+def _is_unsigned(constant: Node) -> bool:
+    """Whether an enumeration constant is certainly an `unsigned int`, the type of enumerations by default."""
+    given = [part for part in constant.get("inner", ()) if "valueCategory" in part]
+    return not given or 0 <= int(given[0].get("value", -1)) < 1 << 31
 
 
 def unnamed_tag(node: Node) -> str:

@@ -54,6 +54,10 @@ class VariableDraft:
 
 # Expressions in which a type is written.
 _SPELLED: Final = frozenset(("CStyleCastExpr", "CompoundLiteralExpr", "VAArgExpr"))
+_DECLARED: Final = ("VarDecl", "FieldDecl", "TypedefDecl")
+_TYPEOF: Final = re.compile(
+    r"(?:(?:const|volatile|static|register|__extension__|__const|__volatile__)\s+)*(?:__)?typeof"
+)
 _TAG: Final = re.compile(r"\b(?:struct|union|enum) [A-Za-z_]\w*")
 
 
@@ -84,6 +88,7 @@ class Reading:
         self.span: Span = positions.nowhere  # of the last node that had one
         self.layouts: Callable[[str], frozenset[Outline]] = lambda _: frozenset()  # Clang's, of a record
         self.aliases: dict[str, str] = {}  # typedef names of unnamed records and enumerations, by Clang's id
+        self.uncertain = 0  # how many expressions were refused so far since their type is not certain
         self._numbers: dict[str, int] = {}
         self.handlers: dict[str, Handler] = {}
 
@@ -106,12 +111,19 @@ class Reading:
             return OtherType("no type")
         kind = node["kind"]
         spelled = kind in _SPELLED or ("valueCategory" not in node and kind != "FunctionDecl")
+        if kind == "VarDecl" and "init" in node and "typeof" in described["qualType"]:
+            spelled = _TYPEOF.match(self.positions.source_of(node) or "") is not None  # no `__auto_type`
+        if kind in _DECLARED and "typeof" in described["qualType"]:
+            tag = self.defined_tag(node, described)
+            if tag is not None:
+                what = f"`{tag}`, which may be defined inside `typeof`,"
+                return OtherType(described["qualType"], "unsupported-tag", what)
         return self.names.of(described, spelled=spelled)
 
     def defined_tag(self, node: Node, described: Node) -> str | None:
         """The tag in a type that a node is written with, if it may be defined right there."""
         for tag in _TAG.findall(described["qualType"]):
-            if self.positions.defines_tag(node, tag):
+            if self.positions.defines_tag(node, tag, lambda word: self.names.typedef(word) is not None):
                 return str(tag)
         return None
 
@@ -121,6 +133,7 @@ class Reading:
         return self.span
 
     def refuse(self, node: Node, code: str, what: str, operands: Sequence[Part] = ()) -> ast.Unmodelled:
+        self.uncertain += code in ("tag", "ambiguous-type")
         kept = tuple(part for part in operands if is_expression(part))
         return ast.Unmodelled(self.type(node), self.at(node), f"unsupported-{code}", what, kept)
 

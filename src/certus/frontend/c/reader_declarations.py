@@ -108,7 +108,10 @@ def refused_alignment(reading: Reading, node: Node) -> str | None:
 
 
 def variable_alignment(reading: Reading, node: Node, type_: CType) -> int | None:
-    """The alignment of an object if attributes, of its own or of its typedef, say anything about it."""
+    """The alignment of an object if attributes, of its own or of its typedef, say anything about it; 0 if it
+    is not certain what they say."""
+    if refused_alignment(reading, node) is not None:
+        return 0
     own, inherited = alignment(node), _type_alignment(reading, node)
     if own is None and inherited is None:
         return None

@@ -9,7 +9,7 @@ from typing import Final
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.reader_constants import evaluate
-from certus.frontend.c.reader_core import Handler, Part, Reading, expression, nothing
+from certus.frontend.c.reader_core import Handler, Part, Reading, expression, inner, nothing
 from certus.frontend.c.reader_lengths import after, fixed, lengthless, size_value
 from certus.frontend.c.reader_names import Node
 from certus.frontend.c.types import (
@@ -27,9 +27,16 @@ from certus.frontend.c.types import (
 )
 
 
+def _size_children(reading: Reading, node: Node) -> Sequence[Node]:
+    node["$uncertain"] = reading.uncertain
+    return inner(reading, node)
+
+
 def _size(reading: Reading, node: Node, parts: list[Part]) -> Part:
     name = node["name"]
     argument = node.get("argType")
+    if reading.uncertain > node["$uncertain"]:  # nobody evaluates the operand, but its type matters
+        return reading.refuse(node, "ambiguous-type", f"`{name}` of an expression whose type is not certain")
     if argument is not None:
         if (tag := reading.defined_tag(node, argument)) is not None:
             return reading.refuse(node, "tag", f"`{tag}`, which may be defined inside an expression,")
@@ -73,6 +80,8 @@ def _typedef_alignment(reading: Reading, node: Node) -> int | None:
 def _object_alignment(reading: Reading, operand: ast.Expression, align: int) -> int:
     """The alignment of what an expression denotes: objects and members may have one of their own."""
     if isinstance(operand, ast.VariableReference):
+        if operand.variable.align == 0:
+            raise NoSize("a variable whose alignment is not certain", "unsupported-alignment")
         return operand.variable.align or reading.layout.preferred_align(operand.type)
     if not isinstance(operand, ast.Member):
         return align
@@ -158,7 +167,7 @@ def _qualifiers(type_: CType) -> tuple[bool, bool]:
 
 
 HANDLERS: Final[dict[str, Handler]] = {
-    "UnaryExprOrTypeTraitExpr": Handler(_size),
+    "UnaryExprOrTypeTraitExpr": Handler(_size, _size_children),
     "ChooseExpr": Handler(_choose),
     "GenericSelectionExpr": Handler(_generic, _generic_children),
     "TypeTraitExpr": Handler(_type_trait, nothing),
