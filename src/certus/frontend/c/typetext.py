@@ -178,7 +178,7 @@ class _Ambiguous(_NotModelled):
     """The string has a name in it that means several types."""
 
 
-SEVERAL: Final = "the type `{}`, a name of which is declared several times,"
+SEVERAL: Final = "the type `{}`, whose name or place several declarations share,"
 
 
 class _Parser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from certus.core import build
@@ -62,7 +63,23 @@ def _is_simple(node: ast.Expression) -> bool:
 def evaluated(body: Body, argument: ast.Expression) -> Any:
     """A routine that evaluates an argument whose value nobody needs: reading an object is a read. Of numbers
     that are not modelled only the place is found."""
-    return body.value(argument) if is_scalar(argument.type) else body.effect(argument)
+    if is_scalar(argument.type) and not _is_literal(argument):
+        return body.value(argument)
+    return body.effect(argument)
+
+
+def without_messages(node: ast.Call) -> ast.Call:
+    """A call without the string literals at the end of its arguments."""
+    kept = list(node.arguments)
+    while kept and _is_literal(kept[-1]):
+        kept.pop()
+    return replace(node, arguments=tuple(kept))
+
+
+def _is_literal(node: ast.Expression) -> bool:
+    while isinstance(node, ast.Cast):
+        node = node.operand
+    return isinstance(node, ast.StringLiteral | ast.ChooseConstant)
 
 
 def fitted(body: Body, term: Expr, sort: Sort, span: Span) -> Expr:

@@ -35,6 +35,7 @@ from certus.frontend.c.lower.arguments import (
     doubtful,
     evaluated,
     pointed_to,
+    without_messages,
 )
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.checks import arithmetic
@@ -68,7 +69,7 @@ def _assume(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Non
 
 def _assert(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """`assert` as a function: without the header, or of another tool."""
-    (condition, *_) = yield from arguments(body, node)
+    (condition, *_) = yield from arguments(body, without_messages(node))
     text = body.text(node.span)
     if "__assert_fail" in body.world.errors.functions:
         body.claim(truth(condition), "assertion", node.span, body.text(node.arguments[0].span))
