@@ -77,7 +77,11 @@ CONFIRMED = {
         int main() { int x = nondet_int(); klee_assume(x > 4); sassert(x < 6); return 0; }""",
     "the user's own assumption, which does nothing": """void reach_error(void);
         void assume_abort_if_not(int c) { }
-        int main() { int x = __VERIFIER_nondet_int(); assume_abort_if_not(x > 4); if (x < 4) reach_error(); }""",
+        int main() {
+            int x = __VERIFIER_nondet_int();
+            assume_abort_if_not(x > 4);
+            if (x < 4) reach_error();
+        }""",
     "the error called in parentheses": """void reach_error(void);
         int main() { if (__VERIFIER_nondet_int() == 5) (reach_error)(); }""",
     "the error has no effect of its own": "void reach_error() { } int main() { reach_error(); return 0; }",

@@ -200,7 +200,7 @@ HOLDING = {
         "sizeof(struct s) == 8",
     ),
     "records of the same name in two functions": (
-        "int f(void) { struct s { int a; char b; }; struct s x, *p = &x; return (char *)(p + 1) - (char *)p; }"
+        "int f(void) { struct s { int a, b; }; struct s x, *p = &x; return (char *)(p + 1) - (char *)p; }"
         "int g(void) { struct s { long a[3]; }; struct s x, *p = &x; return (char *)(p + 1) - (char *)p; }",
         "",
         "f() == 8 && g() == 24",
