@@ -282,7 +282,10 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         found.append("the address of an object that has ended is not used again")
     if observed:
         found.append("no object lies between two that were there before it")
-    if any(each.code == "evaluation-order" for each in outcome.diagnostics):
+    codes = {each.code for each in outcome.diagnostics}
+    if "escaped-address" in codes:
+        found.append("functions without a body do not use addresses after they have returned")
+    if "evaluation-order" in codes:
         found.append("operands are evaluated in the order of Clang")
     return tuple(found)
 

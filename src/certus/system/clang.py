@@ -127,18 +127,9 @@ def run_clang(
 
     Raises `ToolFailed` if Clang reaches a limit, `ClangMissing` if there is none, and `BudgetExceeded` if
     there is no time left to read what Clang wrote."""
-    clang, budget = find_clang(), budget or Budget()
+    budget = budget or Budget()
     file = Path(os.path.abspath(path))
-    command = [
-        *clang.command,
-        f"--target={TARGETS[model]}",
-        *COMMON,
-        *("-fsyntax-only", "-ferror-limit=20", "-w", "-fno-color-diagnostics"),
-        *("-Xclang", "-ast-dump=json"),
-        *absolute_paths(arguments),
-        *clang.include_flags,
-        str(file),
-    ]
+    command = _command(file, model, arguments, ("-fsyntax-only", "-Xclang", "-ast-dump=json"))
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
         left = budget.remaining()
         limit = SECONDS if left is None else min(left, SECONDS)
@@ -154,6 +145,35 @@ def run_clang(
     budget.check()
     files = dict.fromkeys(json.loads(name) for name in dict.fromkeys(_FILE.findall(text)))
     return ClangResult(tree, said, ok=True, files=tuple(files))
+
+
+def layout_text(
+    path: Path, *, model: str, arguments: Sequence[str] = (), seconds: float | None = None
+) -> str:
+    """Return what Clang says of the layouts of the records that the code of `path` uses; empty if it says
+    nothing. Raises as `run_clang` does."""
+    wanted = ("-fdump-record-layouts", "-fdump-record-layouts-simple")
+    flags = ("-S", "-emit-llvm", "-o", os.devnull, *(part for flag in wanted for part in ("-Xclang", flag)))
+    command = _command(Path(os.path.abspath(path)), model, arguments, flags)
+    with tempfile.TemporaryDirectory(prefix="certus-") as directory:
+        limit = SECONDS if seconds is None else min(seconds, SECONDS)
+        code, _ = _run(command, Path(directory), limit)
+        text = (Path(directory) / "tree").read_bytes()
+    return text.decode(errors="replace") if code == 0 else ""
+
+
+def _command(file: Path, model: str, arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
+    clang = find_clang()
+    return [
+        *clang.command,
+        f"--target={TARGETS[model]}",
+        *COMMON,
+        *("-ferror-limit=20", "-w", "-fno-color-diagnostics"),
+        *flags,
+        *absolute_paths(arguments),
+        *clang.include_flags,
+        str(file),
+    ]
 
 
 def absolute_paths(arguments: Sequence[str]) -> list[str]:

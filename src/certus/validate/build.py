@@ -20,7 +20,7 @@ from certus.core.program import Program
 from certus.system.clang import COMMON, TARGETS, ClangMissing, absolute_paths, find_clang
 from certus.system.elf import NotAnObject, Symbols, symbols
 from certus.system.tools import ToolFailed, ToolResult, find_tool, run_tool
-from certus.validate.harness import hooks, stubs
+from certus.validate.harness import hooks, is_builtin, stubs
 
 _FLAGS: Final = (
     *("-w", "-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"),
@@ -102,6 +102,9 @@ class _Build:
             self._object("runtime", _text("start.c"), (*own, _LIBC))
         missing = [n for n in unresolved if not (library and n in _LIBRARY)]
         parts = ["program", "harness", "runtime"]
+        builtins = [name for name in missing if is_builtin(name)]
+        if builtins:
+            raise NotBuilt(f"the compiler does not know the builtin function `{builtins[0]}`")
         if missing:
             self._object("stubs", stubs(missing, program.source), own)
             parts.append("stubs")

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
+from certus.core import vocabulary
 from certus.core.program import Program
 
 ARGUMENT: Final = "is an argument of the program"  # how the front end describes `argc` and `argv`
 ARGUMENT_LENGTH: Final = "$argv length"  # and how it names the inputs that the arguments are made of
 ARGUMENT_BYTE: Final = "$argv byte"
-_INPUT: Final = "__VERIFIER_nondet"
 _ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
 _ENDS: Final = ("reach_error", "__VERIFIER_error", "__VERIFIER_silent_exit", "__builtin_trap")
 _WORD: Final = (1 << 64) - 1
@@ -69,7 +69,12 @@ class Supply:
 
 def is_input(name: str) -> bool:
     """Whether calls of this function are inputs and nothing else; or what arguments are made of."""
-    return name.startswith(_INPUT) or name in (ARGUMENT_LENGTH, ARGUMENT_BYTE)
+    return vocabulary.is_input(name) or name in (ARGUMENT_LENGTH, ARGUMENT_BYTE)
+
+
+def is_builtin(name: str) -> bool:
+    """Whether a name is one that only compilers define: a stub for it would say nothing about the program."""
+    return name.startswith(vocabulary.BUILTIN)
 
 
 def error_function(program: Program, location: str) -> str | None:
@@ -207,9 +212,13 @@ _FIXED: Final[Mapping[str, str]] = {
     **dict.fromkeys(_ASSERTIONS, f"void {{name}}() {{{{ certus_finish({Code.ASSERTION}); }}}}"),
     **dict.fromkeys(_ENDS, f"void {{name}}() {{{{ certus_finish({Code.ABORTED}); }}}}"),
     **dict.fromkeys(
-        ("__VERIFIER_assume", "assume"),
+        vocabulary.ASSUMING,
         f"void {{name}}(int holds) {{{{ if (!holds) certus_finish({Code.ASSUMPTION}); }}}}",
     ),
-    "assert": f"void {{name}}(int holds) {{{{ if (!holds) certus_finish({Code.ASSERTION}); }}}}",
+    **dict.fromkeys(
+        vocabulary.ASSERTING,
+        f"void {{name}}(int holds) {{{{ if (!holds) certus_finish({Code.ASSERTION}); }}}}",
+    ),
+    "klee_assume": f"void {{name}}(long holds) {{{{ if (!holds) certus_finish({Code.ASSUMPTION}); }}}}",
     **dict.fromkeys(("__VERIFIER_atomic_begin", "__VERIFIER_atomic_end"), "void {name}() {{ }}"),
 }

@@ -72,6 +72,16 @@ CONFIRMED = {
     "the error in a macro with a body": """void reach_error(void) { abort(); }
         #define __VERIFIER_assert(c) if (!(c)) reach_error()
         int main() { int x = __VERIFIER_nondet_int(); __VERIFIER_assert(x != 5); }""",
+    "words of other verifiers": """int nondet_int(void); void klee_assume(unsigned long);
+        void sassert(int);
+        int main() { int x = nondet_int(); klee_assume(x > 4); sassert(x < 6); return 0; }""",
+    "the user's own assumption, which does nothing": """void reach_error(void);
+        void assume_abort_if_not(int c) { }
+        int main() {
+            int x = __VERIFIER_nondet_int();
+            assume_abort_if_not(x > 4);
+            if (x < 4) reach_error();
+        }""",
     "the error called in parentheses": """void reach_error(void);
         int main() { if (__VERIFIER_nondet_int() == 5) (reach_error)(); }""",
     "the error has no effect of its own": "void reach_error() { } int main() { reach_error(); return 0; }",
@@ -380,6 +390,16 @@ def test_the_error_is_named_by_its_call(tmp_path: Path) -> None:
     assert error_function(program, program.errors[0].location.name) == "reach_error"
     program = program_of(tmp_path, "int main(int c, char **v) { return 1 / c; }", property="no-div-zero")
     assert error_function(program, program.errors[0].location.name) is None
+
+
+def test_no_stub_stands_for_a_builtin_function(tmp_path: Path) -> None:
+    text = """void reach_error(void);
+        int main() { if (__builtin_add_overflow_p(1, 1, 0) == 0) reach_error(); }"""
+    program = program_of(tmp_path, "int __builtin_add_overflow_p(int a, int b, int c) { return 0; }" + text)
+    program = replace(program, source=text)
+    found = compiled_replay(program, some_trace(program), budget=Budget(60))
+    assert not found.confirmed
+    assert "__builtin_add_overflow_p" in (found.why_not or "")
 
 
 def test_the_text_of_a_harness() -> None:

@@ -31,7 +31,7 @@ from certus.frontend.c.lower.scopes import Passage, Passages, Scope, StackObject
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import are_addresses, as_pointer, sort_of
 from certus.frontend.c.lower.world import Home, World
-from certus.frontend.c.typenames import refusal
+from certus.frontend.c.typenames import HINTS, refusal
 from certus.frontend.c.types import (
     CType,
     FloatType,
@@ -364,7 +364,9 @@ class Body:
     ) -> Any:
         """Record that what stands here is not modelled; an arbitrary value of `sort` for it."""
         message = what if what[:1].isupper() and what.endswith(".") else f"{what} is not modelled."
-        diagnostic = Diagnostic(code, message[:1].upper() + message[1:], span=span, hint=hint)
+        diagnostic = Diagnostic(
+            code, message[:1].upper() + message[1:], span=span, hint=hint or HINTS.get(code)
+        )
         self.draft.refusals.append((self.at, diagnostic))
         return self.havoc(sort or INT, span, self.text(span))
 

@@ -9,13 +9,14 @@ from certus.core.program import Assume, Call
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
-from certus.frontend.c.library import ENDING, LIBRARY, OVERRIDING, Entry, known
+from certus.frontend.c.library import ENDING, LIBRARY, Entry, known
 from certus.frontend.c.lower import variadic
 from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
     called_function,
     doubtful,
+    evaluated,
     fitted,
     library_entry,
     parts,
@@ -59,7 +60,7 @@ def _call(body: Body, node: ast.Call, *, wanted: bool) -> Steps[Expr | None]:
     if name in errors:
         yield from _error(body, node, name, errors[name])
         return _nothing(body, node)
-    if function is not None and function.body is not None and name not in OVERRIDING:
+    if function is not None and function.body is not None:
         return (yield from _direct_call(body, node, function, into))
     entry = library_entry(function, name)
     if entry is not None and _is_as_declared(node, entry):
@@ -93,7 +94,7 @@ def _error(body: Body, node: ast.Call, function: str, kind: str) -> Steps[None]:
     """A call that must not happen."""
     claimed = body.text(node.span)
     for argument in node.arguments:
-        yield body.effect(argument)
+        yield evaluated(body, argument)
         if kind == "assertion" and argument is node.arguments[0]:
             claimed = _literal(argument) or claimed
     failed = body.draft.node()
