@@ -319,7 +319,11 @@ def _local_children(reading: Reading, node: Node) -> Sequence[Node]:
     reading.names.bind_variable(variable)
     if "init" not in node:
         return ()
-    return [child for child in node.get("inner", ()) if "valueCategory" in child][:1]
+    given = [child for child in node.get("inner", ()) if "valueCategory" in child][:1]
+    for child in given:
+        if child["kind"] == "ImplicitCastExpr" and child["type"] == node["type"]:
+            child["$type"] = unqualified(variable.type)  # names in it need not be looked up again
+    return given
 
 
 def local_variable(reading: Reading, node: Node, storage: Storage) -> Variable:
