@@ -435,7 +435,7 @@ class Declaring(Drawing):
             end = f" = {self.initialiser(type)};"
         with self.as_family("objects"):
             self.place([declaration(type, name, before=storage, end=end, family=self.family)])
-        made = Variable(name, type, storage == "const", pure=static)
+        made = Variable(name, type, storage == "const", external=self.at_file_scope and not storage)
         self.bind("id", name, made)
         return made
 
@@ -472,7 +472,7 @@ class Declaring(Drawing):
                 name = self.new("id", free)
                 actual = filled(shape, type)
                 self.say(f"SHAPE{number}({type.spelling}, {name}) = {self.initialiser(actual)};")
-                self.bind("id", name, Variable(name, actual, pure=self.at_file_scope))
+                self.bind("id", name, Variable(name, actual))
 
 
 def words(part: Part) -> set[str]:

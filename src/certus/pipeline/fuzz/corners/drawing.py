@@ -32,12 +32,13 @@ Choice = TypeVar("Choice")
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """`address` is false where `&` is not allowed; `pure`: its padding is known to be zero."""
+    """A variable, which is `const` if the program must not write to it, and `external` if other scopes can declare it
+    again by `extern`."""
 
     name: str
     type: Type
     const: bool = False
-    pure: bool = False
+    external: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,8 @@ class Drawing:
         return len(self.scopes) == 1
 
     def say(self, text: str) -> None:
+        if self.chance(0.03) and not text.startswith("#"):
+            text = self.pick(("/* \u00fc\u20ac */ ", "/* } */ ", "\t", "/* \U0001f600 */")) + text
         self.buffers[-1].append(Line(text, self.family))
 
     def add(self, *parts: Part) -> None:

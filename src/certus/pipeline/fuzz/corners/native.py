@@ -7,6 +7,7 @@ in, so that a program that does something undefined ends by a signal and is disc
 from __future__ import annotations
 
 import struct
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from certus.pipeline.fuzz.corners.parts import Rendering, Values
-from certus.system.clang import OLD_C, TARGETS, find_clang
-from certus.system.tools import ToolFailed, ToolResult, run_tool
+from certus.system.child import Reporter, run_limited
+from certus.system.clang import TARGETS, find_clang
+from certus.system.tools import ToolFailed
 
 _FLAGS: Final = (
     *("-x", "c", "-std=gnu17", "-O0", "-w", "-fwrapv", "-fno-strict-aliasing", "-fno-stack-protector"),
@@ -28,7 +30,8 @@ _CHECKS: Final = (
     "-fsanitize-trap=all",
 )
 _RECORD: Final = struct.Struct("<QQ")
-_SECONDS: Final = 5.0
+_ENDED: Final = struct.Struct("<?i")  # whether it was executed, and its exit code
+_SECONDS: Final = 30.0
 
 
 class Code(IntEnum):
@@ -55,23 +58,31 @@ class Native:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._clang = find_clang()
-        self._runtimes: dict[str, Path] = {}
 
     def run(self, text: Rendering, model: str, inputs: Sequence[int]) -> NativeRun:
+        """Compile and run a program. Raises `KeyboardInterrupt` if the user interrupts it."""
         main = self.write(text)
-        compiled, executable = self._directory / "program.o", self._directory / "program"
-        flags = (*_CHECKS, "-iquote", str(self._directory), *self._clang.include_flags)
-        try:
+        given = b"".join(struct.pack("<Q", value % (1 << 64)) for value in inputs)
+
+        def work(_: Reporter) -> bytes:
+            compiled, executable = self._directory / "program.o", self._directory / "program"
+            flags = (*_CHECKS, "-iquote", str(self._directory), *self._clang.include_flags)
             done = self._compile(main, compiled, model, flags)
-            if done.code == 0:
+            if done.returncode == 0:
                 done = self._link(executable, model, (compiled, self._runtime(model)))
-            if done.code != 0:
-                return NativeRun(None, {}, _first(done))
-            given = b"".join(struct.pack("<Q", value % (1 << 64)) for value in inputs)
-            ended = run_tool(executable, given=given, seconds=_SECONDS)
-        except ToolFailed as error:
-            return NativeRun(None, {}, str(error))
-        return NativeRun(ended.code, _observed(ended.output))
+            if done.returncode != 0:
+                return _ENDED.pack(False, 0) + done.stderr
+            ended = subprocess.run([executable], input=given, stdout=subprocess.PIPE, env={}, check=False)
+            return _ENDED.pack(True, ended.returncode) + ended.stdout
+
+        result = run_limited(work, seconds=_SECONDS, memory=None)
+        if result.kind == "interrupted":
+            raise KeyboardInterrupt
+        if result.payload is None:
+            return NativeRun(None, {}, result.detail or result.kind)
+        executed, code = _ENDED.unpack_from(result.payload)
+        rest = result.payload[_ENDED.size :]
+        return NativeRun(code, _observed(rest)) if executed else NativeRun(None, {}, _first(rest))
 
     def write(self, text: Rendering) -> Path:
         """Write the files of a program; the main file."""
@@ -82,28 +93,34 @@ class Native:
         return main
 
     def _runtime(self, model: str) -> Path:
-        if model not in self._runtimes:
-            source, made = self._directory / "runtime.c", self._directory / f"runtime-{model}.o"
+        """The compiled runtime, which later runs find where the first one made it."""
+        made = self._directory / f"runtime-{model}.o"
+        if not made.exists():
+            source = self._directory / "runtime.c"
             text = files("certus.pipeline.fuzz.corners").joinpath("runtime.c").read_text(encoding="utf-8")
             source.write_text(text, encoding="utf-8")
             done = self._compile(source, made, model, _OWN_FLAGS)
-            if done.code != 0:
-                raise ToolFailed(f"the runtime could not be compiled: {_first(done)}")
-            self._runtimes[model] = made
-        return self._runtimes[model]
+            if done.returncode != 0:
+                raise ToolFailed(f"the runtime could not be compiled: {_first(done.stderr)}")
+        return made
 
-    def _compile(self, source: Path, made: Path, model: str, flags: Sequence[str]) -> ToolResult:
-        tool, *command = self._clang.command
+    def _compile(self, source: Path, made: Path, model: str, flags: Sequence[str]) -> Completed:
         target = f"--target={TARGETS[model]}"
-        arguments = (*command, target, *_FLAGS, *OLD_C, *flags, "-c", str(source), "-o", str(made))
-        return run_tool(Path(tool), arguments)
+        return self._tool(*self._clang.command, target, *_FLAGS, *flags, "-c", str(source), "-o", str(made))
 
-    def _link(self, made: Path, model: str, parts: Sequence[Path]) -> ToolResult:
-        tool, *command = self._clang.command
+    def _link(self, made: Path, model: str, parts: Sequence[Path]) -> Completed:
+        tool = self._clang.command[0]
         if Path(tool).name.startswith("zig"):
-            return run_tool(Path(tool), ("ld.lld", "-static", "-o", str(made), *map(str, parts)))
+            return self._tool(tool, "ld.lld", "-static", "-o", str(made), *map(str, parts))
         alone = (f"--target={TARGETS[model]}", "-nostdlib", "-static", "-no-pie", "-o", str(made))
-        return run_tool(Path(tool), (*command, *alone, *map(str, parts)))
+        return self._tool(*self._clang.command, *alone, *map(str, parts))
+
+    def _tool(self, *words: str) -> Completed:
+        home = {"TMPDIR": str(self._directory), "HOME": str(self._directory)}
+        return subprocess.run(words, capture_output=True, env=home, cwd=self._directory, check=False)
+
+
+Completed = subprocess.CompletedProcess[bytes]
 
 
 def _observed(output: bytes) -> dict[int, tuple[int, ...]]:
@@ -113,7 +130,7 @@ def _observed(output: bytes) -> dict[int, tuple[int, ...]]:
     return {number: tuple(values) for number, values in found.items()}
 
 
-def _first(result: ToolResult) -> str:
+def _first(errors: bytes) -> str:
     """The first line with an error, of what a tool said."""
-    said = [line.strip() for line in result.errors.decode(errors="replace").splitlines() if line.strip()]
-    return next((line for line in said if "error" in line), said[0] if said else f"exit code {result.code}")
+    said = [line.strip() for line in errors.decode(errors="replace").splitlines() if line.strip()]
+    return next((line for line in said if "error" in line), said[0] if said else "no message")

@@ -289,7 +289,7 @@ def _with_fewer_parts(program: CornerProgram, still: Callable[[CornerProgram], b
 
 
 def _fewer(parts: tuple[Part, ...], still: Callable[[tuple[Part, ...]], bool]) -> tuple[Part, ...]:
-    size = len(parts)
+    size = max(1, len(parts) // 2)
     while size >= 1:
         at = 0
         while at < len(parts):

@@ -13,7 +13,7 @@ from typing import Final
 
 from certus.pipeline.fuzz.corners.declarations import NUMBERS
 from certus.pipeline.fuzz.corners.drawing import VARIABLES, Routine, Variable
-from certus.pipeline.fuzz.corners.expressions import Expressing
+from certus.pipeline.fuzz.corners.idioms import Idioms
 from certus.pipeline.fuzz.corners.parts import INPUTS, CornerProgram, Group, Input, Line, Part
 from certus.pipeline.fuzz.corners.shapes import (
     Array,
@@ -46,10 +46,11 @@ def made(seed: int, number: int) -> CornerProgram:
 
 
 @dataclass(slots=True)
-class _Scenes(Expressing):
+class _Scenes(Idioms):
     def program(self) -> CornerProgram:
         for _ in range(self.random.randint(2, 6)):
             self.file_scene()
+        self.helpers()
         for _ in range(self.random.randint(0, 2)):
             self.function()
         with self.block("int main(void) {", "return 0; }"):
@@ -66,6 +67,7 @@ class _Scenes(Expressing):
                 (3, self.declare_object),
                 (1.5, self.declare_group),
                 (2, self.change_packing),
+                (0.7, self.tentative),
             ]
         )()
 
@@ -105,6 +107,17 @@ class _Scenes(Expressing):
             (2, "calls", self.observe_calls),
             (1.5, "unevaluated", self.unevaluated),
             (1, "strings", self.strings),
+            (1.5, "variadic", self.variadic_calls),
+            (1.5, "parameters", self.array_parameters),
+            (1.5, "order", self.order),
+            (1.5, "builtins", self.builtins),
+            (1.5, "preprocessor", self.preprocessor),
+            (1.2, "linkage", self.linkage),
+            (1.2, "expression-scope", self.declared_in_expression),
+            (1, "function-pointers", self.function_pointers),
+            (0.7, "tentative", self.tentative),
+            (0.7, "flexible", self.flexible),
+            (0.5, "atomic", self.atomic),
             (2.5, "types", self.declare_type),
             (3, "objects", self.declare_object),
             (1, "templates", self.declare_group),
