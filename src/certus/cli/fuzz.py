@@ -22,8 +22,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "fuzz",
         help="try every engine on random programs",
-        description="Give random programs, whose verdict is known by trying all inputs, to every engine. With "
-        "--corners, give C programs of front-end corners to Certus and compare with the compiled programs.",
+        description="Give random programs, whose verdict is known by trying all inputs, to every engine. "
+        "With --corners, give C programs full of front-end corners to Certus, and compare with the compiled "
+        "programs.",
         epilog=_EPILOG,
         allow_abbrev=False,
     )
@@ -35,8 +36,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--corners",
         action="store_true",
-        help="C programs of front-end corners, whose values the compiled program tells; a run that was stopped "
-        "continues with the same seed and -o",
+        help="compare Certus with compiled C programs that are full of front-end corners; "
+        "a run that was stopped continues with the same seed and -o",
     )
     parser.add_argument(
         "--verify-every",

@@ -1,8 +1,10 @@
-"""A campaign of corner programs: what the compiled program observes, claimed in a program that Certus is asked about.
+"""A campaign of corner programs: what the compiled program observes, claimed in a program that Certus is
+asked about.
 
-Each program is claimed twice. In one variant all observed values are asserted, so Certus must not say VIOLATED; in the
-other one the value of one observation is denied, so Certus must not say HOLDS. The interpreter runs all programs, and
-some are given to `verify`. What disagrees is made smaller as long as it still does, then saved.
+Each program is claimed twice. In one variant all observed values are asserted, so Certus must not say
+VIOLATED; in the other one the value of one observation is denied, so Certus must not say HOLDS. The
+interpreter runs all programs, and some are given to `verify`. What disagrees is made smaller as long as it
+still does, then saved.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from certus.pipeline.settings import bad_usage
 
 SHRINKING: Final = 60.0  # seconds at most for making one program smaller
 KEPT: Final = 3  # disagreements of one kind that are made smaller and saved; the others are counted
+DEPENDENT: Final = 12  # parts that are dropped because they depend on a refused one
 RETRIES: Final = 6  # refused parts that are dropped from one program
 STATE: Final = "corners.json"
 INTERVAL: Final = 10.0  # seconds between two writes of the state
@@ -43,7 +46,8 @@ _CODES: Final = {Claim.HOLD: Code.RETURNED, Claim.WRONG: Code.ERROR}
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """`who`, the interpreter or `verify`, was wrong about a program whose observations stand as `claim` says."""
+    """`who`, the interpreter or `verify`, was wrong about a program whose observations stand as `claim`
+    says."""
 
     program: CornerProgram
     values: Values
@@ -59,7 +63,9 @@ class Disagreement:
 
     @property
     def sentence(self) -> str:
-        compiled = "the compiled program returns" if self.claim is Claim.HOLD else "the compiled program fails"
+        compiled = (
+            "the compiled program returns" if self.claim is Claim.HOLD else "the compiled program fails"
+        )
         said = f"{self.judgement.said.value} {self.judgement.detail}".strip()
         return f"{self.who} ({self.program.model}, {self.family}): {said}, where {compiled}"
 
@@ -77,7 +83,8 @@ class Disagreement:
         file = place / ("program.c" if text.headers else f"{name}.c")
         about = self.sentence.replace("*/", "* /")
         file.write_text(
-            f"/* {about} */ /* certus verify --data-model {self.program.model} */\n{text.main}", encoding="utf-8"
+            f"/* {about} */ /* certus verify --data-model {self.program.model} */\n{text.main}",
+            encoding="utf-8",
         )
         return file
 
@@ -99,8 +106,8 @@ class Corners:
     seconds: float = 0.0
 
     def run(self, *, seconds: float, programs: int | None = None) -> Iterator[tuple[int, Disagreement]]:
-        """Disagreements, made small and numbered; of each kind the first ones only. Stops when the time is over
-        or after so many programs."""
+        """Disagreements, made small and numbered; of each kind the first ones only. Stops when the time is
+        over or after so many programs."""
         start, before, saved = time.monotonic(), self.seconds, time.monotonic()
         last = None if programs is None else self.next + programs
         with tempfile.TemporaryDirectory(prefix="certus-corners-") as directory:
@@ -137,11 +144,13 @@ class Corners:
                 return
             if found.said is not Said.REFUSED:
                 break
-            smaller = self._accepted(program, values, found)
+            smaller = self._accepted(program, values, found, native)
             if smaller is None or not smaller.observations:
+                self.counts["refused as a whole"] += 1
                 return
             program = smaller
         else:
+            self.counts["refused as a whole"] += 1
             return
         if found.silent:
             self.counts[f"not compared: {found.said.value} ({found.detail})"] += 1
@@ -161,7 +170,9 @@ class Corners:
                 if isinstance(answer, Disagreement):
                     yield answer
                 else:
-                    said = answer.said.name if answer.said in _EXPECTED.values() else f"UNKNOWN {answer.detail}"
+                    said = (
+                        answer.said.name if answer.said in _EXPECTED.values() else f"UNKNOWN {answer.detail}"
+                    )
                     self.counts[f"verify: {said}"] += 1
 
     def _values(self, program: CornerProgram, native: Native) -> Values | None:
@@ -194,22 +205,36 @@ class Corners:
             return judgement
         if native.run(text, program.model, inputs).code != _CODES[claim]:
             return Judgement(Said.UNDETERMINED, "the compiled claim ends otherwise")
-        part = text.lines[judgement.line - 1] if judgement.line and judgement.line <= len(text.lines) else None
+        part = (
+            text.lines[judgement.line - 1] if judgement.line and judgement.line <= len(text.lines) else None
+        )
         if claim is Claim.WRONG:
             part = next((o for o in program.observations if o.number == wrong), None)
         family = part.family if part is not None and part.family else "program"
         return Disagreement(program, values, claim, wrong, who, judgement, family.partition("/")[0])
 
-    def _accepted(self, program: CornerProgram, values: Values, refusal: Judgement) -> CornerProgram | None:
-        """The program without what was refused, which is counted; None if that is not known."""
+    def _accepted(
+        self, program: CornerProgram, values: Values, refusal: Judgement, native: Native
+    ) -> CornerProgram | None:
+        """The program without what was refused, which is counted, and what depends on that; None if that is
+        not known."""
         text = rendered(program, Claim.HOLD, values)
         part = text.lines[refusal.line - 1] if refusal.line and refusal.line <= len(text.lines) else None
-        family = part.family.partition("/")[0] if part is not None else "elsewhere"
+        family = part.family.partition("/")[0] if part is not None and part.family else "program"
         self.refusals[f"{refusal.detail}: {family}"] += 1
         if part is None:
             return None
         smaller = without(program, part)
-        return smaller if smaller != program else None
+        for _ in range(DEPENDENT):
+            probe = rendered(smaller, Claim.PROBE)
+            ended = native.run(probe, program.model, [i.value for i in program.inputs])
+            if ended.code is not None:
+                return smaller if smaller != program else None
+            failing = probe.lines[ended.line - 1] if ended.line and ended.line <= len(probe.lines) else None
+            if failing is None:
+                return None
+            smaller = without(smaller, failing)
+        return None
 
     # -- reduction
 
@@ -221,7 +246,9 @@ class Corners:
             nonlocal best
             if time.monotonic() > deadline or not program.observations:
                 return False
-            ended = native.run(rendered(program, Claim.PROBE), program.model, [i.value for i in program.inputs])
+            ended = native.run(
+                rendered(program, Claim.PROBE), program.model, [i.value for i in program.inputs]
+            )
             if ended.code != Code.RETURNED or (found.wrong is not None and found.wrong not in ended.values):
                 return False
             self.tell(f"making a program smaller, {deadline - time.monotonic():.0f} s left at most")
@@ -268,7 +295,8 @@ class Corners:
         written.replace(self.directory / STATE)
 
     def resume(self) -> bool:
-        """Continue the run that the directory holds, if there is one. Raises `InputError` if it is another one."""
+        """Continue the run that the directory holds, if there is one. Raises `InputError` if it is another
+        one."""
         file = self.directory / STATE
         if not file.exists():
             return False
@@ -280,7 +308,9 @@ class Corners:
             self.refusals.update(state["refusals"])
             self.kinds.update(state["disagreements"])
         except (ValueError, KeyError, TypeError) as error:
-            raise bad_usage(f"{file} is not the state of a run: {error}", "choose another directory") from error
+            raise bad_usage(
+                f"{file} is not the state of a run: {error}", "choose another directory"
+            ) from error
         if not same:
             raise bad_usage(f"{file} is of a run with another seed", "choose another directory")
         return True

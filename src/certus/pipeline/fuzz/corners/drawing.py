@@ -1,4 +1,5 @@
-"""What all drawing of corner programs shares: chance, scopes, names that shadow one another, and buffers of text."""
+"""What all drawing of corner programs shares: chance, scopes, names that shadow one another, and buffers of
+text."""
 
 from __future__ import annotations
 
@@ -23,17 +24,30 @@ from certus.pipeline.fuzz.corners.shapes import (
 
 # Few names, so that inner ones shadow outer ones; some are words that other dialects or compilers use.
 TAGS: Final = ("S", "T", "U", "node", "bool", "half", "pair", "unnamed", "E", "at")
-ALIASES: Final = ("T", "S", "bool", "half", "byte", "uint", "word", "string", "size_t", "E", "vector", "anonymous")
+ALIASES: Final = (
+    "T",
+    "S",
+    "bool",
+    "half",
+    "byte",
+    "uint",
+    "word",
+    "string",
+    "size_t",
+    "E",
+    "vector",
+    "anonymous",
+)
 VARIABLES: Final = ("x", "y", "z", "a", "b", "S", "T", "bool", "half", "n", "p", "q", "at", "byte", "item")
 CONSTANTS: Final = ("RED", "GREEN", "BLUE", "x", "T", "true", "false", "A", "B", "half")
-MEMBERS: Final = (*"abcdefghijklmnopqrstuvwxyz",)
+MEMBERS: Final = (*"abcdefghijklmnopqrstuvwxyz", "T", "S", "bool", "half")
 Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable, which is `const` if the program must not write to it, and `external` if other scopes can declare it
-    again by `extern`."""
+    """A variable, which is `const` if the program must not write to it, and `external` if other scopes can
+    declare it again by `extern`."""
 
     name: str
     type: Type
@@ -70,7 +84,8 @@ class Drawing:
     scopes: list[dict[tuple[str, str], Binding]] = field(default_factory=lambda: [{}])
     buffers: list[list[Part]] = field(default_factory=lambda: [[]])
     headers: list[tuple[str, tuple[Part, ...]]] = field(default_factory=list)
-    family: str = ""
+    family: str = "program"
+    pending: list[Named] = field(default_factory=list)  # tags defined inside a record that is not placed yet
     numbers: dict[str, int] = field(default_factory=dict)
     integers: dict[str, Integer] = field(default_factory=dict)
 
@@ -153,6 +168,12 @@ class Drawing:
     def bind(self, space: str, name: str, binding: Binding) -> None:
         self.scopes[-1][space, name] = binding
 
+    def bind_pending(self) -> None:
+        """Tags that were defined inside a record can be used from here on."""
+        for named in self.pending:
+            self.bind("tag", named.name, named)
+        self.pending.clear()
+
     def lookup(self, space: str, name: str) -> Binding | None:
         return next((s[space, name] for s in reversed(self.scopes) if (space, name) in s), None)
 
@@ -213,7 +234,9 @@ class Drawing:
 
     def _from_nested_macro(self, parts: Sequence[Part]) -> None:
         name = f"M{self.number('macro')}"
-        self.add(Group(f"#define {name}_(...)", tuple(parts), "__VA_ARGS__", f"{self.family}/macro", macro=True))
+        self.add(
+            Group(f"#define {name}_(...)", tuple(parts), "__VA_ARGS__", f"{self.family}/macro", macro=True)
+        )
         self.say(f"#define {name}(a) {name}_(a)")
         self.say(f"{name}()")
 

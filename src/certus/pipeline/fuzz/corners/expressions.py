@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,7 +27,16 @@ from certus.pipeline.fuzz.corners.shapes import (
 )
 
 _PLAIN: Final = ("char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int")
-DISTINCT: Final = (*_PLAIN, "long", "unsigned long", "long long", "unsigned long long", "_Bool", "float", "double")
+DISTINCT: Final = (
+    *_PLAIN,
+    "long",
+    "unsigned long",
+    "long long",
+    "unsigned long long",
+    "_Bool",
+    "float",
+    "double",
+)
 
 
 @dataclass(slots=True)
@@ -49,22 +59,21 @@ class Expressing(Declaring):
         """An integer expression. Nothing in it has a side effect."""
         if depth <= 0:
             return self.atom()
-        return self.weighted(
-            [
-                (3, lambda d: self.atom()),
-                (5, self._binary),
-                (2, self._unary),
-                (3, self._cast),
-                (1.5, self._conditional),
-                (1, lambda d: f"sizeof({self.sized()})"),
-                (1, self._comma),
-                (1, self._compound_literal),
-                (1, self._statement),
-                (1, self._generic),
-                (1, self._call),
-                (0.7, self._member),
-            ]
-        )(depth - 1)
+        ways: list[tuple[float, Callable[[int], str]]] = [
+            (3, lambda _: self.atom()),
+            (5, self._binary),
+            (2, self._unary),
+            (3, self._cast),
+            (1.5, self._conditional),
+            (1, lambda _: f"sizeof({self.sized()})"),
+            (1, self._comma),
+            (1, self._compound_literal),
+            (1, self._statement),
+            (1, self._generic),
+            (1, self._call),
+            (0.7, self._member),
+        ]
+        return self.weighted(ways)(depth - 1)
 
     def atom(self) -> str:
         dice = self.random.random()
@@ -74,8 +83,12 @@ class Expressing(Declaring):
         if self.constants() and dice < 0.7:
             return self.pick(self.constants()).name
         if dice < 0.75:
-            return self.pick(('"abc"[1]', "'ab'", '"a\\0b"[2]', "L'x'", "(short)-1", "sizeof(\"a\\0b\")", "(1 ? -1 : 1u)"))
-        return self.number_text(self.integers[self.pick(("int", "unsigned char", "unsigned int", "long long"))])
+            return self.pick(
+                ('"abc"[1]', "'ab'", '"a\\0b"[2]', "L'x'", "(short)-1", 'sizeof("a\\0b")', "(1 ? -1 : 1u)")
+            )
+        return self.number_text(
+            self.integers[self.pick(("int", "unsigned char", "unsigned int", "long long"))]
+        )
 
     def _unary(self, depth: int) -> str:
         return f"({self.pick(('-', '~', '!', '+'))}({self.value(depth)}))"
@@ -140,11 +153,15 @@ class Expressing(Declaring):
             case Integer():
                 return self.value(depth)
             case Pointer(target):
-                same = [v for v in self.variables() if stripped(v.type) is stripped(target) and not is_const(v.type)]
+                same = [
+                    v
+                    for v in self.variables()
+                    if stripped(v.type) is stripped(target) and not is_const(v.type)
+                ]
                 return f"&{self.pick(same).name}" if same else None
-            case Array(element):
-                same = [v.name for v in self.variables() if stripped(v.type) == stripped(type)]
-                return self.pick(same) if same and element else None
+            case Array():
+                same = [v for v in self.variables() if stripped(v.type) == stripped(type)]
+                return self.pick(same).name if same else None
             case other:
                 same = [v for v in self.variables() if stripped(v.type) is other]
                 if same:
@@ -209,10 +226,19 @@ class Expressing(Declaring):
             chosen = self.pick(found)
             inside = [leaf for leaf in leaves(chosen.type, chosen.name) if leaf.integer]
             paths = [leaf.path for leaf in inside if leaf.width is None]
-            ways += [(3, chosen.name), (1, f"&{chosen.name}"), (1, f"*&{chosen.name}"), (2, f"*(&{chosen.name} + 0)")]
+            ways += [
+                (3, chosen.name),
+                (1, f"&{chosen.name}"),
+                (1, f"*&{chosen.name}"),
+                (2, f"*(&{chosen.name} + 0)"),
+            ]
             ways += [(1, f"({{ {chosen.name}; }})"), (1, f"(0, {chosen.name})"), (1, f"(&{chosen.name})[0]")]
             if paths and inside:
-                ways += [(2, self.pick(paths)), (1, f"*(&{self.pick(paths)} + 0)"), (1, f"+{self.pick(inside).path}")]
+                ways += [
+                    (2, self.pick(paths)),
+                    (1, f"*(&{self.pick(paths)} + 0)"),
+                    (1, f"+{self.pick(inside).path}"),
+                ]
         text, _ = self.record_value()
         if text:
             ways.append((2, text))
@@ -221,16 +247,28 @@ class Expressing(Declaring):
     def compatible_types(self) -> str:
         """`__builtin_types_compatible_p` of two types that may be compatible."""
         first = self.type_spelling()
-        return f"__builtin_types_compatible_p({first}, {self.related(first) if self.chance(0.6) else self.type_spelling()})"
+        second = self.related(first) if self.chance(0.6) else self.type_spelling()
+        return f"__builtin_types_compatible_p({first}, {second})"
 
     def type_spelling(self) -> str:
         base = self.some_type() if self.chance(0.6) else type_name(self.basic())
         return self.derived(base)
 
     def derived(self, base: str) -> str:
-        form = self.pick(("{}", "{}", "const __typeof__({})", "__typeof__({}) *", "__typeof__({})[3]", "__typeof__({}) (*)[3]"))
+        form = self.pick(
+            (
+                "{}",
+                "{}",
+                "const __typeof__({})",
+                "__typeof__({}) *",
+                "__typeof__({})[3]",
+                "__typeof__({}) (*)[3]",
+            )
+        )
         if self.chance(0.15):
-            form = self.pick(("__typeof__({}) *(*)(void)", "int (*)(__typeof__({}) *)", "__typeof__({}) *const"))
+            form = self.pick(
+                ("__typeof__({}) *(*)(void)", "int (*)(__typeof__({}) *)", "__typeof__({}) *const")
+            )
         return form.format(base)
 
     def related(self, text: str) -> str:

@@ -76,16 +76,17 @@ class Judgement:
     def kind(self) -> str:
         """What went wrong, whatever the names and numbers of the program."""
         if self.said in (Said.HOLDS, Said.VIOLATED):
-            return self.said.value
+            return str(self.said.value)
         if self.said is Said.CRASHED:
-            return f"{self.said.value}: {self.detail.partition(': ')[0]}"
+            cause, _, _ = self.detail.partition(": ")
+            return f"{self.said.value}: {cause}"
         detail = re.sub(r"\d+", "N", re.sub(r"`[^`]*`|\([^()]*\)", "", self.detail))
         return " ".join(f"{self.said.value}: {detail}".split())
 
 
 def interpreted(file: Path, model: str, inputs: Sequence[int], *, expected: Said) -> Judgement:
-    """Load the program with the front end and run it once. A run that depends on more than its inputs says nothing,
-    unless it is `expected` for one choice of that."""
+    """Load the program with the front end and run it once. A run that depends on more than its inputs says
+    nothing, unless it is `expected` for one choice of that."""
 
     def work(_: Reporter) -> bytes:
         found = _interpreted(file, model, inputs, expected)

@@ -1,11 +1,12 @@
 """Generated programs compiled by the Clang that Certus carries, and run.
 
-A program is linked with a small runtime of its own (runtime.c), which reports observations. Clang's checks are built
-in, so that a program that does something undefined ends by a signal and is discarded.
+A program is linked with a small runtime of its own (runtime.c), which reports observations. Clang's checks
+are built in, so that a program that does something undefined ends by a signal and is discarded.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 from collections.abc import Sequence
@@ -50,10 +51,12 @@ class NativeRun:
     code: int | None
     values: Values
     why_not: str = ""
+    line: int | None = None  # of the main file, where the compiler gave up
 
 
 class Native:
-    """Compiles programs in a directory of its own; runs of the same `Native` overwrite one another's files."""
+    """Compiles programs in a directory of its own; runs of the same `Native` overwrite one another's
+    files."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -82,7 +85,7 @@ class Native:
             return NativeRun(None, {}, result.detail or result.kind)
         executed, code = _ENDED.unpack_from(result.payload)
         rest = result.payload[_ENDED.size :]
-        return NativeRun(code, _observed(rest)) if executed else NativeRun(None, {}, _first(rest))
+        return NativeRun(code, _observed(rest)) if executed else _not_compiled(main, rest)
 
     def write(self, text: Rendering) -> Path:
         """Write the files of a program; the main file."""
@@ -128,6 +131,12 @@ def _observed(output: bytes) -> dict[int, tuple[int, ...]]:
     for number, value in _RECORD.iter_unpack(output[: len(output) // _RECORD.size * _RECORD.size]):
         found.setdefault(number, {})[value] = None
     return {number: tuple(values) for number, values in found.items()}
+
+
+def _not_compiled(main: Path, errors: bytes) -> NativeRun:
+    why_not = _first(errors)
+    place = re.match(re.escape(str(main)) + r":(\d+):", why_not)
+    return NativeRun(None, {}, why_not, int(place[1]) if place else None)
 
 
 def _first(errors: bytes) -> str:

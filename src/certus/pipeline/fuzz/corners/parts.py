@@ -1,6 +1,7 @@
 """A generated C program as a tree of text, its three renderings, and its reduction.
 
-The tree makes reduction easy: any part may be dropped, and the compiler says whether the rest is still a program.
+The tree makes reduction easy: any part may be dropped, and the compiler says whether the rest is still a
+program.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-Values = Mapping[int, tuple[int, ...]]  # by number of the observation: its distinct values, the first one first
+Values = Mapping[
+    int, tuple[int, ...]
+]  # by number of the observation: its distinct values, the first one first
 
 PRELUDE: Final = (
     "extern void reach_error(void);",
@@ -124,7 +127,9 @@ def has_directive(parts: Sequence[Part]) -> bool:
     return any(
         text.lstrip().startswith("#")
         for part in _all(parts)
-        for text in ([part.text] if isinstance(part, Line) else [part.head] if isinstance(part, Group) else ())
+        for text in (
+            [part.text] if isinstance(part, Line) else [part.head] if isinstance(part, Group) else ()
+        )
     )
 
 
@@ -187,8 +192,10 @@ class _Writer:
     def group(self, group: Group, depth: int) -> Iterator[tuple[str, Part | None]]:
         indent = "" if group.head.startswith("#") else "    " * depth
         inner = list(self.lines(group.parts, depth + 1))
-        whole = [(indent + group.head, group)] if group.head else []
-        whole += [*inner, *([(indent + group.tail, group)] if group.tail else [])]
+        whole: list[tuple[str, Part | None]] = [(indent + group.head, group)] if group.head else []
+        whole += inner
+        if group.tail:
+            whole.append((indent + group.tail, group))
         for number, (text, part) in enumerate(whole):
             yield (f"{text} \\" if group.macro and number < len(whole) - 1 else text), part
 
@@ -249,8 +256,8 @@ _TOKEN: Final = re.compile(r'\s+|\w+|"(?:[^"\\]|\\.)*"|.')
 
 
 def reduced(program: CornerProgram, still: Callable[[CornerProgram], bool]) -> CornerProgram:
-    """A smaller program that `still` accepts: parts are dropped, then words. `still` must refuse what is not a
-    program, and everything once its time is over."""
+    """A smaller program that `still` accepts: parts are dropped, then words. `still` must refuse what is not
+    a program, and everything once its time is over."""
     before: CornerProgram | None = None
     while program != before:
         before = program
@@ -341,13 +348,25 @@ def _shorter(
         at = 0
         while part is not None and at < len(tokens):
             fewer = tokens[:at] + tokens[at + size :]
-            other = replace(part, **{field: "".join(fewer)})
+            other = _with_text(part, field, "".join(fewer))
             candidate = _replaced(program, part, other)
             if len(tokens) >= size and "".join(fewer).strip() and still(candidate):
                 program, part, tokens = candidate, other, fewer
             else:
-                at += 1
+                at += size
     return program, part
+
+
+def _with_text(part: Part, field: str, text: str) -> Part:
+    match part, field:
+        case ((Line() | Observation()), _):
+            return replace(part, text=text)
+        case Group(), "head":
+            return replace(part, head=text)
+        case Group(), _:
+            return replace(part, tail=text)
+        case _:
+            return part
 
 
 _TEXTS: Final[Mapping[type, tuple[str, ...]]] = {

@@ -62,8 +62,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A type by a name, which is looked up in the name space `space`: "tag", "id", "once" for a spelling that is
-    used at one place only, or "" for a word of the language. Arrays of an `overaligned` type are not allowed."""
+    """A type by a name, which is looked up in the name space `space`: "tag", "id", "once" for a spelling that
+    is used at one place only, or "" for a word of the language. Arrays of an `overaligned` type are not
+    allowed."""
 
     spelling: str
     actual: Type
@@ -211,8 +212,8 @@ def _split(type: Type, declarator: str) -> tuple[Base, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A scalar in an object: how to reach it from the object, its type, and whether it is a bit-field, constant,
-    or below a union."""
+    """A scalar in an object: how to reach it from the object, its type, and whether it is a bit-field,
+    constant, or below a union."""
 
     path: str
     type: Type
@@ -279,3 +280,9 @@ def fits(value: int, type: Integer, width: int | None = None) -> int:
 
 def joined(words: Sequence[str]) -> str:
     return " ".join(word for word in words if word)
+
+
+def shown(path: str, leaf: Leaf) -> str:
+    """An expression for the value of a scalar that fits 64 bits."""
+    wide = leaf.integer is not None and leaf.integer.bits > 64
+    return f"(unsigned long long)({path})" if wide else path

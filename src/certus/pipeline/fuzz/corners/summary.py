@@ -20,7 +20,9 @@ def summary(corners: Corners) -> str:
     ]
     lines += _listed("verify", _under(counts, "verify: "))
     lines += _listed("not compared", _under(counts, "not compared: "))
-    lines += _listed("refused parts, by cause and family", corners.refusals)
+    lines += [f"refused as a whole: {counts['refused as a whole']} programs"]
+    lines += _listed("refused parts, by cause", _by(corners.refusals, 0))
+    lines += _listed("refused parts, by family", _by(corners.refusals, 1))
     lines += [f"disagreements: {sum(corners.kinds.values())} of {len(corners.kinds)} kinds"]
     lines += [f"  {count:5}  {kind}" for kind, count in corners.kinds.most_common()]
     return "\n".join(lines)
@@ -28,6 +30,14 @@ def summary(corners: Corners) -> str:
 
 def _under(counts: Counter[str], prefix: str) -> Counter[str]:
     return Counter({key.removeprefix(prefix): n for key, n in counts.items() if key.startswith(prefix)})
+
+
+def _by(counts: Counter[str], part: int) -> Counter[str]:
+    """Counts by one part of their keys, which have the form `cause: family`."""
+    found: Counter[str] = Counter()
+    for key, count in counts.items():
+        found[key.split(": ")[part]] += count
+    return found
 
 
 def _listed(title: str, counts: Counter[str]) -> list[str]:
