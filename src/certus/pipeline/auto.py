@@ -138,7 +138,10 @@ class Portfolio:
         """A HOLDS after its challenge, if there is one."""
         if self.challenger is None or not isinstance(outcome.verdict, Safe):
             return outcome
-        return judged(outcome, self.challenger.result(children), self.settings.evidence)
+        start = time.monotonic()
+        found = self.challenger.result(children)
+        seconds = {**outcome.seconds, "challenge": time.monotonic() - start}
+        return judged(replace(outcome, seconds=seconds), found, self.settings.evidence)
 
     def _next_result(self, children: Children) -> tuple[str, ChildResult] | None:
         """That of the next member that ends; None if one rests before."""
