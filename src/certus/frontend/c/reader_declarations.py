@@ -258,6 +258,7 @@ def declare_enumeration(reading: Reading, node: Node) -> None:
     name = node.get("name", "")
     place = reading.positions.claimed(node.get("loc", {}))
     values: list[int] = []
+    unknown = False
     for child in node.get("inner", ()):
         if child.get("kind") != "EnumConstantDecl":
             continue
@@ -267,6 +268,7 @@ def declare_enumeration(reading: Reading, node: Node) -> None:
             value = evaluate(reading.read_expression(given[0]), reading.layout)
         type_ = reading.type(child)
         if value is None:
+            unknown = True
             break
         values.append(value)
         reading.constants[child["id"]] = (value, type_)
@@ -277,10 +279,12 @@ def declare_enumeration(reading: Reading, node: Node) -> None:
     base = unqualified(base)
     if has_attribute(node, "ModeAttr", "AlignedAttr"):
         base = OtherType(f"enum {shown}", "unsupported-attribute", "an enumeration with `mode` or `aligned`")
+    elif unknown:
+        base = OtherType(f"enum {shown}", "unsupported-enum", "an enumeration constant of unknown value")
     if isinstance(base, IntegerType):
         base = IntegerType(base.name, base.width, base.signed, base.rank, base.boolean, shown)
     reading.tags[node["id"]] = base
-    if name and (values or fixed or reading.names.tag("enum", name) is None):
+    if name and (values or fixed or unknown or reading.names.tag("enum", name) is None):
         reading.names.bind_tag("enum", name, base)
     elif not name:
         reading.names.bind_place(place, base)
