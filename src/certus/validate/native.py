@@ -248,7 +248,8 @@ def _compared(planned: _Plan, model: Model, natives: Sequence[Behaviour], budget
     first = planned.warning or next((warnings[n] for n in sorted(warnings)), None)
     ended = not planned.functions and natives[0].end in (End.RETURNED, End.STOPPED)
     why_not = "" if compared else f"no run could be compared: {obstacle or 'all meet undefined behaviour'}"
-    return Challenge(compared, len(natives) - compared, why_not, only_run_ended=ended, warning=first)
+    planned_runs = len(planned.supplies) if natives[0].count else 1
+    return Challenge(compared, planned_runs - compared, why_not, only_run_ended=ended, warning=first)
 
 
 def _followed(model: Model, values: Values, said: Behaviour | None, seconds: float) -> Behaviour:
