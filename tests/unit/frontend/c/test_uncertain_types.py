@@ -42,6 +42,12 @@ REFUSED = {
         "#define PACKET struct p { struct { char a; } h; struct { long b; } t; }\n"
         "PACKET; int main(void) { return sizeof(struct p); }",
     ),
+    "the length of a row of such a record": (
+        AMBIGUOUS,
+        "#define RECORD struct r { struct { union { int x; } s; }; }\n"
+        "RECORD; typedef struct r T; int taking(int n, T a[][n]) { return sizeof(a[0]); }\n"
+        "int main(void) { return taking(3, 0); }",
+    ),
     "an unnamed union and the record in it": (
         AMBIGUOUS,
         "#define REGISTER(name) union { int raw; struct { int low : 3; } bits; } name\n"
