@@ -162,6 +162,12 @@ def test_what_is_not_certain_is_refused(tmp_path: Path, name: str) -> None:
 
 
 HOLDING = {
+    "variables with names of types, in typeof": (
+        "int bool[7]; long half;",
+        "typeof(half) x = 300; struct s { long a[4]; } bool;",
+        "sizeof(typeof(bool)) == 4 * sizeof(long) && sizeof(typeof((half))) == sizeof(long) && x == 300",
+    ),
+    "elements of such variables": ("int bool[7];", "", "sizeof(typeof(bool[2])) == 4"),
     "`bool` as a name of another type": (
         "typedef int bool; bool a[2]; bool two(void) { return 2; }",
         "a[1] = 7;",
