@@ -29,6 +29,7 @@ _FLAGS: Final = (
 _WARNINGS: Final = (
     "-Wno-everything",
     *(f"-Werror={name}" for name in ("return-type", "uninitialized", "unsequenced", "pointer-to-int-cast")),
+    *("-Werror=implicit-int", "-Werror=implicit-function-declaration", "-Werror=incompatible-ms-struct"),
 )
 _OWN_FLAGS: Final = ("-ffreestanding", "-fno-builtin")
 _CHECKS: Final = (
