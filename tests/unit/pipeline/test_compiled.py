@@ -62,7 +62,9 @@ def test_a_violation_that_only_gcc_confirms_is_unknown(tmp_path: Path) -> None:
     source, kept = tmp_path / "p.c", tmp_path / "kept"
     source.write_text("void reach_error(void) { }\nint main() { reach_error(); return 0; }\n")
     text = "void reach_error(void) { }\nint n; int next(void) { return ++n; }\n"
-    text += "void f(int a, int b) { if (a > b) reach_error(); }\nint main() { f(next(), next()); return 0; }\n"
+    text += (
+        "void f(int a, int b) { if (a > b) reach_error(); }\nint main() { f(next(), next()); return 0; }\n"
+    )
     program = replace(load_c(source).program, source=text)
     error = program.errors[0].location.name
     verdict, check = Unsafe(Trace(error)), Replay(1, (), error)
