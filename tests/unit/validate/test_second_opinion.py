@@ -80,6 +80,8 @@ AGREEING = {
     "old C": """int unused(); f(x) int x; { return x; }
         main() { int *p = 5; p = malloc(8); *p = f(__VERIFIER_nondet_int());
             if (*p > 3) exit(1); return; }""",
+    "what cannot be reached": """int main() {
+        if (__VERIFIER_nondet_int() > 3) __builtin_unreachable(); return 0; }""",
     "a constructor": """int n; __attribute__((constructor)) static void before(void) { n = 3; }
         int main() { if (__VERIFIER_nondet_int() > n) exit(1); return 0; }""",
 }
