@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from certus.core.program import Program
-from certus.system.confined import run_confined
+from certus.system.confined import Ended, run_confined
 from certus.validate.build import RUNS, UNCONFINED, Builds, Compiler, NotBuilt, Wanted
 from certus.validate.compiled import MEMORY
 from certus.validate.model_runs import Behaviour, Values
@@ -70,5 +70,13 @@ class Binary:
         )
         table.read(path.read_bytes())
         if not table.finished:
-            why = ended.limit if ended.code is None else f"exit code {ended.code}"
-            raise NotBuilt(f"the compiled program could not be run: {why}")
+            raise NotBuilt(_not_run(ended, seconds))
+
+
+def _not_run(ended: Ended, seconds: float) -> str:
+    """Why no run came to its end, nor to its own limit."""
+    if ended.code is not None:
+        return f"the compiled program could not be run: exit code {ended.code}"
+    if ended.limit.endswith(" s"):
+        return f"no native run came to its end within {seconds:.1f} s"
+    return f"the compiled program could not be run: {ended.limit}"
