@@ -134,9 +134,9 @@ class BodyReader(Cursor):
         made = reader(self, word)
         if self.words[self.at]:
             raise NotUnderstood(f"`{self.words[self.at]}` behind an instruction")
-        made.name, made.text = name, line
-        made.attached = attached
-        made.location = location if location is not None or not isinstance(made, _RECORDS) else self._scope
+        if isinstance(made, ir.Declare | ir.DebugRecord):
+            location = self._scope
+        ir.complete(made, name, location, attached, line)
         return made
 
     _scope: int | None = None  # the location of a debug record
@@ -415,7 +415,6 @@ class BodyReader(Cursor):
         return ir.Declare(address, int(variable[1:])) if simple else ir.DebugRecord()
 
 
-_RECORDS: Final = (ir.Declare, ir.DebugRecord)
 _READERS: Final[dict[str, Callable[[BodyReader, str], ir.Instruction]]] = {
     "alloca": BodyReader.alloca,
     "load": BodyReader.load,

@@ -15,6 +15,7 @@ from certus.frontend.c.ir.text import NotUnderstood, text_of, tokens
 
 _PLACE: Final = re.compile(r"(?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)")
 _INLINED: Final = re.compile(r"inlinedAt: !(\d+)")
+_NUMBER: Final = re.compile(r"i64 (\d+)")
 _REFERENCE: Final = re.compile(r"!(\d+)")
 
 Value = int | str | None | list["Value"]
@@ -161,6 +162,11 @@ class Debug:
             if part:
                 found.append(int(part[1:]) if part[0] == "!" and part[1:].isdigit() else None)
         return found
+
+    def members(self, number: int) -> list[tuple[int, int]]:
+        """Return offset and size, in bytes, of what `!tbaa.struct` lists."""
+        found = [int(value) for value in _NUMBER.findall(self._nodes.get(number, ""))]
+        return list(zip(found[::2], found[1::2], strict=True))
 
     # -------------------------------------------------------------------------------- places
 

@@ -24,6 +24,17 @@ class Instruction:
     text: str
 
 
+def complete(
+    made: Instruction,
+    name: str | None = None,
+    location: int | None = None,
+    attached: Mapping[str, int] = NOTHING,
+    text: str = "",
+) -> None:
+    """Fill in what all instructions have."""
+    made.name, made.location, made.attached, made.text = name, location, attached, text
+
+
 @dataclass(slots=True, eq=False)
 class Alloca(Instruction):
     type: Type

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from certus.core import build
 from certus.core.program import Alloc, Free, Havoc
 from certus.core.sorts import INT
 from certus.core.terms import Expr
@@ -18,9 +19,8 @@ from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.operands import Local, Symbol
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type
 from certus.frontend.c.model.hints import value_is_signed
+from certus.frontend.c.model.initialisers import leave_open, padding, zeroing
 from certus.frontend.c.model.terms import sort_of
-
-from certus.core import build  # isort: skip
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -58,7 +58,9 @@ class Births:
         flow = body.flow
         for instruction in flow.instructions():
             if isinstance(instruction, ir.Declare) and isinstance(instruction.address, Local):
-                self._declared.setdefault(instruction.address.name, instruction)
+                if self._declared.setdefault(instruction.address.name, instruction) is instruction:
+                    debug = body.module.debug.variable(instruction.variable)
+                    body.declared_at[f"{debug.name}{debug.line}"] = instruction.location
             elif isinstance(instruction, ir.GetElementPointer) and instruction.name is not None:
                 body.roots.of(Local(body.module.types.pointer, instruction.name))
         for instruction in flow.blocks[flow.entry].instructions:
@@ -89,7 +91,7 @@ class Births:
         return True
 
     def _carrier(self, alloca: ir.Alloca) -> None:
-        """An integer that a record is copied to or from, to be passed in a register, has the record's cells."""
+        """An integer that a record is copied to or from, to be passed in a register, has its cells."""
         if not isinstance(alloca.type, IntegerType):
             return
         for use in self._body.flow.uses.get(alloca.name or "", ()):
@@ -160,8 +162,13 @@ class Births:
         body = self._body
         name = box.debug.name if box.debug is not None and box.debug.name else box.alloca.name or ""
         align = box.alloca.align or body.layout.align(box.alloca.type)
-        alloc = Alloc(box.base, build.integer(box.size), align, "stack", name)
+        fill = None if box.birth is None else zeroing(body, box.birth, box.alloca.name or "", box.size)
+        alloc = Alloc(box.base, build.integer(box.size), align, "stack", name, fill is not None)
         body.emit(alloc, text=f"begin of {name}")
+        if fill is not None:
+            body.skipped.add(fill)
+            gaps = padding(body, box.alloca.type, 0, box.size)
+            leave_open(body, box.base, gaps, fill.arguments[0].operand)
 
     def declare(self, instruction: ir.Declare) -> None:
         """A declaration stands here: the variable has no value yet, the object begins."""

@@ -59,11 +59,17 @@ class Body:
         self._pending: dict[str, frozenset[Expr]] = {}
         self._weight: dict[str, int] = {}
         self.folding = False
+        self.phis: dict[ir.Phi, Expr] = {}
+        self.mutable: set[Expr] = set()  # local variables that are written more than once
+        self.declared_at: dict[str, int | None] = {}  # locations of declarations, by name and line
+        self._location: int | None = None
+        self.roots = Roots(module, {})
         if function is not None:
             self.flow = Flow(module.blocks(function))
             self.roots = Roots(module, self.flow.definitions)
             self.births = Births(self)
             self.signature: Signature = unit.make_signature(self)
+            self.mutable = {s.variable for s in self.births.slots.values() if s.variable is not None}
 
     # --------------------------------------------------------------------------------- names
 
@@ -83,6 +89,34 @@ class Body:
         made = self.local(f"${len(self.temporaries) + 1}", sort)
         self.temporaries.add(made)
         return made
+
+    # ------------------------------------------------------------------------------- places
+
+    def place(self, instruction: ir.Instruction | None) -> None:
+        """Steps from here on are of this instruction."""
+        if instruction is None:
+            self.number, self._location = 0, None
+            self.span, self.text, self.statement = self.draft.span, "", self.draft.span
+            return
+        self.number, self._location = self.flow.number[instruction], instruction.location
+        if not self.unit.is_program(self.module):
+            self.text = f"{self.name}(...)"
+            return
+        written = self.unit.sources.written(instruction.location)
+        if written is not None:
+            self.span, self.text, self.statement = written.span, written.text, written.statement
+
+    def call_span(self) -> Span | None:
+        """Return the stretch of the call that is being lowered."""
+        if not self.unit.is_program(self.module):
+            return None
+        found = self.unit.sources.call(self._location)
+        return self.span if found is None else found[0]
+
+    def written_call(self, name: str) -> str:
+        """Return the call that is being lowered as it is written; by its name if a macro hides it."""
+        found = self.unit.sources.call(self._location) if self.unit.is_program(self.module) else None
+        return found[1] if found is not None and found[1].startswith(name) else f"{name}()"
 
     # --------------------------------------------------------------------------------- steps
 
@@ -139,7 +173,9 @@ class Body:
         self.set_freely((made,), function, approximates)
         return made
 
-    def set_freely(self, targets: tuple[Expr, ...], function: str | None = None, approximates: str = "") -> None:
+    def set_freely(
+        self, targets: tuple[Expr, ...], function: str | None = None, approximates: str = ""
+    ) -> None:
         """Give variables any values. `approximates`: see `Havoc`."""
         self.emit(Havoc(targets, function, approximates), call=None if function is None else self.span)
         self.assume(self.are_addresses(targets))
@@ -290,7 +326,7 @@ class Body:
                 self.hold(name)
 
     def _is_later(self, use: ir.Instruction) -> bool:
-        return isinstance(use, ir.Phi) or self.flow.number[use] >= self.number
+        return isinstance(use, ir.Phi) or self.flow.number[use] > self.number
 
     def assign(self, variable: Expr, term: Expr) -> None:
         """`variable = term`. If the last step only gave `term` its value, it writes `variable` instead."""

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
+from certus.core.sorts import BOOL
 from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.model.memory import variable_at
 from certus.frontend.c.model.operands import term_of, value_of
-from certus.frontend.c.model.terms import Unmodelled, as_sort
+from certus.frontend.c.model.terms import Unmodelled, as_sort, decided
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,9 +135,7 @@ class _Fold:
         self.here = body.block
         self.inside = inside
         # of each block: the condition to go on to the first of two blocks, or to the only one
-        self.ways: dict[str, tuple[Expr, str, str]] = {
-            self.here: (condition, branch.then, branch.otherwise)
-        }
+        self.ways: dict[str, tuple[Expr, str, str]] = {self.here: (condition, branch.then, branch.otherwise)}
 
     def run(self, exits: list[str]) -> Decision:
         body, flow = self.body, self.body.flow
@@ -167,7 +166,7 @@ class _Fold:
         terms = {exits[0]: build.TRUE, exits[1]: build.FALSE}
         for label in (*reversed(self.inside), self.here):
             test, then, otherwise = self.ways[label]
-            terms[label] = build.ite(test, terms[then], terms[otherwise])
+            terms[label] = decided(test, terms[then], terms[otherwise])
         return terms[self.here]
 
     def _arriving(self, end: str, phis: list[ir.Phi], before: int) -> list[Expr]:
@@ -198,7 +197,10 @@ class _Fold:
 def _chosen(test: Expr, yes: list[Expr] | None, no: list[Expr] | None) -> list[Expr] | None:
     if yes is None or no is None:
         return no if yes is None else yes
-    return [build.ite(test, a, as_sort(b, a.sort)) for a, b in zip(yes, no, strict=True)]
+    return [
+        decided(test, a, b) if a.sort is BOOL else build.ite(test, a, as_sort(b, a.sort))
+        for a, b in zip(yes, no, strict=True)
+    ]
 
 
 def phis_of(body: Body, label: str) -> list[ir.Phi]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.program import Assign, Assume, Havoc, Return
-from certus.core.sorts import BOOL, INT
+from certus.core.program import Assign, Assume, Return
+from certus.core.sorts import BOOL, INT, Sort
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.operands import Local
-from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, VectorType
-from certus.frontend.c.lower.liveness import Liveness
+from certus.frontend.c.ir.operands import Operand
+from certus.frontend.c.ir.types import IntegerType, PointerType, VectorType
 from certus.frontend.c.model import atomics, calls, memory, vectors
 from certus.frontend.c.model.decisions import Decisions, phis_of
 from certus.frontend.c.model.hints import value_is_signed
@@ -30,7 +28,6 @@ from certus.frontend.c.model.terms import (
     Piece,
     Pieces,
     Unmodelled,
-    Value,
     as_sort,
     binary,
     compare,
@@ -39,7 +36,7 @@ from certus.frontend.c.model.terms import (
     sort_of,
     taken,
 )
-from certus.frontend.graph import Draft, DraftEdge, Settled
+from certus.frontend.graph import Draft
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -58,6 +55,7 @@ class _Function:
         self.flow = body.flow
         self.decisions = Decisions(body, self.lower)
         self.nodes = {label: body.draft.node() for label in self.flow.order}
+        self.exit, self.result = self._find_exit()
 
     def run(self) -> None:
         body, flow = self.body, self.flow
@@ -89,6 +87,19 @@ class _Function:
                 body.phis[phi] = variable
                 body.values[phi.name or ""] = variable
 
+    def _find_exit(self) -> tuple[str, Expr | None]:
+        """The block that only returns what a slot holds, and that slot's variable."""
+        body = self.body
+        for label in self.flow.order:
+            found = [i for i in self.flow.blocks[label].instructions if not isinstance(i, ir.DebugRecord)]
+            if len(found) != 2 or not isinstance(found[0], ir.Load) or not isinstance(found[1], ir.Return):
+                continue
+            load, value = found[0], found[1].value
+            slot = body.births.slots.get(getattr(load.pointer, "name", ""))
+            if slot is not None and getattr(value, "name", None) == load.name:
+                return label, slot.variable
+        return "", None
+
     # ---------------------------------------------------------------------------- instructions
 
     def lower(self, instruction: ir.Instruction) -> None:
@@ -97,11 +108,8 @@ class _Function:
         if instruction in body.skipped:
             return
         body.place(instruction)
-        handler = _HANDLERS.get(type(instruction))
         try:
-            if handler is not None:
-                handler(body, instruction)
-            else:
+            if not _step(body, instruction):
                 self._control(instruction)
         except Unmodelled as error:
             if body.folding:
@@ -138,6 +146,8 @@ class _Function:
     def _go(self, target: str, values: tuple[Expr, ...] | None = None) -> None:
         """Go to a block, whose phis get the values of this way."""
         body = self.body
+        if target == self.exit and self._return_at_once():
+            return
         phis = phis_of(body, target)
         if values is None:
             values = tuple(term_of(body, _way(phi, body.block)) for phi in phis)
@@ -151,6 +161,21 @@ class _Function:
             body.emit(Assign(tuple(v for v, _ in moves), tuple(t for _, t in moves)))
         body.draft.jump(body.at, self.nodes[target], body.span, body.text, body.order())
         body.stop()
+
+    def _return_at_once(self) -> bool:
+        """Return from here, if the last step was to set the result."""
+        body = self.body
+        last = body.draft.edges[-1] if body.draft.edges else None
+        if last is None or last.target != body.at or not isinstance(last.op, Assign):
+            return False
+        if last.op.targets != (self.result,):
+            return False
+        body.draft.edges.pop()
+        body.at, body.span, body.text = last.source, last.span, last.text
+        body.births.end_objects(self.flow.blocks[body.block].last)
+        body.emit(Return((as_sort(last.op.values[0], body.results[0].sort),)), target=Draft.EXIT)
+        body.stop()
+        return True
 
     def _branch(self, branch: ir.Branch) -> None:
         body = self.body
@@ -168,9 +193,7 @@ class _Function:
         else:
             self._fork(decision.condition, decision.then, decision.otherwise, decision.values)
 
-    def _fork(
-        self, condition: Expr, then: str, otherwise: str, values: dict[str, tuple[Expr, ...]]
-    ) -> None:
+    def _fork(self, condition: Expr, then: str, otherwise: str, values: dict[str, tuple[Expr, ...]]) -> None:
         body = self.body
         flip = otherwise.startswith(_TRUE_WAYS) and not then.startswith(_TRUE_WAYS)
         starts = body.draft.node(), body.draft.node()
@@ -242,7 +265,7 @@ class _Function:
             body.draft.loops.setdefault(self.nodes[heads[0]], span)
 
 
-def _way(phi: ir.Phi, label: str):  # type: ignore[no-untyped-def]
+def _way(phi: ir.Phi, label: str) -> Operand:
     return next(value for value, source in phi.ways if source == label)
 
 
@@ -304,10 +327,6 @@ def _select(body: Body, instruction: ir.Select) -> None:
     body.define(instruction, build.ite(body.condition(test), a, as_sort(b, a.sort)))
 
 
-def _freeze(body: Body, instruction: ir.Freeze) -> None:
-    body.define(instruction, value_of(body, instruction.operand))
-
-
 def _element_pointer(body: Body, instruction: ir.GetElementPointer) -> None:
     address = address_of(body, instruction.base)
     body.define(instruction, indexed(body, instruction.source, address, instruction.indices))
@@ -330,14 +349,16 @@ def _extract(body: Body, instruction: ir.ExtractValue) -> None:
         else:
             body.define(instruction, as_sort(joined(value, offset, size, body.unset), sort_of(type_)))
         return
-    body.define(instruction, _part([p for p in value.parts if offset <= p.offset < offset + size], offset, size))
+    body.define(
+        instruction, _part([p for p in value.parts if offset <= p.offset < offset + size], offset, size)
+    )
 
 
 def _part(parts: list[Piece], offset: int, size: int) -> Pieces:
     return Pieces(size, tuple(Piece(p.offset - offset, p.size, p.term) for p in parts))
 
 
-def _kept_sort(term: Expr, type_: IntegerType | PointerType):  # type: ignore[no-untyped-def]
+def _kept_sort(term: Expr, type_: IntegerType | PointerType) -> Sort:
     """The sort of a scalar that a piece holds: its own, if it has the width of the type."""
     wanted = sort_of(type_)
     if term.sort in (BOOL, INT) or wanted in (BOOL, INT):
@@ -360,40 +381,48 @@ def _insert(body: Body, instruction: ir.InsertValue) -> None:
     body.define(instruction, Pieces(size_of_all, tuple(parts)))
 
 
-def _declare(body: Body, instruction: ir.Declare) -> None:
-    body.births.declare(instruction)
-
-
-def _nothing(body: Body, instruction: ir.Instruction) -> None:
-    """Debug records, fences and phis take no step; objects of fixed size have begun."""
-
-
-def _alloca(body: Body, instruction: ir.Alloca) -> None:
-    if instruction.count is not None or body.block != body.flow.entry:
-        calls.dynamic_object(body, instruction)
-
-
-Handler = Callable[["Body", "ir.Instruction"], None]
-_HANDLERS: Final[dict[type, Handler]] = {
-    ir.Alloca: _alloca,
-    ir.Load: memory.load,
-    ir.Store: memory.store,
-    ir.GetElementPointer: _element_pointer,
-    ir.Binary: _binary,
-    ir.Convert: _convert,
-    ir.Compare: _compare,
-    ir.Select: _select,
-    ir.Freeze: _freeze,
-    ir.Phi: _nothing,
-    ir.ExtractValue: _extract,
-    ir.InsertValue: _insert,
-    ir.ExtractElement: vectors.extract,
-    ir.InsertElement: vectors.insert,
-    ir.ShuffleVector: vectors.shuffle,
-    ir.Call: calls.call,
-    ir.AtomicUpdate: atomics.update,
-    ir.CompareExchange: atomics.exchange,
-    ir.Fence: _nothing,
-    ir.Declare: _declare,
-    ir.DebugRecord: _nothing,
-}  # type: ignore[dict-item]
+def _step(body: Body, instruction: ir.Instruction) -> bool:
+    """Lower an instruction that is no jump; whether it was one."""
+    match instruction:
+        case ir.Load():
+            memory.load(body, instruction)
+        case ir.Store():
+            memory.store(body, instruction)
+        case ir.GetElementPointer():
+            _element_pointer(body, instruction)
+        case ir.Binary():
+            _binary(body, instruction)
+        case ir.Compare():
+            _compare(body, instruction)
+        case ir.Convert():
+            _convert(body, instruction)
+        case ir.Call():
+            calls.call(body, instruction)
+        case ir.Declare():
+            body.births.declare(instruction)
+        case ir.Alloca():
+            if instruction.count is not None or body.block != body.flow.entry:
+                calls.dynamic_object(body, instruction)
+        case ir.Select():
+            _select(body, instruction)
+        case ir.Freeze():
+            body.define(instruction, value_of(body, instruction.operand))
+        case ir.ExtractValue():
+            _extract(body, instruction)
+        case ir.InsertValue():
+            _insert(body, instruction)
+        case ir.ExtractElement():
+            vectors.extract(body, instruction)
+        case ir.InsertElement():
+            vectors.insert(body, instruction)
+        case ir.ShuffleVector():
+            vectors.shuffle(body, instruction)
+        case ir.AtomicUpdate():
+            atomics.update(body, instruction)
+        case ir.CompareExchange():
+            atomics.exchange(body, instruction)
+        case ir.Phi() | ir.Fence() | ir.DebugRecord():
+            pass  # the ways to its block write a phi
+        case _:
+            return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Alloc, Call, Load, Store
@@ -39,6 +39,9 @@ from certus.frontend.c.model.terms import (
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
+
+
+_LOOPS: Final = (1, 2, 4, 8)  # sizes of the elements that models in C copy and fill
 
 
 def variable_at(body: Body, pointer: Operand, type_: Type) -> Expr | None:
@@ -184,7 +187,9 @@ def _write_parts(body: Body, address: Expr, terms: Sequence[Expr], cells: Sequen
 # ----------------------------------------------------------------------------------------- copies
 
 
-def cells_of_copy(body: Body, size: int, pointers: Sequence[Operand], members: int | None) -> list[Cell] | None:
+def cells_of_copy(
+    body: Body, size: int, pointers: Sequence[Operand], members: int | None
+) -> list[Cell] | None:
     """Return the cells of `size` bytes that are copied or filled: as the metadata of a copy of a record tells
     (`members`), or as the type of one of the objects does. None if they are not known, or too many."""
     for pointer in pointers:
@@ -227,7 +232,7 @@ def copy(
             copy_cells(body, target, origin, cells, size)
             return
         width = _elements(body, (to, source))
-        width = width if size % width == 0 else 1
+        width = width if size % width == 0 and width in _LOOPS else 1
         number = build.integer(size // width)
     copy_loop(body, target, origin, number, width, overlapping=overlapping)
 
@@ -248,12 +253,19 @@ def copy_cells(body: Body, target: Expr, origin: Expr, cells: Sequence[Cell], si
     _write_parts(body, target, [p.term for p in parts.parts], cells)
 
 
-def copy_loop(
-    body: Body, target: Expr, origin: Expr, number: Expr, width: int, *, overlapping: bool
-) -> None:
+def copy_loop(body: Body, target: Expr, origin: Expr, number: Expr, width: int, *, overlapping: bool) -> None:
     """Copy elements of `width` bytes by a loop."""
-    routine = body.unit.routine("move" if overlapping else "copy", width)
-    body.emit(Call(routine, (target, origin, number), ()))
+    run_model(body, f"__certus_{'move' if overlapping else 'copy'}{width}", (target, origin, number))
+
+
+def run_model(body: Body, name: str, terms: Sequence[Expr]) -> Expr | None:
+    """Call a function of the library's models in C; return its result."""
+    callee = body.unit.model(name)
+    body.before_call()
+    passed = tuple(as_sort(t, p.sort) for t, p in zip(terms, callee.parameters, strict=True))
+    made = tuple(body.fresh(v.sort) for v in callee.results)
+    body.emit(Call(callee.name, passed, made))
+    return made[0] if made else None
 
 
 def fill(body: Body, to: Operand, byte: Expr, count: Expr) -> None:
@@ -268,10 +280,14 @@ def fill(body: Body, to: Operand, byte: Expr, count: Expr) -> None:
             fill_cells(body, target, byte, cells)
             return
         width = _elements(body, (to,))
-        width = width if size % width == 0 else 1
+        width = width if size % width == 0 and width in _LOOPS else 1
         number = build.integer(size // width)
-    routine = body.unit.routine("fill", width)
-    body.emit(Call(routine, (target, repeated(byte, width), number), ()))
+    run_model(body, f"__certus_fill{width}", (target, repeated(byte, width), number))
+
+
+def fill_loop(body: Body, target: Expr, byte: Expr, number: int, width: int) -> None:
+    """Set elements of `width` bytes by a loop."""
+    run_model(body, f"__certus_fill{width}", (target, repeated(byte, width), build.integer(number)))
 
 
 def fill_cells(body: Body, target: Expr, byte: Expr, cells: Sequence[Cell]) -> None:
@@ -279,16 +295,22 @@ def fill_cells(body: Body, target: Expr, byte: Expr, cells: Sequence[Cell]) -> N
         body.emit(Store(build.add(target, build.integer(offset)), repeated(byte, size)))
 
 
-def copied_object(body: Body, address: Expr, pointer: Operand, type_: Type, align: int, name: str) -> Expr:
-    """Make a copy of an object for a function that is called (`byval`); return its address."""
-    base = body.local(f"$&{name}", INT)
+def copy_object(body: Body, to: Expr, source: Expr, type_: Type) -> None:
+    """Copy a whole object of a type."""
     size = body.layout.size(type_)
-    align = max(align, body.layout.align(type_))
-    body.emit(Alloc(base, build.integer(size), align, "stack", name), text=f"begin of {name}")
     cells = cells_between(body.layout, type_, 0, size)
     if cells is not None:
-        copy_cells(body, base, address, cells, size)
+        copy_cells(body, to, source, cells, size)
     else:
         width = element(body.layout, type_)
-        copy_loop(body, base, address, build.integer(size // width), width, overlapping=False)
+        width = width if width in _LOOPS else 1
+        copy_loop(body, to, source, build.integer(size // width), width, overlapping=False)
+
+
+def copied_object(body: Body, address: Expr, type_: Type, align: int) -> Expr:
+    """Make a copy of an object for a function that is called (`byval`); return its address."""
+    base = body.local("$&argument", INT)
+    size, align = body.layout.size(type_), max(align, body.layout.align(type_))
+    body.emit(Alloc(base, build.integer(size), align, "stack", "argument"), text="begin of an argument")
+    copy_object(body, base, address, type_)
     return base

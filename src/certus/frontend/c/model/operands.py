@@ -109,7 +109,9 @@ def _zero(body: Body, type_: Type) -> Value:
         return Lanes((build.constant(0, sort_of(type_.element)),) * type_.count)
     if isinstance(type_, StructType | ArrayType):
         size = body.layout.size(type_)
-        return Pieces(size, (Piece(0, size, build.constant(0, machine(8 * size, signed=False))),) if size else ())
+        return Pieces(
+            size, (Piece(0, size, build.constant(0, machine(8 * size, signed=False))),) if size else ()
+        )
     return build.constant(0, sort_of(type_))
 
 

@@ -166,6 +166,19 @@ def equal(a: Expr, b: Expr) -> Expr:
     return build.eq(a, b)
 
 
+def decided(test: Expr, then: Expr, otherwise: Expr) -> Expr:
+    """Return a choice between conditions, written with `&&` and `||` where one of them is part of the other."""
+    for kind, inside, around in ((Kind.OR, build.and_, build.or_), (Kind.AND, build.or_, build.and_)):
+        positive = kind is Kind.OR
+        for whole, part, chosen in ((then, otherwise, test), (otherwise, then, build.not_(test))):
+            shared = part.args if part.kind is kind else (part,)
+            if whole.kind is kind and all(p in whole.args for p in shared):
+                rest = [p for p in whole.args if p not in shared]
+                guard = chosen if positive else build.not_(chosen)
+                return around(inside(guard, around(*rest)), part)
+    return build.ite(test, then, otherwise)
+
+
 # ------------------------------------------------------------------------------------ operations
 
 _Operation = Callable[[Expr, Expr], Expr]
@@ -195,7 +208,7 @@ _ORDER: Final[dict[str, _Operation]] = {"lt": build.lt, "le": build.le, "gt": bu
 
 
 def binary(operation: str, a: Expr, b: Expr, *, signed_hint: bool | None = None) -> Expr:
-    """Return an operation on two terms of one width. `signed_hint`: whether C has a signed operation there."""
+    """Return an operation on two terms of one width. `signed_hint`: whether it is signed in C."""
     if a.sort is BOOL:
         if operation not in _BOOLEAN:
             raise Unmodelled("unsupported-operation", f"the operation `{operation}` on bits")
