@@ -8,11 +8,11 @@ from pathlib import Path
 
 from certus.core.budget import Budget
 from certus.core.errors import Unsupported
-from certus.frontend.c.compile import compile_file
+from certus.frontend.c.compile import Compiled, compile_file
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.library.models import LibraryModels
-from certus.frontend.c.load import error_rules
+from certus.frontend.c.load import collection_paused, error_rules
 from certus.frontend.c.model.program import lower_program
 from certus.frontend.c.model.sources import Sources
 from certus.frontend.c.model.unit import Rules, Unit, refused
@@ -35,21 +35,25 @@ def load_ir(
 
     Raises `InputError` for what Clang refuses and for an unknown property, `Unsupported` for what Certus
     does not model, and `BudgetExceeded`."""
-    path = Path(path)
-    wanted = property_of(property) if isinstance(property, str) else property
-    found = error_rules(wanted)
+    path, budget = Path(path), budget or Budget()
+    found = error_rules(property_of(property) if isinstance(property, str) else property)
     rules = Rules(found.kind, found.functions)
-    budget = budget or Budget()
-    source = read_source(path)
     compiled = compile_file(path, property=rules.kind, model=model.name, arguments=arguments, budget=budget)
+    with collection_paused():
+        return _lowered(path, compiled, rules, model, budget, entry)
+
+
+def _lowered(
+    path: Path, compiled: Compiled, rules: Rules, model: DataModel, budget: Budget, entry: str
+) -> LoadedProgram:
     sources: Sources | None = None
     try:
         module = Module(compiled.text)
-        sources = Sources(module.debug, compiled.main, str(path), source.text, blanked=compiled.blanked)
+        text = read_source(path).text
+        sources = Sources(module.debug, compiled.main, str(path), text, blanked=compiled.blanked)
         models = LibraryModels(module.types, model=model.name, property=rules.kind)
         unit = Unit(module, sources, models, rules, budget)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        lowered = lower_program(unit, str(path), digest, entry)
+        lowered = lower_program(unit, str(path), hashlib.sha256(path.read_bytes()).hexdigest(), entry)
     except NotUnderstood as error:
         raise Unsupported(refused(error, sources, str(path))) from error
     return LoadedProgram(lowered.program, lowered.warnings)

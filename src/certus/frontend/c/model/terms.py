@@ -167,7 +167,7 @@ def equal(a: Expr, b: Expr) -> Expr:
 
 
 def decided(test: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """Return a choice between conditions, written with `&&` and `||` where one of them is part of the other."""
+    """Return a choice between conditions, with `&&` and `||` where one of them is part of the other."""
     for kind, inside, around in ((Kind.OR, build.and_, build.or_), (Kind.AND, build.or_, build.and_)):
         positive = kind is Kind.OR
         for whole, part, chosen in ((then, otherwise, test), (otherwise, then, build.not_(test))):
