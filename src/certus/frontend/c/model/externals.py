@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import UNSPECIFIED, Alloc, Assign, Assume, Free, Store
-from certus.core.sorts import BOOL, INT, machine
+from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.operands import Symbol
-from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
 from certus.frontend.c.library import meanings
 from certus.frontend.c.library.meanings import Meaning
 from certus.frontend.c.library.signatures import may_be
@@ -181,25 +180,7 @@ def _assert(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> No
         body.claim(condition, "assertion", claim)
     else:
         body.assume(condition)
-    give_any(body, instruction, name)
-
-
-def give_any(body: Body, instruction: ir.Call, name: str, approximates: str | None = None) -> None:
-    """The result is any value; no counterexample may depend on it, unless `approximates` is empty."""
-    if instruction.name is None or isinstance(instruction.result, VoidType):
-        return
-    what = f"the result of `{name}`" if approximates is None else approximates
-    body.define(instruction, any_of(body, instruction.result, what))
-
-
-def any_of(body: Body, type_: Type, approximates: str) -> Expr:
-    """Return any value of a scalar type."""
-    if isinstance(type_, PointerType):
-        body.unit.foreign = True
-    if isinstance(type_, IntegerType) and type_.bits == 1:
-        made = body.havoc(machine(1, signed=False), approximates=approximates)
-        return as_sort(made, BOOL)
-    return body.havoc(sort_of(type_, signed=True), approximates=approximates)
+    effects.give_result(body, instruction, name)
 
 
 # ----------------------------------------------------------------------------------------- memory
@@ -286,7 +267,7 @@ def _signal(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> No
     handler = instruction.arguments[-1].operand
     if isinstance(handler, Symbol) or term_of(body, handler).kind is not Kind.CONST:
         raise Unmodelled("unsupported-library-function", f"the function `{name}`")
-    give_any(body, instruction, name)
+    effects.give_result(body, instruction, name)
 
 
 def _refuse(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:

@@ -44,7 +44,7 @@ def nondet(body: Body, instruction: ir.Call, name: str) -> None:
     type_ = instruction.result
     if isinstance(type_, IntegerType | PointerType):
         if isinstance(type_, PointerType):
-            body.unit.foreign = True
+            body.unit.note_foreign(body.module, body.unit.result_type(body.module, name))
         if isinstance(type_, IntegerType) and type_.bits == 1:
             made = body.havoc(machine(1, signed=False), name)
             body.define(instruction, as_sort(made, BOOL))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -30,6 +31,7 @@ from certus.frontend.c.model.unit import StaticObject, Unit
 from certus.frontend.graph import Draft, DraftEdge, Numbering, Settled
 
 START: Final = "$start"
+_NUMBERS: Final = re.compile(r"p\d+ (?:omnipotent char|short|int|long|long long)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,14 @@ class Start:
             stream = self.unit.stream(made.name)
             self.body.emit(Store(made.base, build.wrap(stream, self.unit.pointer_sort)))
             return
-        self.unit.foreign = True
+        self._note_foreign(made.module, made.variable)
+
+    def _note_foreign(self, module: Module, variable: GlobalVariable) -> None:
+        """A variable from outside may hold pointers to functions; Clang tells its type only by accesses."""
+        if _NUMBERS.fullmatch(self.unit.accesses.get(variable.name, "")):
+            return
+        known = None if variable.debug is None else module.debug.variable(variable.debug)
+        self.unit.note_foreign(module, None if known is None else known.type)
 
     def _set(self, variable: Expr, module: Module, declared: GlobalVariable) -> None:
         body = self._in_module(module)
@@ -180,7 +189,7 @@ class Start:
                     self.initial[variable] = build.integer(0)
                     body.emit(Assign((variable,), (self.unit.stream(declared.name),)))
                 elif variable.sort is INT:
-                    self.unit.foreign = True
+                    self._note_foreign(module, declared)
                 return
             term = as_sort(term_of(body, constant), variable.sort)
         except Unmodelled as error:

@@ -34,6 +34,7 @@ from certus.frontend.c.library.models import LibraryModels
 from certus.frontend.c.library.table import OVERRIDING
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.indirect import IndirectCall
+from certus.frontend.c.model.kinds import leads_to_functions
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.shapes import shape_of
 from certus.frontend.c.model.signature import Signature, make_signature
@@ -81,6 +82,7 @@ class Unit:
         self.shared: set[Expr] = set()
         self.addresses: dict[str, tuple[Module, str, Expr]] = {}  # of functions whose address is taken
         self.indirect: list[IndirectCall] = []
+        self.accesses: dict[str, str] = {}  # names of types by which static variables are accessed
         self.foreign = False  # whether pointers from outside may be those of functions
         self.warnings: dict[str, Diagnostic] = {}
         self.source_names: dict[Expr, str] = {}
@@ -328,6 +330,8 @@ class Unit:
                     direct = len(names) == 1 and isinstance(operand, Symbol | Local)
                     if not (direct and _is_access(module, instruction, number, names[0])):
                         addressed.update(names)
+                    elif "tbaa" in instruction.attached:
+                        self.accesses[names[0]] = module.debug.accessed(instruction.attached["tbaa"])
 
     def thread_local_symbol(self, body: Body, pointer: Local) -> Symbol | None:
         """Return the variable whose address in the present thread a value is."""
@@ -434,11 +438,22 @@ class Unit:
 
     def returns_signed(self, module: Module, name: str) -> bool:
         """Whether the result of a declared function is signed."""
-        function = module.functions.get(name)
-        types = [] if function is None else module.debug.signature(function.debug)
-        return bool(types and types[0] is not None and module.debug.signed(types[0]))
+        type_ = self.result_type(module, name)
+        return type_ is not None and bool(module.debug.signed(type_))
 
     # ------------------------------------------------------------------------ the library's state
+
+    def note_foreign(self, module: Module, type_: int | None) -> None:
+        """A pointer of a C type comes from outside: it may lead to functions that are not in the program.
+        Nothing is known of a `void *`."""
+        if not self.foreign:
+            self.foreign = leads_to_functions(module.debug, type_)
+
+    def result_type(self, module: Module, name: str) -> int | None:
+        """Return the C type of a declared function's result."""
+        function = module.functions.get(name)
+        types = [] if function is None else module.debug.signature(function.debug)
+        return types[0] if types else None
 
     def library_variable(self, name: str, sort: Sort) -> Expr:
         """Return a variable that the library keeps for itself; it is 0 at the start."""

@@ -231,7 +231,7 @@ def _result(
         signed = body.unit.returns_signed(body.module, name)
         body.define(instruction, body.havoc(sort_of(type_, signed=signed), name, what))
         return
-    body.unit.foreign = True
+    body.unit.note_foreign(body.module, body.unit.result_type(body.module, name))
     other = body.havoc(INT, name, what)
     body.define(instruction, _pointer(body, instruction, name, other))
 
