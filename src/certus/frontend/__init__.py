@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -84,7 +85,12 @@ def _load_c(question: Question, arguments: Sequence[str], budget: Budget, entry:
         raise InputError([Diagnostic("usage", message, hint=f"Choose {' or '.join(MODELS)}.")])
     check_supported(question.property, question.span)
     read_source(question.file)  # refuses what is no text
-    return load_c(
+    load = load_c
+    if os.environ.get("CERTUS_FRONTEND") == "ir":
+        from certus.frontend.c.load_ir import load_ir
+
+        load = load_ir
+    return load(
         question.file,
         property=question.property,
         model=DATA_MODELS[name],
