@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from certus.frontend.c import ast
+from certus.frontend.c.reader_assembly import is_empty_assembly
 from certus.frontend.c.reader_constants import evaluate
 from certus.frontend.c.reader_core import (
     Handler,
@@ -18,9 +18,6 @@ from certus.frontend.c.reader_core import (
 from certus.frontend.c.reader_names import Node
 
 _ALLOWED_ATTRIBUTES: Final = frozenset(("FallThroughAttr", "LikelyAttr", "UnlikelyAttr", "UnusedAttr"))
-_EMPTY_ASM: Final = re.compile(
-    r"""(?:__)?asm(?:__)?\s*(?:(?:__)?(?:volatile|inline|goto)(?:__)?\s*)*\(\s*(?:""\s*)+(?::\s*(?::|\)|$)|\))"""
-)
 
 
 def statements(part: Part, reading: Reading) -> tuple[ast.Statement, ...]:
@@ -129,13 +126,19 @@ def _attributed_children(_: Reading, node: Node) -> Sequence[Node]:
     return [child for child in node["inner"] if not child.get("kind", "").endswith("Attr")]
 
 
-def _assembly(reading: Reading, node: Node, _: list[Part]) -> Part:
-    """Inline assembly without instructions and outputs does nothing; its text is not in the tree."""
+def _assembly(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    """Inline assembly without instructions only evaluates its operands; the tree does not have its text."""
     span = reading.at(node)
-    text = reading.positions.source_of(node)
-    if text is not None and _EMPTY_ASM.match(text):
-        return ast.Empty(span)
-    return ast.UnmodelledStatement("unsupported-asm", "inline assembly", span)
+    text = reading.positions.spelled(node)
+    if text is None or not is_empty_assembly(text):
+        return ast.UnmodelledStatement("unsupported-asm", "inline assembly", span)
+    operands = tuple(ast.ExpressionStatement(part, part.span) for part in parts if isinstance(part, ast.Node))
+    return ast.Block(operands, span) if operands else ast.Empty(span)
+
+
+def _assembly_children(_: Reading, node: Node) -> Sequence[Node]:
+    """The operands; the labels of an `asm goto` without instructions are not jumped to."""
+    return [child for child in node.get("inner", ()) if child.get("kind") != "AddrLabelExpr"]
 
 
 def _simple(make: type[ast.Break] | type[ast.Continue] | type[ast.Empty]) -> Handler:
@@ -164,6 +167,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "LabelStmt": Handler(_label),
     "ReturnStmt": Handler(_return),
     "AttributedStmt": Handler(_attributed, _attributed_children),
-    "GCCAsmStmt": Handler(_assembly, nothing),
+    "GCCAsmStmt": Handler(_assembly, _assembly_children),
     "MSAsmStmt": Handler(_assembly, nothing),
 }
