@@ -243,6 +243,15 @@ class Procedure:
         return {at: tuple(sorted(into, key=lambda e: e.index)) for at, into in found.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A file of a program, and the SHA-256 sum of its bytes."""
+
+    file: str
+    text: str
+    digest: str
+
+
 @dataclass(frozen=True)
 class Program:
     """Procedures over shared globals, starting in `main`.
@@ -267,6 +276,12 @@ class Program:
     objects: Mapping[Expr, SourceObject] = field(default_factory=dict)
     digest: str = ""
     decided: tuple[str, ...] = ()
+    others: tuple[SourceText, ...] = ()  # the files of a program after the first
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The text of every file, in the order in which they were given."""
+        return {self.file: self.source, **{each.file: each.text for each in self.others}}
 
     @cached_property
     def entry(self) -> Location:

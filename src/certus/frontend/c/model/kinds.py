@@ -18,7 +18,8 @@ def declared_kinds(body: Body, name: str) -> tuple[str, str | None] | None:
     if function is None or function.debug is None or not body.unit.is_program(module):
         return None
     node = module.debug.node(function.debug)
-    if body.unit.sources.of_library(module.debug.file(function.debug), node.number("line")):
+    file, line = module.debug.file(function.debug), node.number("line")
+    if body.unit.sources.of_library(file, line, function.debug):
         return None
     types = module.debug.signature(function.debug)
     if not types:

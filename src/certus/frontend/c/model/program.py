@@ -10,7 +10,18 @@ from typing import Final
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
-from certus.core.program import Alloc, Assign, Assume, Call, ErrorSite, Havoc, Procedure, Program, Store
+from certus.core.program import (
+    Alloc,
+    Assign,
+    Assume,
+    Call,
+    ErrorSite,
+    Havoc,
+    Procedure,
+    Program,
+    SourceText,
+    Store,
+)
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
@@ -40,20 +51,22 @@ class Lowered:
     warnings: tuple[Diagnostic, ...]
 
 
-def lower_program(unit: Unit, file: str, digest: str, entry: str = "main") -> Lowered:
-    """Lower what `entry` can reach. Raises `InputError`, `Unsupported`, `BudgetExceeded`."""
+def lower_program(unit: Unit, digests: Sequence[str], entry: str = "main") -> Lowered:
+    """Lower what `entry` can reach; `digests` are the SHA-256 sums of the files. Raises `InputError`,
+    `Unsupported`, `BudgetExceeded`."""
     main = unit.program.functions.get(entry)
     if main is None or not main.defined:
-        span = Span(file, 1, 1, 1, 1, file, 1)
+        names = [source.shown for source in unit.sources.files]
         code, hint = "no-main", "Certus verifies whole programs."
         if entry != "main":
             others = ", ".join(name for name, f in unit.program.functions.items() if f.defined)
             code, hint = "no-function", f"Functions: {others}."
-        message = f"{file} defines no function `{entry}`."
-        raise InputError([Diagnostic(code, message, span=span, hint=hint)])
+        subject = names[0] if len(names) == 1 else f"None of {', '.join(names)}"
+        message = f"{subject} defines {'no' if len(names) == 1 else 'a'} function `{entry}`."
+        raise InputError([Diagnostic(code, message, span=unit.nowhere, hint=hint)])
     start = Start(unit, main)
     _lower_reachable(unit, start)
-    return _Assembly(unit, start).run(file, digest)
+    return _Assembly(unit, start).run(digests)
 
 
 def _lower_reachable(unit: Unit, start: Start) -> None:
@@ -322,7 +335,7 @@ class _Assembly:
         self.bodies: dict[str, Body] = {START: start.body, **unit.bodies}
         self.settled: dict[str, Settled] = {}
 
-    def run(self, file: str, digest: str) -> Lowered:
+    def run(self, digests: Sequence[str]) -> Lowered:
         unit = self.unit
         main = START if self.start.body.draft.edges else self.start.main.name
         used = self._settle(main)
@@ -350,6 +363,7 @@ class _Assembly:
         initial |= unit.library_initial() | self.start.initial
         sizes = () if unit.sizes is None else (unit.sizes,)
         shared = (*unit.scalars, *unit.library_variables(), *(o.base for o in unit.objects), *sizes)
+        files = [SourceText(s.shown, s.text, d) for s, d in zip(unit.sources.files, digests, strict=True)]
         program = Program(
             procedures,
             main,
@@ -357,12 +371,13 @@ class _Assembly:
             tuple(errors),
             initial,
             unit.source_names,
-            unit.sources.text,
-            file,
+            files[0].text,
+            files[0].file,
             unit.program.layout.pointer_bits,
             unit.scopes,
             unit.named,
-            digest,
+            files[0].digest,
+            others=tuple(files[1:]),
         )
         return Lowered(program, tuple(unit.warnings.values()))
 

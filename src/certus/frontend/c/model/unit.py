@@ -74,7 +74,8 @@ class Unit:
         self.models = models
         self.rules = rules
         self.budget = budget
-        self.nowhere = Span(sources.statements.file, 1, 1, 1, 1, sources.statements.file, 1)
+        shown = sources.files[0].shown
+        self.nowhere = Span(shown, 1, 1, 1, 1, shown, 1)
         self.bodies: dict[str, Body] = {}  # by the name of the procedure
         self.queue: list[Body] = []  # to be lowered
         self.objects: list[StaticObject] = []
@@ -214,7 +215,7 @@ class Unit:
             self._bases[key] = base
             span = None
             if debug is not None and debug.line and self.is_program(module):
-                span = self.sources.line_span(debug.file, debug.line)
+                span = self.sources.line_span(debug.file, debug.line, variable.debug)
                 if debug.name:
                     scope = self.sources.scope(debug, None)
                     if scope is not None:
@@ -365,18 +366,9 @@ class Unit:
 
     def span_of(self, module: Module, function: Function | None) -> Span | None:
         """Return where a function stands."""
-        if function is None or function.debug is None or not self.is_program(module):
+        if function is None or not self.is_program(module):
             return None
-        node = module.debug.node(function.debug)
-        file, line = module.debug.file(function.debug), node.number("line")
-        found = self.sources.physical(file, line)
-        if found is None:
-            return self.sources.line_span(file, line)
-        column = self.sources._column_of(function.name, found) or 1
-        written = self.sources.statements.at(found, column)
-        return (
-            self.sources.line_span(file, line) if written is None else self.sources._span(written.statement)
-        )
+        return self.sources.function_span(function)
 
     def name_variable(self, body: Body, variable: Expr, debug: DebugVariable) -> None:
         """A program variable is a variable of the source."""
@@ -410,9 +402,7 @@ class Unit:
         found = module.debug.loop(number)
         if found is None:
             return None
-        position = self.sources.position(found[0])
-        written = None if position is None else self.sources.statements.at(*position)
-        return None if written is None else self.sources._span(written.statement)
+        return self.sources.statement(self.sources.position(found[0]))
 
     def copied_members(self, module: Module, number: int) -> list[tuple[int, int]]:
         """Return offset and size of the members that `!tbaa.struct` lists."""

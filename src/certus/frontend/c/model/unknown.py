@@ -73,7 +73,9 @@ def is_approximate(body: Body, name: str) -> bool:
     if function.attributes & {"readnone", "readonly"}:
         return True
     node = module.debug.node(function.debug)
-    return body.unit.sources.of_library(module.debug.file(function.debug), node.number("line"))
+    return body.unit.sources.of_library(
+        module.debug.file(function.debug), node.number("line"), function.debug
+    )
 
 
 def _declared_types(body: Body, name: str) -> list[int | None]:
