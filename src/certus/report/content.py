@@ -64,6 +64,12 @@ def file_of(outcome: Outcome) -> str:
     return outcome.subject.file or "<input>"
 
 
+def files_of(outcome: Outcome) -> list[str]:
+    """The files that were verified; there are several of a program in several units."""
+    others = outcome.subject.others if isinstance(outcome.subject, Program) else ()
+    return [file_of(outcome), *(each.file for each in others)]
+
+
 def nothing_to_check(outcome: Outcome) -> str:
     """The sentence about a program in which nothing was asked; empty for all others."""
     if not outcome.vacuous:
