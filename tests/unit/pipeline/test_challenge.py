@@ -30,7 +30,7 @@ def outcome_of(directory: Path, *, execution: bool = False) -> Outcome:
 
 
 def test_an_answer_that_stands_up_to_its_challenge_says_so(tmp_path: Path) -> None:
-    found = judged(outcome_of(tmp_path), Challenge(200, 56, warning=WARNING))
+    found = judged(outcome_of(tmp_path), Challenge(200, 56, warnings=(WARNING,)))
     assert found.answer == "HOLDS"
     assert found.challenge is not None
     agreed = "challenged: 200 native runs of the compiled program agree with the model"
@@ -62,7 +62,7 @@ def test_a_proof_by_execution_needs_the_native_run_to_its_end(tmp_path: Path) ->
 
 
 def test_challenges_travel_between_processes() -> None:
-    for found in (Challenge(3, 4, "x", only_run_ended=True, warning=WARNING), Challenge(disagreement=WRONG)):
+    for found in (Challenge(3, 4, "x", only_run_ended=True, warnings=(WARNING,)), Challenge(disagreement=WRONG)):
         assert decode_challenge(json.loads(json.dumps(encode_challenge(found)))) == found
 
 
