@@ -278,10 +278,15 @@ class Program:
     decided: tuple[str, ...] = ()
     others: tuple[SourceText, ...] = ()  # the files of a program after the first
 
+    @property
+    def units(self) -> tuple[SourceText, ...]:
+        """All files, in the order in which they were given."""
+        return (SourceText(self.file, self.source, self.digest), *self.others)
+
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """The text of every file, in the order in which they were given."""
-        return {self.file: self.source, **{each.file: each.text for each in self.others}}
+        """The text of every file, by its name."""
+        return {unit.file: unit.text for unit in self.units}
 
     @cached_property
     def entry(self) -> Location:

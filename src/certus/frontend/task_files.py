@@ -6,6 +6,7 @@ or contradicts itself, its files or the user is refused at the line in question.
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +48,7 @@ class Question:
     span: Span | None = None
     others: tuple[Path, ...] = ()
 
-    @property
+    @builtins.property
     def files(self) -> tuple[Path, ...]:
         return (self.file, *self.others)
 

@@ -24,6 +24,7 @@ from certus.report.content import (
     counted,
     derivation,
     file_of,
+    files_of,
     invariants,
     nothing_to_check,
     proof_of,
