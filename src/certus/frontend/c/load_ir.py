@@ -52,7 +52,7 @@ def _lowered(
         text = read_source(path).text
         sources = Sources(module.debug, compiled.main, str(path), text, blanked=compiled.blanked)
         models = LibraryModels(module.types, model=model.name, property=rules.kind)
-        unit = Unit(module, sources, models, rules, budget)
+        unit = Unit(module, sources, models, rules, budget, entry)
         lowered = lower_program(unit, str(path), hashlib.sha256(path.read_bytes()).hexdigest(), entry)
     except NotUnderstood as error:
         raise Unsupported(refused(error, sources, str(path))) from error

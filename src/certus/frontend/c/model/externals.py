@@ -164,6 +164,7 @@ def _exit(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None
         body.at = ending
     if meaning.registered:
         body.unit.run_registered(body)
+        body.unit.call_all(body, body.unit.destructors)
     body.stop()
     if after is not None:
         body.at = after

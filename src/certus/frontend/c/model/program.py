@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -91,7 +90,10 @@ def _meant(unit: Unit, call: indirect.IndirectCall) -> list[tuple[Expr, Body | s
         fit = indirect.fits(call, function.type)
         if not fit:
             continue
-        defined = unit.definition(module, name)
+        try:
+            defined = unit.definition(module, name)
+        except Unmodelled:
+            defined = None
         errors = name in unit.rules.functions
         found.append((address, name if defined is None or errors else defined, fit))
     return found
@@ -111,9 +113,11 @@ class Start:
         self.body.at = self._allocated
         self._objects = self._scalars = 0
         self.constructors = self._listed("llvm.global_ctors")
-        self.destructors = self._listed("llvm.global_dtors")[::-1]
-        for name in (*self.constructors, *self.destructors):
+        unit.destructors = self._listed("llvm.global_dtors")[::-1]
+        for name in (*self.constructors, *unit.destructors):
             unit.definition(unit.program, name)
+        if unit.program.assembly:
+            self.body.refuse("unsupported-asm", "assembly outside functions")
         self.initial: dict[Expr, Expr] = {}
 
     def _listed(self, name: str) -> list[str]:
@@ -174,7 +178,7 @@ class Start:
 
     def _note_foreign(self, module: Module, variable: GlobalVariable) -> None:
         """A variable from outside may hold pointers to functions; Clang tells its type only by accesses."""
-        if _NUMBERS.fullmatch(self.unit.accesses.get(variable.name, "")):
+        if _NUMBERS.fullmatch(self.unit.survey.accesses.get(variable.name, "")):
             return
         known = None if variable.debug is None else module.debug.variable(variable.debug)
         self.unit.note_foreign(module, None if known is None else known.type)
@@ -211,7 +215,7 @@ class Start:
             for each in unit.bodies.values()
             for edge in each.draft.edges
         )
-        around = self.constructors or self.destructors or unit.mentions("atexit")
+        around = self.constructors or unit.destructors or unit.mentions("atexit") or unit.program.assembly
         if not draft.edges and not unit.objects and not self.main.parameters and not around and not called:
             return
         body.module = unit.program
@@ -242,7 +246,7 @@ class Start:
 
     def _call_main(self) -> None:
         body = self.body
-        self._call_all(self.constructors)
+        self.unit.call_all(body, self.constructors)
         is_main = self.function.name == "main"
         try:
             passed = self._arguments_of_main() if is_main else self._any_arguments()
@@ -252,18 +256,8 @@ class Start:
         targets = tuple(body.fresh(v.sort) for v in self.main.results)
         body.emit(Call(self.main.name, tuple(passed), targets), text=f"{self.function.name}()")
         self.unit.run_registered(body)
-        self._call_all(self.destructors)
+        self.unit.call_all(body, self.unit.destructors)
         body.draft.skip(body.at, Draft.EXIT)
-
-    def _call_all(self, names: Sequence[str]) -> None:
-        body = self.body
-        for name in names:
-            callee = self.unit.definition(self.unit.program, name)
-            if callee is None or callee.parameters:
-                body.refuse("unsupported-attribute", f"the constructor or destructor `{name}`")
-                continue
-            targets = tuple(body.fresh(v.sort) for v in callee.results)
-            body.emit(Call(callee.name, (), targets), text=f"{name}()")
 
     def _any_arguments(self) -> list[Expr]:
         """Another function than `main` may be called with anything."""
