@@ -55,7 +55,6 @@ class Body:
         self.number = 0
         self.block = ""
         self._sequence = 0
-        self._names: set[str] = set()
         self._pending: dict[str, frozenset[Expr]] = {}
         self._weight: dict[str, int] = {}
         self._read: dict[Expr, frozenset[Expr]] = {}  # the changing variables of terms
@@ -77,10 +76,10 @@ class Body:
     def local(self, name: str, sort: Sort) -> Expr:
         """Make a local variable with a name like this."""
         wanted, number = f"{self.name}.{name}", 1
-        while wanted in self._names:
+        while wanted in self.unit.names:
             number += 1
             wanted = f"{self.name}.{name}${number}"
-        self._names.add(wanted)
+        self.unit.names.add(wanted)
         made = build.var(wanted, sort)
         self.variables[made] = None
         return made
@@ -97,7 +96,7 @@ class Body:
         """Steps from here on are of this instruction."""
         if instruction is None:
             self.number, self._location = 0, None
-            self.span, self.text, self.statement = self.draft.span, "", self.draft.span
+            self.span, self.text, self.statement = self.draft.span, "{", self.draft.span
             return
         self.number, self._location = self.flow.number[instruction], instruction.location
         if not self.unit.is_program(self.module):

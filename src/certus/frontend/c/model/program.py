@@ -60,7 +60,7 @@ def _lower_reachable(unit: Unit, start: Start) -> None:
         while unit.queue:
             unit.budget.check()
             body = unit.queue.pop(0)
-            if body.name.startswith("$"):
+            if unit.is_program(body.module) and body.name.startswith("$"):
                 what = f"The function `{body.name}` has a name that begins with `$`, which is not supported."
                 raise Unsupported(
                     Diagnostic("unsupported-name", what, span=body.draft.span, hint="Rename it.")

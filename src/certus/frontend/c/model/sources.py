@@ -121,15 +121,16 @@ class Sources:
         found = self._at(line, column)
         if found is None:
             span = self._span(Span(self._shown, line, max(column, 1), line, max(column, 1) + 1))
-            lines = self.text.split("\n", line)
-            text = lines[line - 1].strip() if line <= len(lines) else ""
-            return Written(span, "}" if text.endswith("}") else "", span)
+            return Written(span, "}", span)
         return Written(self._span(found.span), found.text, self._span(found.statement))
 
     def _at(self, line: int, column: int) -> Statement | None:
         """The statement at a place; places in one statement share what is found, where it has no parts."""
         statements = self.statements
         token = statements.tokens.at(line, column) if column else None
+        if token is not None and statements.tokens.texts[token : token + 2] == ["}", "while"]:
+            token += 1  # the condition of `do ... while`
+            line, column = statements.tokens.place(statements.tokens.starts[token])
         number = None if token is None else statements.part(token)
         if number is None or statements.parts[number].kind in (Kind.FOR, Kind.DECLARATION):
             return statements.at(line, column)

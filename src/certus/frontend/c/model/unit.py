@@ -100,7 +100,7 @@ class Unit:
         self._streams: dict[str, Expr] = {}
         self._bases: dict[tuple[int, str], Expr] = {}
         self._variables: dict[tuple[int, str], Expr | None] = {}
-        self._names: set[str] = set()
+        self.names: set[str] = set()
         self._labels: dict[tuple[int, str, str], Expr] = {}
         self.survey = Survey(module, entry)
         if self.mentions("realloc"):
@@ -152,9 +152,8 @@ class Unit:
         return made
 
     def procedure_name(self, module: Module, name: str) -> str:
-        if module is self.program or not _defines(self.program, name):
-            return name
-        return f"{name}$library"
+        """Return the name of the procedure of a function; those of the library's models have a `$`."""
+        return name if module is self.program else f"${name}"
 
     def model(self, name: str) -> Body:
         """Return the body of a function of the library's models in C."""
@@ -266,10 +265,10 @@ class Unit:
 
     def _unique(self, name: str) -> str:
         wanted, number = name, 1
-        while wanted in self._names:
+        while wanted in self.names:
             number += 1
             wanted = f"{name}{'' if '$' in name else '$'}{number}"
-        self._names.add(wanted)
+        self.names.add(wanted)
         return wanted
 
     def thread_local_symbol(self, body: Body, pointer: Local) -> Symbol | None:
