@@ -48,6 +48,7 @@ _TRUE_WAYS: Final = ("if.then", "for.body", "while.body", "do.body", "cond.true"
 def lower_function(body: Body) -> None:
     """Lower all blocks of a function that control can reach."""
     _Function(body).run()
+    body.lowered = True
 
 
 class _Function:
