@@ -60,6 +60,7 @@ class Body:
         self._read: dict[Expr, frozenset[Expr]] = {}  # the changing variables of terms
         self.folding = False
         self.lowered = function is None
+        self.foldable: bool | None = None
         self.phis: dict[ir.Phi, Expr] = {}
         self.mutable: set[Expr] = set()  # local variables that are written more than once
         self.declared_at: dict[str, int | None] = {}  # locations of declarations, by name and line
