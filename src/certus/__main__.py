@@ -1,7 +1,5 @@
 """`python -m certus`."""
 
-import sys
+from certus.cli.main import run
 
-from certus.cli.main import main
-
-sys.exit(main())
+run()

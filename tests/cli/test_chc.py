@@ -41,7 +41,7 @@ def test_a_model_is_a_list_of_definitions(certus: Certus, written: Path) -> None
     assert lines[1] == "("
     assert lines[2].startswith("  (define-fun Inv ((x0 Int)) Bool ")
     assert lines[3] == ")"
-    assert lines[4] == ";   checked: 2 clauses (z3 2/2, cvc5 2/2)"
+    assert lines[4] == ";   checked: 2 clauses proved by z3 and cvc5"
 
 
 def test_a_derivation_is_shown_and_was_computed_again(certus: Certus, written: Path) -> None:
@@ -87,6 +87,12 @@ def test_a_task_definition(certus: Certus, written: Path) -> None:
     [
         ("(assert\n  (foo))", 2, "problem.smt2:2:4: error[bad-smtlib]: There is no function `foo`."),
         ("(assert true", 2, "problem.smt2:1:1: error[bad-smtlib]: This parenthesis is never closed."),
+        ("", 2, "problem.smt2:1:1: error[bad-smtlib]: The script ends without `(check-sat)`"),
+        (
+            "(assert true)\n\n",
+            2,
+            "problem.smt2:1:13: error[bad-smtlib]: The script ends without `(check-sat)`",
+        ),
         ("(declare-datatypes ((T 0)) (((c))))", 3, "Algebraic data types are not supported."),
         ("(declare-fun P () Bool)(declare-fun Q () Bool)(assert (or P Q))", 3, "more than one head"),
     ],

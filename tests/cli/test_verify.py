@@ -62,7 +62,22 @@ def test_json_says_the_same(name: str, certus: Certus) -> None:
     if report["verdict"] == "HOLDS" and report["proof"]["kind"] == "execution":
         assert f"it ends after {report['proof']['steps']} steps" in text.stdout
     elif report["verdict"] == "HOLDS":
-        assert f"z3 {report['check']['discharged']['z3']}/{report['check']['clauses']}" in text.stdout
+        assert f"{report['check']['clauses']} clauses proved by z3" in text.stdout
+
+
+def test_two_solvers_for_every_clause(certus: Certus, tmp_path: Path) -> None:
+    saved = tmp_path / "evidence"
+    done = certus("verify", "tests/cli/triangle.lp", "--solvers", "2", "--evidence", saved)
+    assert done.returncode == 0
+    assert "2 clauses proved by z3 and cvc5" in done.stdout
+    again = certus("check", saved, "--solvers", "2")
+    assert again.stdout == f"HOLDS  {saved}  checked: 2 clauses proved by z3 and cvc5\n"
+    assert certus("verify", "tests/cli/triangle.lp", "--solvers", "4").returncode == 2
+
+
+def test_help_says_what_counts_as_proved(certus: Certus) -> None:
+    text = " ".join(certus("verify", "--help").stdout.split())
+    assert "A clause counts as proved if at least one solver discharges it and none refutes it" in text
 
 
 def test_a_report_in_a_file(certus: Certus, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from certus import Settings, verify
+from certus.core.verdict import Unknown
 from certus.report.content import assumptions
 
 PROGRAM = """#define _GNU_SOURCE
@@ -156,9 +157,19 @@ ALL = (VALID, SUCCEED, ENDED)
 def test_what_a_proof_assumes(body: str, assumed: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "program.c"
     path.write_text(PROGRAM.format(body=body))
-    found = verify(path, Settings(engine="bmc", timeout=60))
+    found = verify(path, Settings(engine="bmc", timeout=60, execute=False))
     assert found.answer == "HOLDS"
     assert assumptions(found) == assumed
+
+
+def test_a_run_that_breaks_an_assumption_is_no_holds(tmp_path: Path) -> None:
+    """Natively the variable of the next round has the address of the one before."""
+    path = tmp_path / "program.c"
+    body = "int *p = 0; while (x < 2) { int y = x++; if (p == &y) reach_error(); p = &y; }"
+    path.write_text(PROGRAM.format(body=body))
+    found = verify(path, Settings(engine="bmc", timeout=60))
+    assert isinstance(found.verdict, Unknown)
+    assert found.verdict.reason.code == "model-disagrees"
 
 
 @pytest.mark.parametrize("claim", ["&n < &x", "(unsigned long)&n < (unsigned long)&x", "&x - &n == 1"])

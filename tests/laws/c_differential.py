@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from importlib.resources import files
 from pathlib import Path
 from random import Random
 
@@ -27,6 +26,7 @@ from certus.frontend.c.load import load_c
 from certus.frontend.c.load_ir import load_ir
 from certus.frontend.c.types import DATA_MODELS
 from certus.system.clang import TARGETS, find_clang
+from certus.validate.build import runtime_text
 from certus.validate.compile import compile_program
 from certus.validate.harness import Code
 from certus.validate.indeterminate import Fault
@@ -40,11 +40,12 @@ FLAGS = (
     *("-x", "c", "-std=gnu17", "-O0", "-w", "-fwrapv", "-fno-strict-aliasing", "-fno-stack-protector"),
     *("-fno-delete-null-pointer-checks", "-fno-pic", "-fno-pie"),
 )
+OWN_FLAGS = ("-ffreestanding", "-fno-builtin", "-DCERTUS_UNCONFINED")  # drivers fork and write
 CHECKS = (
     "-fsanitize=shift-exponent,integer-divide-by-zero,bounds,null,unreachable,bool",
     "-fsanitize-trap=all",
 )
-_ENDINGS = {
+_ENDINGS = {  # others are not compared
     Code.RETURNED: Ending.EXIT,
     Code.ERROR: Ending.ERROR,
     Code.ASSUMPTION: Ending.BLOCKED,
@@ -189,11 +190,11 @@ def _interpreted_runs(
 def _compiled_runs(
     path: Path, programs: int, tables: Sequence[Sequence[int]], model: str
 ) -> list[tuple[Behaviour, Behaviour]]:
-    runtime = path.parent / "runtime.c"
-    runtime.write_text(files("certus.validate").joinpath("runtime.c").read_text(encoding="utf-8"))
-    driver = path.parent / "driver.c"
-    driver.write_text(_driver(programs, tables))
-    own = [_object(source, model, ("-ffreestanding", "-fno-builtin")) for source in (runtime, driver)]
+    parts = {"runtime.c": runtime_text(), "driver.c": _driver(programs, tables)}
+    own = []
+    for name, text in parts.items():
+        (path.parent / name).write_text(text)
+        own.append(_object(path.parent / name, model, OWN_FLAGS))
     runs = []
     for checks in ((), CHECKS):
         made = _object(path, model, ("-DCOMPILED", "-Dmain=tested_main", *checks))
@@ -225,7 +226,7 @@ def _behaviours(output: bytes) -> Iterator[Behaviour]:
     for line in output.decode().split():
         if line.startswith("="):
             status = int(line[1:], 16)
-            ending = None if status & 127 else _ENDINGS[Code(status >> 8 & 255)]
+            ending = None if status & 127 else _ENDINGS.get(Code(status >> 8 & 255))
             yield Behaviour(ending, tuple(observed), f"status {status:x}")
             observed = []
         else:

@@ -11,23 +11,21 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from tests.laws.c_differential import CHECKS, FLAGS, tool
+from tests.laws.c_differential import CHECKS, FLAGS, OWN_FLAGS, tool
 from tests.laws.c_task_events import EVENTS, OTHER, End, Event, TaskRun, Watched
 
 from certus.core.program import Program
 from certus.system.clang import NO_TABLES, OLD_C, TARGETS, find_clang
 from certus.system.confined import STACK
 from certus.system.elf import Symbols, symbols
-from certus.validate.compiled import OLD_INLINE
+from certus.validate.build import OLD_INLINE, runtime_text
 from certus.validate.harness import Code, Supply, harness, stubs
 
 SECONDS: Final = 1  # of one run; those of our interpreter are as short
 MEMORY: Final = 3 << 30
-_OWN: Final = ("-ffreestanding", "-fno-builtin")
 _ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
 
 
@@ -49,12 +47,12 @@ def compiled_runs(
         flags = (*trivial, *CHECKS, *OLD_C, *user)
         made = _object(directory / "program.c", text, model, flags)
         if any(name in program.procedures for name in symbols(made.read_bytes()).undefined):
-            made = _object(directory / "program.c", text, model, (*flags, OLD_INLINE))
+            made = _object(directory / "program.c", text, model, (*flags, *OLD_INLINE))
         runtime = directory / "runtime.o"
         runtime.write_bytes(_runtime(model))
         driver = _driver(symbols(made.read_bytes()), symbols(runtime.read_bytes()), watched, errors, runs)
         stubbed = stubs(_missing(made, runtime, driver), program.source)
-        own = _object(directory / "driver.c", driver + stubbed, model, _OWN)
+        own = _object(directory / "driver.c", driver + stubbed, model, OWN_FLAGS)
         executable = directory / "run"
         _tool("ld.lld", "-static", "--wrap=main", "-o", str(executable), str(made), str(runtime), str(own))
         done = subprocess.run(
@@ -170,13 +168,13 @@ def _missing(made: Path, runtime: Path, driver: str) -> list[str]:
 
 @cache
 def _runtime(model: str) -> bytes:
-    """runtime.c as an object, in which the end of a run is left to the driver."""
-    text = files("certus.validate").joinpath("runtime.c").read_text(encoding="utf-8")
+    """start.c and runtime.c as an object, in which the end of a run is left to the driver."""
+    text = runtime_text()
     head = "__attribute__((noreturn)) void certus_finish(int code)\n{"
     assert head in text
     changed = "__attribute__((noreturn)) void certus_finish(int code);\n" + head.replace("finish", "stop")
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
-        made = _object(Path(directory) / "runtime.c", text.replace(head, changed), model, _OWN)
+        made = _object(Path(directory) / "runtime.c", text.replace(head, changed), model, OWN_FLAGS)
         return made.read_bytes()
 
 
@@ -238,6 +236,8 @@ _ENDS: Final = {
     Code.ABORTED: End.STOPPED,
     Code.EXITED: End.STOPPED,
     Code.NO_MEMORY: End.LIMIT,
+    Code.NO_STACK: End.LIMIT,
+    Code.CRASHED: End.UNDEFINED,
     Code.DIVIDED_BY_ZERO: End.UNDEFINED,
 }
 

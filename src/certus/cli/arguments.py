@@ -33,6 +33,7 @@ _PLAIN = (  # flags that are settings by the same name
     "evidence",
     "log_queries",
     "harness",
+    "solvers",
 )
 
 
@@ -44,12 +45,17 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     given["property_name"] = arguments.property
     given["clang_arguments"] = tuple(arguments.clang) or None
     given["options"] = dict(getattr(arguments, "set", ())) or None
-    given["execute"] = False if getattr(arguments, "no_execute", False) else None
+    given["execute"] = getattr(arguments, "execute", not getattr(arguments, "no_execute", False))
     given["ranges"] = False if getattr(arguments, "no_ranges", False) else None
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
 # ------------------------------------------------------------------------------------------ flags
+
+
+def add_execute(parser: argparse.ArgumentParser) -> None:
+    """For commands that work on other people's files, which are not executed unless that is asked for."""
+    parser.add_argument("--execute", action="store_true", help="compile the program and run it, confined")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +92,17 @@ def add_question(parser: argparse.ArgumentParser) -> None:
 def add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
     parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+
+
+def add_solvers(parser: argparse.ArgumentParser) -> None:
+    """How many solvers a proof needs."""
+    parser.add_argument(
+        "--solvers",
+        metavar="N",
+        type=int,
+        choices=(1, 2),
+        help="how many solvers must discharge each clause of a proof, with none refuting it: 1 or 2 (1)",
+    )
 
 
 def add_records(parser: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ from certus.cli.arguments import (
     add_question,
     add_records,
     add_report,
+    add_solvers,
     settings_of,
 )
 from certus.cli.exits import Exit
@@ -44,6 +45,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_options(parser)
     add_question(parser)
     add_limits(parser)
+    add_solvers(parser)
     add_records(parser)
     add_report(parser, verbose="all that was found out, and statistics")
     parser.set_defaults(run=run)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from certus.cli.arguments import add_limits, add_question, settings_of
+from certus.cli.arguments import add_execute, add_limits, add_question, add_solvers, settings_of
 from certus.cli.exits import Exit
 
 _EPILOG = """exit codes:
@@ -30,6 +30,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("file", metavar="PROGRAM", type=Path, help="the program that it is about")
     add_question(parser)
     add_limits(parser)
+    add_solvers(parser)
+    add_execute(parser)
     parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
     parser.add_argument("-q", "--quiet", action="store_true", help="one line only")
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")

@@ -14,6 +14,7 @@ from certus.cli.arguments import (
     add_question,
     add_records,
     add_report,
+    add_solvers,
     bound,
     cores,
     names,
@@ -26,12 +27,17 @@ if TYPE_CHECKING:
     from certus.core.outcome import Outcome
     from certus.pipeline.settings import Blocks
 
+_DESCRIPTION = """Verify FILE: HOLDS, VIOLATED or UNKNOWN, with checked evidence. HOLDS needs a proof, whose
+clauses are derived from the program again. A clause counts as proved if at least one solver discharges it
+and none refutes it; --solvers 2 demands two. VIOLATED needs an execution that reaches the error when it is
+replayed."""
+
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "verify",
         help="verify a program",
-        description="Verify FILE: HOLDS, VIOLATED or UNKNOWN, with checked evidence.",
+        description=_DESCRIPTION,
         allow_abbrev=False,
     )
     parser.add_argument("file", metavar="FILE", type=Path, help="the program, or a task definition (.yml)")
@@ -43,13 +49,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--bound", metavar="K", type=bound, help="unroll loops and recursion at most K times")
     add_question(parser)
     add_limits(parser)
+    add_solvers(parser)
     parser.add_argument("--cpu-time", metavar="TIME", type=duration, help="limit on CPU time, all processes")
     add_records(parser)
     parser.add_argument("--witness", metavar="FILE", type=Path, help="write a witness (format 2.0)")
     parser.add_argument(
         "--no-ranges", action="store_true", help="engines get no ranges of variables as facts"
     )
-    parser.add_argument("--no-execute", action="store_true", help="do not run a violating program, compiled")
+    parser.add_argument("--no-execute", action="store_true", help="do not compile and run the program")
     parser.add_argument("--harness", metavar="FILE", type=Path, help="save the inputs of a violation as C")
     parser.add_argument("--show-passes", action="store_true", help="print sizes before and after each pass")
     parser.add_argument("--html", metavar="FILE", type=Path, help="write a report to look at in a browser")

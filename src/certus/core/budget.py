@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf
 
 from certus.core.errors import BudgetExceeded
@@ -30,3 +32,18 @@ class Budget:
         left = self.remaining()
         seconds = min(inf if left is None else max(left * share, at_least), at_most)
         return Budget(None if seconds == inf else seconds)
+
+    def without(self, seconds: float) -> Budget:
+        """A budget that ends so many seconds earlier."""
+        left = self.remaining()
+        return Budget(None if left is None else max(0.0, left - seconds))
+
+
+@contextmanager
+def until_out_of_time() -> Iterator[None]:
+    """Leave the block when the time of a budget in it is over. Other limits are raised."""
+    try:
+        yield
+    except BudgetExceeded as ended:
+        if ended.limit != "time":
+            raise

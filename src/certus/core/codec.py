@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import fields
 from typing import Any, Final
 
+from certus.core.challenge import Challenge, Disagreement
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence_codec import (
     Subject,
@@ -21,13 +22,14 @@ from certus.core.evidence_codec import (
     encode_trace,
     require_program,
 )
-from certus.core.outcome import Check, DerivationCheck, Outcome, PassSize, ProofCheck, Size
+from certus.core.outcome import Check, DerivationCheck, Outcome, PassSize, ProofCheck, Size, Undecided
 from certus.core.reading import mapping, natural, seconds, sequence, shown, text
 from certus.core.replay_codec import decode_replay, encode_replay
 from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 
 __all__ = [
+    "decode_challenge",
     "decode_check",
     "decode_diagnostic",
     "decode_outcome",
@@ -37,6 +39,7 @@ __all__ = [
     "decode_statistics",
     "decode_trace",
     "decode_verdict",
+    "encode_challenge",
     "encode_check",
     "encode_diagnostic",
     "encode_outcome",
@@ -45,6 +48,7 @@ __all__ = [
     "encode_span",
     "encode_statistics",
     "encode_trace",
+    "encode_undecided",
     "encode_verdict",
 ]
 
@@ -232,8 +236,74 @@ def encode_check(check: Check | None) -> Json | None:
             "clauses": check.clauses,
             "discharged": dict(check.discharged),
             "runs": check.runs,
+            "undecided": encode_undecided(check),
+            "by_one": check.by_one,
         }
     return encode_replay(check)
+
+
+def encode_challenge(found: Challenge) -> Json:
+    """A challenge on its way from one process to another."""
+    said = found.disagreement
+    return {
+        "compared": found.compared,
+        "not_compared": found.not_compared,
+        "why_not": found.why_not,
+        "only_run_ended": found.only_run_ended,
+        "warning": None if found.warning is None else encode_diagnostic(found.warning),
+        "disagreement": None
+        if said is None
+        else [
+            said.code,
+            {name: list(values) for name, values in said.inputs.items()},
+            said.native,
+            said.model,
+        ],
+    }
+
+
+def decode_challenge(data: object) -> Challenge:
+    names = ("compared", "not_compared", "why_not", "only_run_ended", "warning", "disagreement")
+    found = mapping(data, "a challenge", names)
+    warning, said = found["warning"], found["disagreement"]
+    return Challenge(
+        natural(found["compared"], "the compared runs"),
+        natural(found["not_compared"], "the other runs"),
+        text(found["why_not"], "a reason"),
+        found["only_run_ended"] is True,
+        None if warning is None else decode_diagnostic(warning),
+        None if said is None else _decode_disagreement(said),
+    )
+
+
+def _decode_disagreement(data: object) -> Disagreement:
+    code, inputs, native, model = sequence(data, "a disagreement", 4)
+    values = {
+        name: tuple(int(value) for value in sequence(listed, "inputs"))
+        for name, listed in mapping(inputs, "inputs").items()
+    }
+    words = (text(each, "a disagreement") for each in (code, native, model))
+    return Disagreement(next(words), values, next(words), next(words))
+
+
+def encode_undecided(check: ProofCheck) -> Json:
+    """By solver, how many clauses it did not decide for each reason."""
+    return {
+        solver: {reason.value: number for reason, number in reasons.items()}
+        for solver, reasons in check.undecided.items()
+    }
+
+
+def _decode_undecided(data: object) -> dict[str, dict[Undecided, int]]:
+    known = {reason.value: reason for reason in Undecided}
+    found: dict[str, dict[Undecided, int]] = {}
+    for solver, reasons in mapping(data, "the undecided clauses").items():
+        found[solver] = {}
+        for reason, number in mapping(reasons, "the undecided clauses of a solver").items():
+            if reason not in known:
+                raise ValueError(f"there is no reason {shown(reason)} for an undecided clause")
+            found[solver][known[reason]] = natural(number, "a number of clauses")
+    return found
 
 
 def decode_check(data: object, subject: Subject) -> Check | None:
@@ -244,12 +314,14 @@ def decode_check(data: object, subject: Subject) -> Check | None:
         found = mapping(data, "a derivation check", ("steps",))
         return DerivationCheck(natural(found["steps"], "the number of steps"))
     if kind == "proof-check":
-        found = mapping(data, "a proof check", ("clauses", "discharged", "runs"))
+        found = mapping(data, "a proof check", ("clauses", "discharged", "runs", "undecided", "by_one"))
         discharged = mapping(found["discharged"], "the discharged clauses")
         return ProofCheck(
             natural(found["clauses"], "the number of clauses"),
             {solver: natural(n, "a number of clauses") for solver, n in discharged.items()},
             natural(found["runs"], "the number of runs"),
+            _decode_undecided(found["undecided"]),
+            natural(found["by_one"], "the number of clauses by one solver"),
         )
     if kind == "replay":
         return decode_replay(data, require_program(subject, "a replay"))

@@ -1,8 +1,8 @@
 """Terms as C-like text for people.
 
-Operators and precedence are C's. Beyond C: `forall int i: ...`, `div` and `mod` for SMT-LIB's division,
-`a[i := v]` for an array after a write, `{else: v}` for an array that is `v` everywhere, and `(int)` as the
-conversion of a machine integer to a mathematical one.
+Operators and precedence are C's. Beyond C: `forall integer i: ...`, `div` and `mod` for SMT-LIB's division,
+`a[i := v]` for an array after a write, `{else: v}` for an array that is `v` everywhere, and `(integer)x` for
+a machine integer as a mathematical one, which has no bounds and does not wrap (the notation of ACSL).
 
 The text is made from left to right and ends at a limit, so a shared DAG costs no more than its text.
 """
@@ -73,12 +73,12 @@ def value_text(value: Value) -> str:
 
 
 def sort_text(sort: Sort) -> str:
-    """A sort as a type: `int`, `bool`, `real`, `u8`, `bool[int]`."""
+    """A sort as a type: `integer` (without bounds), `bool`, `real`, `u8`, `bool[integer]`."""
     suffix = ""
     while isinstance(sort, ArraySort):
         suffix += f"[{sort_text(sort.index)}]"
         sort = sort.element
-    return {BOOL: "bool", INT: "int", REAL: "real"}.get(sort, sort.name) + suffix
+    return {BOOL: "bool", INT: "integer", REAL: "real"}.get(sort, sort.name) + suffix
 
 
 # ---------------------------------------------------------------------------------- quantifiers

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from certus.core.challenge import Challenge
 from certus.core.diagnostic import Diagnostic
 from certus.core.horn import HornSystem
 from certus.core.program import Program
@@ -71,14 +72,28 @@ class Replay:
     initial: tuple[Expr, ...] | None = None
 
 
+class Undecided(Enum):
+    """Why a solver neither discharged nor refuted a clause."""
+
+    OUT_OF_TIME = "out-of-time"  # its time was over
+    GAVE_UP = "gave-up"  # it answered unknown with time left
+    NO_TURN = "no-turn"  # it was never asked: no time was left
+    UNSUITED = "unsuited"  # it does not treat such formulas, and is not asked
+
+
 @dataclass(frozen=True, slots=True)
 class ProofCheck:
-    """A proof checked clause by clause: how many there are, and how many each solver discharged
-    (no clause was refuted by any). `runs` random executions did not contradict it."""
+    """A proof checked clause by clause: at least one solver discharged each clause, and none refuted it.
+
+    `clauses` is how many there are, `discharged` how many of them each solver discharged, and `undecided` why
+    it did not discharge the others; solvers that suit no clause are in neither. `by_one` clauses were
+    discharged by one solver only. `runs` random executions did not contradict the proof."""
 
     clauses: int
     discharged: Mapping[str, int]
     runs: int
+    undecided: Mapping[str, Mapping[Undecided, int]] = field(default_factory=dict)
+    by_one: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +126,8 @@ class PassSize:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Verdict, evidence and how it was checked. `seconds` are wall times by phase; `expected` is what a task
-    file says of the property (None: nothing), and `specification` the property as property files have it."""
+    file says of the property (None: nothing), and `specification` the property as property files have it.
+    `challenge` tells of native runs that a HOLDS of a C program had to stand up to."""
 
     subject: Program | HornSystem
     property_name: str
@@ -125,6 +141,14 @@ class Outcome:
     expected: bool | None = None
     blocks: Program | None = field(default=None, compare=False)  # the subject in large blocks, if asked for
     specification: str = ""
+    challenge: Challenge | None = None
+    error_function: str | None = None  # the one whose call is the error, if a property file names it
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the property holds because nothing was asked: no check can be reached from `main`."""
+        subject = self.subject
+        return isinstance(self.verdict, Safe) and isinstance(subject, Program) and not subject.has_checks
 
     @property
     def contradicted(self) -> bool:

@@ -190,13 +190,17 @@ Op = BasicOp | Seq | Choice
 @dataclass(frozen=True, slots=True)
 class ErrorSite:
     """A location that must not be reached: `kind` is `assertion`, `error-label`, `division-by-zero` ...
-    `statement` is the statement, or the condition of one, that is executed there."""
+    `statement` is the statement, or the condition of one, that is executed there. `function` is the function
+    whose call is the error, as it is declared: the text may name a macro instead. `start` is where the
+    evaluation of the claim begins: an execution that does not come there does not evaluate any part of it."""
 
     location: Location
     kind: str
     span: Span | None
     text: str  # what was claimed there, as in the source
     statement: Span | None = None
+    function: str | None = None
+    start: Location | None = None
 
 
 @dataclass(frozen=True)
@@ -247,7 +251,8 @@ class Program:
     names a user gave them; what is not in it is ours. `scopes` are the stretches of the source where
     these names can be used, where the front end knows them. `objects` are the variables of the source that
     live in memory, by the variable that holds their address. `digest` is the SHA-256 sum of the file, which
-    may have a mark in front of its text."""
+    may have a mark in front of its text. `decided` are the procedures with assertions whose conditions are
+    true constants: these have no error site."""
 
     procedures: Mapping[str, Procedure]
     main: str
@@ -261,6 +266,7 @@ class Program:
     scopes: Mapping[Expr, Span] = field(default_factory=dict)
     objects: Mapping[Expr, SourceObject] = field(default_factory=dict)
     digest: str = ""
+    decided: tuple[str, ...] = ()
 
     @cached_property
     def entry(self) -> Location:
@@ -279,6 +285,33 @@ class Program:
     def edge(self) -> Mapping[int, Edge]:
         """Edges by index."""
         return {e.index: e for p in self.procedures.values() for e in p.edges}
+
+    @cached_property
+    def has_checks(self) -> bool:
+        """Whether an error site, or an assertion that is true by its constants, can be reached from `main`
+        along edges and calls, whatever the conditions on them are."""
+        errors, decided = self.error_locations, frozenset(self.decided)
+        entries = [self.main] if self.main in self.procedures else []
+        entered = set(entries)
+        while entries:
+            name = entries.pop()
+            procedure = self.procedures[name]
+            if name in decided:
+                return True
+            stack, reached = [procedure.entry], {procedure.entry}
+            while stack:
+                at = stack.pop()
+                if at in errors:
+                    return True
+                for edge in procedure.successors[at]:
+                    if edge.target not in reached:
+                        reached.add(edge.target)
+                        stack.append(edge.target)
+                    for call in called(edge.op):
+                        if call.procedure not in entered:
+                            entered.add(call.procedure)
+                            entries.append(call.procedure)
+        return False
 
     def error_at(self, location: Location) -> ErrorSite:
         return next(site for site in self.errors if site.location is location)

@@ -40,6 +40,8 @@ class DraftError:
     span: Span | None
     text: str
     statement: Span | None
+    function: str | None
+    start: int | None
 
 
 @dataclass(slots=True)
@@ -107,10 +109,18 @@ class Draft:
         self.skip(source, target)
 
     def error(
-        self, node: int, kind: str, span: Span | None, text: str, *, statement: Span | None = None
+        self,
+        node: int,
+        kind: str,
+        span: Span | None,
+        text: str,
+        *,
+        statement: Span | None = None,
+        function: str | None = None,
+        start: int | None = None,
     ) -> None:
-        """Nothing may lead from `node`."""
-        self.errors[node] = DraftError(kind, span, text, statement)
+        """Nothing may lead from `node`. The evaluation of what is claimed begins at `start`."""
+        self.errors[node] = DraftError(kind, span, text, statement, function, start)
         self.place(node, span)
 
     def place(self, node: int, span: Span | None) -> None:
@@ -222,21 +232,36 @@ class Settled:
             )
             for e in self.edges
         )
+        starts_of = {
+            node: None if error.start is None else locations.get(final.get(error.start, error.start))
+            for node, error in draft.errors.items()
+        }
         errors = tuple(
-            ErrorSite(locations[final.get(node, node)], error.kind, error.span, error.text, error.statement)
+            ErrorSite(
+                locations[final.get(node, node)],
+                error.kind,
+                error.span,
+                error.text,
+                error.statement,
+                error.function,
+                starts_of[node],
+            )
             for node, error in draft.errors.items()
             if final.get(node, node) in locations
         )
         unreached = tuple(node for node in draft.errors if final.get(node, node) not in locations)
-        return Finished(locations[self.entry], locations[draft.EXIT], edges, errors, unreached)
+        decided = any(draft.errors[n].kind == "assertion" and starts_of[n] is not None for n in unreached)
+        return Finished(locations[self.entry], locations[draft.EXIT], edges, errors, unreached, decided)
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The graph of a procedure; `unreached` are the nodes of errors that no path leads to."""
+    """The graph of a procedure; `unreached` are the nodes of errors that no path leads to. `decided` is
+    whether one of them belongs to an assertion that is reached: its condition is a true constant."""
 
     entry: Location
     exit: Location
     edges: tuple[Edge, ...]
     errors: tuple[ErrorSite, ...]
     unreached: tuple[int, ...]
+    decided: bool

@@ -61,6 +61,8 @@ class Nodes:
     def text(self, node: Any, what: str) -> str:
         if not self.is_scalar(node) or not node.value:
             self.refuse(node, f"`{what}` is not a single value.")
+        if "\0" in node.value:
+            self.refuse(node, f"`{what}` contains a NUL character.", "Remove it.")
         return str(node.value)
 
     def sequence(self, node: Any, what: str) -> list[Any]:

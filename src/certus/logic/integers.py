@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from certus.core import build
+from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Unsupported
 from certus.core.sorts import INT, ArraySort, MachineSort, Sort, array
@@ -44,10 +45,13 @@ class Encoded:
     symbols: Mapping[Expr, Expr]  # variable with machine integers -> the variable in its place
 
 
-def eliminate_machine(formulas: Sequence[Expr], style: Style = "mod") -> Encoded:
+def eliminate_machine(
+    formulas: Sequence[Expr], style: Style = "mod", *, budget: Budget | None = None
+) -> Encoded:
     """The formulas over Int alone. `style` says how to wrap: by `mod`, or where a few multiples of
-    the modulus are enough by conditional corrections (`ite`)."""
-    shared = _Shared(style)
+    the modulus are enough by conditional corrections (`ite`). Long chains of bit operations take long: raises
+    `BudgetExceeded` if there is a budget and its time is over."""
+    shared = _Shared(style, budget or Budget())
     plain = _Encoder(shared, {})
     stored_openly = _stores_under_binders(formulas)
     shared.constant_arrays = not stored_openly
@@ -55,7 +59,7 @@ def eliminate_machine(formulas: Sequence[Expr], style: Style = "mod") -> Encoded
     for formula in formulas:
         parts = conjuncts(formula)
         stated = bounds(parts)
-        facts = _carried(parts, stated) if stated else stated
+        facts = _carried(parts, stated, shared.budget) if stated else stated
         encoder = _Encoder(shared, facts) if facts else plain
         derived = [_fact(shared, v, i) for v, i in facts.items() if stated.get(v) != i]
         encoded.append(build.and_(encoder.formula(formula), *derived))
@@ -65,11 +69,11 @@ def eliminate_machine(formulas: Sequence[Expr], style: Style = "mod") -> Encoded
 
 def encoded_variable(variable: Expr) -> tuple[Expr, tuple[Expr, ...]]:
     """The variable in place of `variable` in every encoding, and what is known of its range."""
-    shared = _Shared("mod")
+    shared = _Shared("mod", Budget())
     return shared.variable(variable), tuple(shared.ranges)
 
 
-def _carried(parts: Sequence[Expr], stated: Mapping[Expr, Interval]) -> dict[Expr, Interval]:
+def _carried(parts: Sequence[Expr], stated: Mapping[Expr, Interval], budget: Budget) -> dict[Expr, Interval]:
     """The stated bounds, and those that follow for variables equal to bounded terms."""
     facts = dict(stated)
     equations = [
@@ -80,7 +84,7 @@ def _carried(parts: Sequence[Expr], stated: Mapping[Expr, Interval]) -> dict[Exp
         if variable.kind is Kind.VAR and other.kind is not Kind.CONST and _is_number(variable.sort)
     ]
     for _ in range(_ROUNDS if equations else 0):
-        encoder = _Encoder(_Shared("mod"), facts)
+        encoder = _Encoder(_Shared("mod", budget), facts)
         found: dict[Expr, Interval] = {}
         for variable, other in equations:
             known = found.get(variable, facts.get(variable, of_sort(variable.sort)))
@@ -138,6 +142,7 @@ class _Shared:
     """What the encoders of several formulas have in common."""
 
     style: Style
+    budget: Budget
     exact: bool = True
     constant_arrays: bool = True  # whether a constant array may become one over all of Int
     ranges: dict[Expr, None] = field(default_factory=dict)
@@ -184,6 +189,7 @@ class _Encoder:
             return
         for term in postorder(root):
             if term not in self._done:
+                self._shared.budget.check()
                 self._open[term] = self._looks_through(term)
                 self._done[term] = self._term(term)
 

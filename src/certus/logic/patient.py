@@ -24,7 +24,7 @@ from functools import cached_property
 from math import ceil
 from typing import Final, Literal
 
-from certus.core.budget import Budget
+from certus.core.budget import Budget, until_out_of_time
 from certus.core.errors import BudgetExceeded
 from certus.core.evaluate import Datum
 from certus.core.statistics import Statistics
@@ -172,12 +172,14 @@ class PatientSolver:
         tries = self._integers[purpose]
         if not tries.is_over():
             return Answer.UNKNOWN
-        encoded = eliminate_machine(propagated(formulas))
+        part = budget.part(1 / 3)
         answer = Answer.UNKNOWN
-        if encoded.symbols:
-            solver = self._answered = Z3Solver(self._statistics, terms=self._z3_terms)
-            solver.add(*encoded.formulas, *encoded.ranges)
-            answer = _ask(solver, budget.part(1 / 3), f"{purpose}.integers", INTEGERS)
+        with until_out_of_time():
+            encoded = eliminate_machine(propagated(formulas), budget=part)
+            if encoded.symbols:
+                solver = self._answered = Z3Solver(self._statistics, terms=self._z3_terms)
+                solver.add(*encoded.formulas, *encoded.ranges)
+                answer = _ask(solver, part, f"{purpose}.integers", INTEGERS)
         return answer if tries.after(answer is Answer.UNSAT) else Answer.UNKNOWN
 
     # --------------------------------------------------------------------------------- answers

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from certus.core.diagnostic import Diagnostic
-from certus.core.horn import HornSystem
 from certus.core.outcome import Outcome
+from certus.core.task import Task
 from certus.core.verdict import Unknown
+from certus.engines.registry import ENGINES
 from certus.pipeline.settings import AUTO, Settings
 
-ALL: Final = ("bmc", "kind", "predicate", "linear", "clp", "spacer")  # who may still be asked about programs
-FOR_CLAUSES: Final = ("clp", "spacer")
 MORE: Final = 5  # times the limit that was too small
 FOREMOST: Final = (  # whoever says it; a trace that was found says more than that others found nothing
     "internal-contradiction",
@@ -22,8 +22,8 @@ FOREMOST: Final = (  # whoever says it; a trace that was found says more than th
     "trace-needs-unmodelled-value",
     "trace-needs-undefined-behaviour",
     "trace-not-replayed",
+    "second-solver-missing",
 )
-LIMITS: Final = frozenset({"time-limit", "cpu-limit", "memory-limit"})
 TOO_LATE: Final = frozenset({"time-limit", "evidence-not-checked"})
 OWN_WORDS: Final = frozenset(  # the hint that comes with these says more than any option
     {
@@ -35,6 +35,7 @@ OWN_WORDS: Final = frozenset(  # the hint that comes with these says more than a
         "trace-needs-unmodelled-value",
         "trace-needs-undefined-behaviour",
         "compiled-replay-disagrees",
+        "second-solver-missing",
     }
 )
 
@@ -52,10 +53,10 @@ def advised(outcomes: Sequence[Outcome], settings: Settings) -> Outcome:
         if o is not whole
     ]
     tried = list(dict.fromkeys(o.engine for o, _ in reasons))
-    clauses = isinstance(whole.subject, HornSystem)
-    named = [(o.engine, r) for o, r in reasons]
-    options = list(_options(reason, named, tried, settings, clauses=clauses))[:2]
-    hint = reason.hint if reason.code in OWN_WORDS or not options else f"try {', or '.join(options)}"
+    others = _others(Task(whole.subject, whole.property_name), tried)
+    options = list(_options(reason, {r.code for _, r in reasons}, others, settings))[:2]
+    own = None if _names_any(reason.hint, tried) else reason.hint
+    hint = own if reason.code in OWN_WORDS or not options else f"try {', or '.join(options)}"
     message = _by(whole, reason) if len(reasons) > 1 else reason.message
     told = Unknown(replace(reason, message=message, hint=hint))
     return replace(whole, verdict=told, diagnostics=(*whole.diagnostics, *notes))
@@ -72,34 +73,35 @@ def _by(outcome: Outcome, reason: Diagnostic) -> str:
     return reason.message if own else f"{outcome.engine}: {reason.message}"
 
 
+def _others(task: Task, tried: Sequence[str]) -> list[str]:
+    """The engines that treat such a task and were not asked."""
+    return [
+        name for name, engine in ENGINES.items() if name not in tried and engine.unsupported(task) is None
+    ]
+
+
+def _names_any(hint: str | None, tried: Sequence[str]) -> bool:
+    """Whether a hint proposes an engine that has just been tried."""
+    named = re.findall(r"--engines? ([\w,]+)", hint or "")
+    return any(name in tried for names in named for name in names.split(","))
+
+
 def _options(
-    reason: Diagnostic,
-    reasons: Sequence[tuple[str, Diagnostic]],
-    tried: Sequence[str],
-    settings: Settings,
-    *,
-    clauses: bool,
+    reason: Diagnostic, codes: Collection[str], others: Sequence[str], settings: Settings
 ) -> Iterator[str]:
-    """What to try, the most promising first."""
-    codes = {r.code for _, r in reasons}
+    """What to try, the most promising first. Engines that have just been tried are not named: those that a
+    limit ended need a larger one, and the others gave up for good."""
     if "cpu-limit" in codes and settings.cpu_time is not None:
         yield f"--cpu-time {duration_text(MORE * settings.cpu_time)}"
     if "memory-limit" in codes and settings.memory is not None:
         yield f"--memory {size_text(2 * settings.memory)}"
-    ended = {name for name, r in reasons if r.code in LIMITS}
-    cut_short = [name for name in ALL if name in ended]
-    timed_out = any(r.code in TOO_LATE for _, r in reasons)
-    if timed_out and settings.timeout is not None:
+    if not TOO_LATE.isdisjoint(codes) and settings.timeout is not None:
         yield f"--timeout {duration_text(MORE * settings.timeout)}"
     if reason.code == "k-reached":
         yield f"--set kind.k={2 * int(settings.options.get('kind.k', 10))}"
     if settings.engine != AUTO:
         yield "--engine auto"
-    elif 0 < len(cut_short) < len(tried):
-        yield f"--engines {','.join(cut_short)}"
-    possible = FOR_CLAUSES if clauses else ALL
-    others = [name for name in possible if name not in tried]
-    if settings.engine == AUTO and others and not settings.bound:
+    elif others and not settings.bound:
         yield f"--engines {','.join(others)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
+from certus.core.budget import Budget
 from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.horn import HornSystem
@@ -43,26 +44,38 @@ def work(
     looks: str | None = None,
     exchange: Exchange | None = None,
 ) -> bytes:
-    """All that happens in the child."""
+    """Do all that happens in the child. An outcome whose proof is complete is kept before further opinions on
+    the proof are asked for."""
+    whole = Budget(settings.timeout)
+
+    def keep(outcome: Outcome) -> None:
+        reporter.keep(_encoded(outcome))
+
     if isinstance(task.subject, HornSystem):
         from certus.pipeline.clauses import solve_clauses
 
-        outcome = solve_clauses(task, settings, reporter.progress)
-    elif settings.engine == SEARCH:
-        from certus.pipeline.solve import search
+        settings = replace(settings, timeout=whole.remaining())
+        return _encoded(solve_clauses(task, settings, reporter.progress, keep=keep))
+    from certus.pipeline.solve import search, solve
 
-        outcome = search(task, settings, reporter.progress)
-    else:
-        from certus.pipeline.solve import solve
+    settings = replace(settings, timeout=whole.remaining())  # imports take time, too
+    if settings.engine == SEARCH:
+        return _encoded(search(task, settings, reporter.progress, keep=keep))
+    found = solve(task, settings, reporter.progress, looks=looks, exchange=exchange, keep=keep)
+    return _encoded(found)
 
-        outcome = solve(task, settings, reporter.progress, looks=looks, exchange=exchange)
+
+def _encoded(outcome: Outcome) -> bytes:
     return json.dumps(encode_outcome(outcome)).encode()
 
 
 def outcome_of(task: Task, engine: str, result: ChildResult, limit: Limit) -> Outcome:
-    """What the child answered, or why it did not."""
+    """What the child answered, or why it did not. If it crashed after its proof was complete, both."""
     if result.payload is not None:
-        return decode_outcome(json.loads(result.payload), task.subject)
+        outcome = decode_outcome(json.loads(result.payload), task.subject)
+        if result.kind != "crashed":
+            return outcome
+        return replace(outcome, diagnostics=(*outcome.diagnostics, _no_answer(result, limit)))
     return Outcome(task.subject, task.property_name, Unknown(_no_answer(result, limit)), engine)
 
 

@@ -7,26 +7,41 @@ Who runs when is in `plan`. The first member has a head start, so that a small p
 runs the program before anything else (`looks`). When nobody waits and a processor is free, those that only
 their share of the time ended have another turn.
 
+A HOLDS of a C program has to stand up to native runs first (`challenge`).
+
 Two checked answers that contradict each other are a defect of ours: UNKNOWN, loudly, both saved.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from certus.core.budget import Budget
-from certus.core.diagnostic import Diagnostic
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import BudgetExceeded
 from certus.core.outcome import Outcome
+from certus.core.program import Program
 from certus.core.task import Task
-from certus.core.verdict import Unknown
+from certus.core.verdict import Safe, Unknown
 from certus.frontend import Question
 from certus.pipeline.advice import advised, needs_time
 from certus.pipeline.apart import Limit, outcome_of, saved, work
+from certus.pipeline.challenge import (
+    AT_MOST,
+    NAME,
+    NOT_DETERMINED,
+    RESERVE,
+    Challenger,
+    is_challenged,
+    judged,
+)
 from certus.pipeline.exchange import Exchange, sender
 from certus.pipeline.plan import SEARCH, Turn, plan_for, turns
 from certus.pipeline.settings import AUTO, Settings
@@ -34,6 +49,7 @@ from certus.system.child import Children, ChildResult
 from certus.system.usage import cpu_seconds
 
 HEAD_START = 1.0  # seconds of the first member alone: it answers most small programs
+NOTED = frozenset({"engine-crashed", "internal-contradiction", "second-solver-missing"})  # of the search
 UNLIMITED = 60.0  # seconds that shares are taken of if there is no limit
 
 
@@ -57,43 +73,96 @@ class Portfolio:
     given: dict[str, Limit] = field(default_factory=dict)
     looks: Iterator[str] = field(default_factory=lambda: iter(("runs",)))
     rest: tuple[str, Budget] | None = None
+    challenger: Challenger | None = None
+    again: list[Turn] = field(default_factory=list)
 
     def run(self) -> Outcome:
+        whole = Budget(self.seconds)
+        self.budget = whole
         cores = self.settings.cores or len(os.sched_getaffinity(0))
-        waiting = turns(self.settings, cores, plan_for(self.task.subject))
-        self.budget = Budget(self.seconds)
+        try:
+            waiting = turns(self.settings, cores, plan_for(self.task.subject, whole))
+        except BudgetExceeded:
+            message = f"no engine was started within {Limit(self.settings.timeout)}"
+            reason = Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
+            return Outcome(self.task.subject, self.task.property_name, Unknown(reason), self.settings.engine)
+        if self.question is not None and is_challenged(self.task.subject):
+            assert isinstance(self.task.subject, Program)
+            self.challenger = Challenger(self.task.subject, self.question.property, self.settings, whole)
+            if cores == 1 and self.seconds is not None:
+                self.budget = Budget(self.seconds - min(RESERVE * self.seconds, AT_MOST))
         self.processes = min(cores, len(waiting))
         with Children(cpu=self.cpu, memory=self.settings.memory) as children:
             self._start(children, waiting.popleft())
-            found = children.result_within(HEAD_START) if waiting else None
+            if self.challenger is not None and cores > 1:
+                self.challenger.start(children)
+            found = self._result_within(children, HEAD_START) if waiting else None
             while True:
                 if found is not None:
                     name, result = found
                     outcome = self._outcome(name, result)
-                    if not isinstance(outcome.verdict, Unknown):
-                        return self._unless_contradicted(outcome, children)
-                    self._note(name, outcome)
+                    answer = self._answer(name, outcome, children)
+                    if answer is not None:
+                        return answer
                 if children.interrupted or self._is_over():
                     break
-                while len(children.running) < cores and (waiting := waiting or self._more_turns()):
+                while self.again:
+                    waiting.appendleft(self.again.pop())
+                while len(_engines(children)) < cores and (waiting := waiting or self._more_turns()):
                     self._start(children, waiting.popleft())
-                if not children.running:
+                if not _engines(children):
                     break
                 found = self._next_result(children)
-            self._last_words(children)
+            late = self._last_words(children)
+            if late is not None:
+                return late
         told = advised(list(self.given_up.values()), self.settings)
+        if self.challenger is not None:
+            told = replace(told, diagnostics=(*self.challenger.warnings, *told.diagnostics))
         return replace(told, engine=AUTO) if len(self.given_up) > 1 else told
+
+    def _answer(self, name: str, outcome: Outcome, children: Children) -> Outcome | None:
+        """What a member's outcome means for the whole, after its challenge; None if others go on."""
+        if not isinstance(outcome.verdict, Unknown):
+            outcome = self._challenged(outcome, children)
+            if not isinstance(outcome.verdict, Unknown):
+                return self._unless_contradicted(outcome, children)
+            if outcome.verdict.reason.code != NOT_DETERMINED:
+                return outcome  # the model is wrong, or the proof: nobody else is asked
+            self.given[name] = replace(self.given[name], shared=True)
+            self.again.append(Turn(name, 1.0))  # it has run the program so far, and its engine not yet
+        self._note(name, outcome)
+        return None
+
+    def _challenged(self, outcome: Outcome, children: Children) -> Outcome:
+        """A HOLDS after its challenge, if there is one."""
+        if self.challenger is None or not isinstance(outcome.verdict, Safe):
+            return outcome
+        start = time.monotonic()
+        found = self.challenger.result(children)
+        seconds = {**outcome.seconds, "challenge": time.monotonic() - start}
+        return judged(replace(outcome, seconds=seconds), found, self.settings.evidence)
 
     def _next_result(self, children: Children) -> tuple[str, ChildResult] | None:
         """That of the next member that ends; None if one rests before."""
         if self.rest is None or self.rest[0] not in children.running:
-            return children.next_result()
+            return self._result_within(children, math.inf)
         name, until = self.rest
-        found = children.result_within(until.remaining() or 0.0)
+        found = self._result_within(children, until.remaining() or 0.0)
         if found is None:
             children.rest(name)
             self.rest = None
         return found
+
+    def _result_within(self, children: Children, seconds: float) -> tuple[str, ChildResult] | None:
+        """The result of the next engine that ends within so many seconds; that of a challenge is kept."""
+        if self.challenger is not None and self.challenger.arrived:
+            return self.challenger.arrived.popleft()
+        until = time.monotonic() + seconds
+        while (found := children.result_within(until - time.monotonic())) is not None:
+            if self.challenger is None or not self.challenger.takes(*found):
+                return found
+        return None
 
     def _start(self, children: Children, turn: Turn) -> None:
         """Begin a turn, unless it is of one who has given up in an earlier one that was not too short."""
@@ -129,9 +198,10 @@ class Portfolio:
         return deque(Turn(name, 1.0) for name in late if self.given[name].is_part_of(left))
 
     def _note(self, name: str, outcome: Outcome) -> None:
-        """Remember why a member has no answer. Of the search nobody expects one."""
+        """Remember why a member has no answer. The search is expected to find nothing; remember of it only
+        that it crashed, or that something it found was not confirmed."""
         reason = outcome.verdict.reason if isinstance(outcome.verdict, Unknown) else None
-        if name != SEARCH or (reason is not None and reason.code == "engine-crashed"):
+        if name != SEARCH or (reason is not None and (reason.code in NOTED or needs_time(outcome))):
             self.given_up[name] = outcome
 
     def _is_over(self) -> bool:
@@ -152,14 +222,28 @@ class Portfolio:
     def _outcome(self, name: str, result: ChildResult) -> Outcome:
         return outcome_of(self.task, name, result, self.given[name])
 
-    def _last_words(self, children: Children) -> None:
-        """The time is up, or we were interrupted: what those still running were doing."""
-        while children.running and (found := children.ready_result()) is not None:
-            self._note(found[0], self._outcome(*found))
+    def _last_words(self, children: Children) -> Outcome | None:
+        """The time is up, or we were interrupted: an answer that has just arrived, if there is one. Otherwise
+        remember what those still running were doing."""
+        while _engines(children) and (found := self._ready_result(children)) is not None:
+            answer = self._answer(found[0], self._outcome(*found), children)
+            if answer is not None:
+                return answer
+        return None
+
+    def _ready_result(self, children: Children) -> tuple[str, ChildResult] | None:
+        """The result of an engine that has ended, if there is one."""
+        if self.challenger is None:
+            return children.ready_result()
+        if self.challenger.arrived:
+            return self.challenger.arrived.popleft()
+        while (found := children.ready_result()) is not None and self.challenger.takes(*found):
+            pass
+        return found
 
     def _unless_contradicted(self, first: Outcome, children: Children) -> Outcome:
         """The answer, if no other that has arrived meanwhile is its opposite."""
-        while (found := children.ready_result()) is not None:
+        while (found := self._ready_result(children)) is not None:
             other = self._outcome(*found)
             if not isinstance(other.verdict, Unknown) and other.answer != first.answer:
                 return self._contradiction(first, other)
@@ -177,3 +261,8 @@ class Portfolio:
             hint = f"please report this program, with the evidence of both in {place}"
         reason = Diagnostic("internal-contradiction", message, hint=hint)
         return replace(first, verdict=Unknown(reason), check=None, engine=AUTO)
+
+
+def _engines(children: Children) -> list[str]:
+    """The engines that run."""
+    return [name for name in children.running if name != NAME]

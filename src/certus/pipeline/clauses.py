@@ -12,7 +12,7 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.horn import HornSystem
-from certus.core.outcome import Outcome
+from certus.core.outcome import Outcome, ProofCheck
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.verdict import Unknown
@@ -65,9 +65,15 @@ def _not_read(question: Question, settings: Settings, reason: Diagnostic, start:
 
 
 def solve_clauses(
-    task: Task, settings: Settings, on_progress: Callable[[str], None] | None = None
+    task: Task,
+    settings: Settings,
+    on_progress: Callable[[str], None] | None = None,
+    *,
+    keep: Callable[[Outcome], None] | None = None,
 ) -> Outcome:
-    """Answer a question about Horn clauses within the time limit of the settings, in this process."""
+    """Answer a question about Horn clauses within the time limit of the settings, in this process.
+
+    `keep` gets an outcome whose model is proved before other solvers are asked for their opinions on it."""
     from certus.engines.registry import ENGINES
 
     assert isinstance(task.subject, HornSystem)
@@ -83,7 +89,23 @@ def solve_clauses(
     if refusal is not None:
         return Outcome(task.subject, task.property_name, Unknown(refusal), engine.name)
     verdict = run_engine(engine, task, options, before_validation(whole, RESERVE), statistics)
-    verdict, check = confirm(task.subject, verdict, budget=whole, statistics=statistics)
+    found = Outcome(task.subject, task.property_name, verdict, engine.name, statistics=statistics)
+
+    def sufficient(check: ProofCheck) -> None:
+        if keep is not None:
+            keep(replace(found, check=check))
+
+    verdict, check = confirm(
+        task.subject,
+        verdict,
+        budget=whole,
+        statistics=statistics,
+        solvers=settings.solvers,
+        on_sufficient=sufficient,
+    )
+    if isinstance(verdict, Unknown) and verdict.reason.code == "derivation-refuted":
+        hint = "this is a defect of Certus, not of the clauses: please report it"
+        verdict = Unknown(replace(verdict.reason, hint=hint))
     return Outcome(task.subject, task.property_name, verdict, engine.name, check, statistics)
 
 

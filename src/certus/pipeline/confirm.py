@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -10,23 +11,40 @@ from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Trace
 from certus.core.horn import Derivation, HornSystem, Model
-from certus.core.outcome import Check
+from certus.core.outcome import Check, ProofCheck
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 
+OnSufficient = Callable[[ProofCheck], None]  # is told that a proof is complete
 INCOMPLETE: Final = frozenset({"trace-not-replayed", "trace-needs-undefined-behaviour"})
 
 
 def confirm(
-    subject: Program | HornSystem, verdict: Verdict, *, budget: Budget, statistics: Statistics
+    subject: Program | HornSystem,
+    verdict: Verdict,
+    *,
+    budget: Budget,
+    statistics: Statistics,
+    solvers: int = 1,
+    on_sufficient: OnSufficient | None = None,
 ) -> tuple[Verdict, Check | None]:
-    """The verdict with how its evidence was checked; UNKNOWN if it was not confirmed."""
+    """The verdict with how its evidence was checked; UNKNOWN if it was not confirmed.
+
+    Each clause of a proof has to be discharged by `solvers` of the solvers. `on_sufficient` is called when
+    that is done, before other solvers are asked for their opinions."""
     if isinstance(verdict, Unknown):
         return verdict, None
     statistics.progress("checking the evidence")
     try:
-        check = examine(subject, verdict, budget=budget, statistics=statistics)
+        check = examine(
+            subject,
+            verdict,
+            budget=budget,
+            statistics=statistics,
+            solvers=solvers,
+            on_sufficient=on_sufficient,
+        )
     except BudgetExceeded:
         check = Diagnostic(
             "evidence-not-checked",
@@ -62,28 +80,53 @@ def _completed(
 
 
 def examine(
-    subject: Program | HornSystem, verdict: Safe | Unsafe, *, budget: Budget, statistics: Statistics
+    subject: Program | HornSystem,
+    verdict: Safe | Unsafe,
+    *,
+    budget: Budget,
+    statistics: Statistics,
+    solvers: int = 1,
+    on_sufficient: OnSufficient | None = None,
 ) -> Check | Diagnostic:
     """Check the evidence of a verdict: how it went, or why it is refused."""
     if isinstance(subject, Program):
-        return _examine_program(subject, verdict, budget, statistics)
+        return _examine_program(subject, verdict, budget, statistics, solvers, on_sufficient)
     from certus.validate.horn import check_derivation, check_model
 
     with statistics.timed("validate"):
         if isinstance(verdict, Unsafe) and isinstance(verdict.refutation, Derivation):
             return check_derivation(subject, verdict.refutation, budget=budget)
         if isinstance(verdict, Safe) and isinstance(verdict.proof, Model):
-            return check_model(subject, verdict.proof, budget=budget, statistics=statistics)
+            return check_model(
+                subject,
+                verdict.proof,
+                budget=budget,
+                statistics=statistics,
+                solvers=solvers,
+                on_sufficient=on_sufficient,
+            )
     return Diagnostic("evidence-malformed", "this evidence is about a program, not about Horn clauses")
 
 
 def _examine_program(
-    program: Program, verdict: Safe | Unsafe, budget: Budget, statistics: Statistics
+    program: Program,
+    verdict: Safe | Unsafe,
+    budget: Budget,
+    statistics: Statistics,
+    solvers: int,
+    on_sufficient: OnSufficient | None,
 ) -> Check | Diagnostic:
     if isinstance(verdict, Safe):
         from certus.validate.proofs import check_proof
 
-        return check_proof(program, verdict.proof, budget=budget, statistics=statistics)
+        return check_proof(
+            program,
+            verdict.proof,
+            budget=budget,
+            statistics=statistics,
+            solvers=solvers,
+            on_sufficient=on_sufficient,
+        )
     from certus.validate.replay import replay
 
     if not isinstance(verdict.refutation, Trace):

@@ -33,6 +33,7 @@ from certus.validate.horn import model_clauses
 from certus.validate.proofs import clauses_of
 
 FORMAT = 1
+_TOO_DEEP = "is nested more deeply than any evidence that Certus writes"
 
 
 def save(directory: Path, outcome: Outcome, question: Question, arguments: Sequence[str] = ()) -> None:
@@ -128,6 +129,8 @@ def read_json(path: Path) -> dict[str, Any]:
         raise unusable(path.parent, f"{path.name} cannot be read: {error.strerror}") from None
     except ValueError:
         raise unusable(path.parent, f"{path.name} is no JSON") from None
+    except RecursionError:
+        raise unusable(path.parent, f"{path.name} {_TOO_DEEP}") from None
     if not isinstance(found, dict):
         raise unusable(path.parent, f"{path.name} is no JSON object")
     return found
@@ -139,6 +142,8 @@ def read_verdict(directory: Path, subject: Program | HornSystem) -> Verdict:
     except ValueError as error:
         what = "the program" if isinstance(subject, Program) else "the clauses"
         raise unusable(directory, f"evidence.json does not fit {what}: {error}") from None
+    except RecursionError:
+        raise unusable(directory, f"evidence.json {_TOO_DEEP}") from None
 
 
 def unusable(directory: Path, why: str) -> InputError:

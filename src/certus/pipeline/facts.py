@@ -86,8 +86,8 @@ def are_inductive(
     """Whether formulas at points without calls hold wherever control comes to them, whatever procedures are
     entered with."""
     from certus.validate.clauses import proof_clauses
+    from certus.validate.discharge import discharged_by_z3
     from certus.validate.expansion import Refused
-    from certus.validate.proofs import discharged_by_z3
 
     callees = {call.procedure for p in program.procedures.values() for e in p.edges for call in called(e.op)}
     summaries = {name: build.TRUE for name in program.procedures if name in callees}

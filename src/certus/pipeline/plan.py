@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from certus.core.budget import Budget
 from certus.core.horn import HornSystem
 from certus.core.program import Program
 from certus.pipeline.features import Features, features
@@ -26,7 +27,7 @@ FIRST: Final = "bmc"
 FIRST_SHARE: Final = 0.2  # where it has to take turns: before it rests
 MOST: Final = 0.6  # of the time left, where `bmc` goes on later
 SEARCH: Final = "search"
-SEARCH_SHARE: Final = 0.5
+SEARCH_SHARE: Final = 0.7
 LARGE: Final = 300  # edges
 
 
@@ -66,10 +67,11 @@ PLANS: Final = (  # the first that applies; who comes after all of the time is g
 CLAUSES: Final = Plan("Horn clauses", lambda _: False, order("spacer 0.5, clp"), first=())
 
 
-def plan_for(subject: Program | HornSystem) -> Plan:
+def plan_for(subject: Program | HornSystem, budget: Budget | None = None) -> Plan:
+    """The plan for programs like this one. Raises `BudgetExceeded`."""
     if isinstance(subject, HornSystem):
         return CLAUSES
-    known = features(subject)
+    known = features(subject, budget)
     return next(plan for plan in PLANS if plan.applies(known))
 
 

@@ -7,38 +7,47 @@ the same, so that what others run through their solvers is what makes the verdic
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.horn import HornSystem
-from certus.core.outcome import DerivationCheck, ProofCheck
+from certus.core.outcome import Check, DerivationCheck, Outcome, ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.frontend import Question, load_clauses, load_question
+from certus.pipeline.challenge import challenged, is_challenged, judged
 from certus.pipeline.clauses import has_clauses
 from certus.pipeline.confirm import confirm
 from certus.pipeline.evidence import clause_texts, digest, read_manifest, read_manifest_question, read_verdict
+from certus.pipeline.settings import Settings
 from certus.pipeline.sources import changed_headers
 
 
 @dataclass(frozen=True, slots=True)
 class RecheckResult:
     """The verdict the evidence supports, and the problems with it. A proof or a model has `clauses`, a
-    derivation from Horn clauses `steps` that were evaluated again."""
+    derivation from Horn clauses `steps` that were evaluated again. `check` says how it was checked, `native`
+    tells of native runs."""
 
     verdict: str
     clauses: int = 0
     discharged: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Diagnostic, ...] = ()
     steps: int = 0
+    native: str = ""
+    check: Check | None = None
 
 
-def recheck(directory: Path, *, timeout: float | None = None) -> RecheckResult:
-    """Check the evidence in `directory`. Raises `InputError` if there is none to check."""
+def recheck(
+    directory: Path, *, timeout: float | None = None, solvers: int = 1, execute: bool = False
+) -> RecheckResult:
+    """Check the evidence in `directory`, each clause of a proof by at least `solvers` of the solvers; with
+    `execute` the program is compiled and run, too. Raises `InputError` if there is none to check."""
     manifest = read_manifest(directory)
     question, arguments = read_manifest_question(directory, manifest)
     budget = Budget(timeout)
@@ -59,7 +68,13 @@ def recheck(directory: Path, *, timeout: float | None = None) -> RecheckResult:
         problems.append(
             _problem(f"the manifest says {manifest['verdict']}, the evidence {_WORDS[type(claimed)]}")
         )
-    verdict, check = confirm(subject, claimed, budget=budget, statistics=Statistics())
+    verdict, check = confirm(subject, claimed, budget=budget, statistics=Statistics(), solvers=solvers)
+    if isinstance(verdict, Unknown):
+        verdict = Unknown(_refusal(verdict.reason))
+    outcome = Outcome(subject, question.property.name, verdict, "check", check)
+    settings = Settings(clang_arguments=tuple(arguments), execute=execute)
+    outcome, native = _natively(outcome, question, settings, budget)
+    verdict, check = outcome.verdict, outcome.check
     if isinstance(verdict, Unknown):
         return RecheckResult("UNKNOWN", problems=(*problems, verdict.reason))
     saved = {name: _read(directory / name) for name in manifest["clauses"]}
@@ -67,10 +82,31 @@ def recheck(directory: Path, *, timeout: float | None = None) -> RecheckResult:
     if list(saved.values()) != derived:
         problems.append(_problem("the saved clauses are not those of the proof"))
     answer = "UNKNOWN" if problems else _WORDS[type(verdict)]
+    told = (*problems, *outcome.diagnostics)
     if isinstance(check, ProofCheck):
-        return RecheckResult(answer, check.clauses, check.discharged, tuple(problems))
+        return RecheckResult(answer, check.clauses, check.discharged, told, native=native, check=check)
     steps = check.steps if isinstance(check, DerivationCheck) else 0
-    return RecheckResult(answer, problems=tuple(problems), steps=steps)
+    return RecheckResult(answer, problems=told, steps=steps, native=native, check=check)
+
+
+def _natively(
+    outcome: Outcome, question: Question, settings: Settings, budget: Budget
+) -> tuple[Outcome, str]:
+    """The outcome after native runs of a C program, and what they say."""
+    program, verdict, check = outcome.subject, outcome.verdict, outcome.check
+    if not isinstance(program, Program) or not is_challenged(program):
+        return outcome, ""
+    if isinstance(verdict, Safe):
+        flags, wanted = settings.clang_arguments, question.property
+        found = challenged(program, wanted, flags, budget=budget, execute=settings.execute)
+        return judged(outcome, found), found.sentence
+    if isinstance(verdict, Unsafe) and isinstance(check, Replay) and settings.execute:
+        from certus.pipeline.compiled import replay_compiled
+
+        verdict, replayed = replay_compiled(program, verdict, check, settings, budget=budget)
+        said = "" if replayed is None else f"replayed by the compiled program: {replayed.compiled}"
+        return replace(outcome, verdict=verdict, check=replayed), said
+    return outcome, ""
 
 
 def _read_again(question: Question, arguments: Sequence[str], budget: Budget) -> Program | HornSystem:
@@ -87,4 +123,15 @@ def _read(path: Path) -> str:
 
 
 def _problem(message: str) -> Diagnostic:
-    return Diagnostic("evidence-changed", message, hint="do not trust this evidence; verify it again")
+    return Diagnostic("evidence-changed", message, hint=_DISTRUST)
+
+
+def _refusal(reason: Diagnostic) -> Diagnostic:
+    """Why the evidence is refused. Nobody knows who wrote it, so a contradiction is no defect of Certus."""
+    return reason if reason.code in _UNDECIDED else replace(reason, hint=_DISTRUST)
+
+
+_DISTRUST: Final = "do not trust this evidence; verify it again"
+_UNDECIDED: Final = frozenset(
+    {"evidence-not-checked", "proof-not-checked", "proof-too-large", "second-solver-missing"}
+)

@@ -13,6 +13,7 @@ from certus.core.errors import InputError
 from certus.core.task import Engine
 
 AUTO = "auto"
+SOLVERS = (1, 2)  # how many of them a clause may be asked to be discharged by
 Blocks = Literal["single", "large", "advanced"]
 
 
@@ -25,7 +26,8 @@ class Settings:
     the task file says, else unreach-call), `data_model` ILP32 or LP64 (by default what the task file says,
     else LP64), `clang_arguments` are flags for Clang. A violation of a C program is replayed by the compiled
     program if `execute`; `harness` is where its inputs are saved. Engines get the ranges of
-    variables as facts if `ranges`."""
+    variables as facts if `ranges`. Each clause of a proof has to be discharged by at least `solvers` of the
+    solvers, 1 or 2."""
 
     engine: str = AUTO
     engines: tuple[str, ...] = ()
@@ -44,6 +46,7 @@ class Settings:
     execute: bool = True
     harness: Path | None = None
     ranges: bool = True
+    solvers: int = 1
 
 
 def engine_options(engine: Engine, settings: Settings) -> Any:
@@ -64,8 +67,10 @@ def engine_options(engine: Engine, settings: Settings) -> Any:
 
 
 def check_owners(settings: Settings, engines: Mapping[str, Engine]) -> None:
-    """Raise `InputError` for engines that do not exist."""
+    """Raise `InputError` for engines that do not exist, and for a number of solvers that is not possible."""
     choices = ", ".join((AUTO, *engines))
+    if settings.solvers not in SOLVERS:
+        raise bad_usage(f"proofs cannot be checked by {settings.solvers} solvers", "choose 1 or 2 solvers")
     if settings.engine not in (AUTO, *engines):
         raise bad_usage(f"there is no engine {settings.engine!r}", f"choose one of: {choices}")
     if settings.engines and settings.engine != AUTO:

@@ -33,6 +33,7 @@ from certus.transform.slice import Slice
 RELYING = ("kind", "predicate", "arrays")  # get facts unless an option `facts` of theirs says otherwise
 ASKING = ("linear",)  # engines for which facts are found only if they ask
 RESERVE = 2.0  # seconds at least that are kept for validation
+Keep = Callable[[Outcome], None]
 VACUITY_SECONDS = 1.0  # at the most, for looking at what a proof does not say
 
 
@@ -43,9 +44,11 @@ def solve(
     *,
     looks: str | None = None,
     exchange: Exchange | None = None,
+    keep: Keep | None = None,
 ) -> Outcome:
     """Answer the task by one engine within the time limit of the settings, unless `looks`, of that name, give
-    an answer. Facts are had from and given to the `exchange`."""
+    an answer. Facts are had from and given to the `exchange`. `keep` gets an outcome whose proof is complete
+    while other solvers are still asked for their opinions on it."""
     assert isinstance(task.subject, Program)
     statistics = Statistics(on_progress=on_progress)
     exchange = replace(exchange or Exchange(), inlined=ENGINES[settings.engine].inlines)
@@ -56,26 +59,32 @@ def solve(
         statistics.queries = QueryLog(settings.log_queries)
     whole = Budget(settings.timeout)
     if looks is not None:
-        seen = _by_looking(looks, task, settings, whole, statistics)
-        if seen is not None:
+        seen = _by_looking(looks, task, settings, whole, statistics, keep)
+        if seen is not None and not isinstance(seen.verdict, Unknown):
             return seen
     engine = ENGINES[settings.engine]
     found = _by_engine(engine, task, settings, exchange, before_validation(whole, RESERVE), statistics)
-    return _confirmed(found, settings, whole, statistics)
+    return _confirmed(found, settings, whole, statistics, keep)
 
 
-def search(task: Task, settings: Settings, on_progress: Callable[[str], None] | None = None) -> Outcome:
-    """Answer the task by a search among inputs, if that can."""
+def search(
+    task: Task,
+    settings: Settings,
+    on_progress: Callable[[str], None] | None = None,
+    *,
+    keep: Keep | None = None,
+) -> Outcome:
+    """Answer the task by a search among inputs, if that can. `keep` is as for `solve`."""
     statistics = Statistics(on_progress=on_progress)
-    found = _by_looking("search", task, settings, Budget(settings.timeout), statistics)
+    found = _by_looking("search", task, settings, Budget(settings.timeout), statistics, keep)
     nothing = Unknown(Diagnostic("nothing-found", "the search among inputs found nothing", Severity.NOTE))
     return found or Outcome(task.subject, task.property_name, nothing, "search", statistics=statistics)
 
 
 def _by_looking(
-    looks: str, task: Task, settings: Settings, budget: Budget, statistics: Statistics
+    looks: str, task: Task, settings: Settings, budget: Budget, statistics: Statistics, keep: Keep | None
 ) -> Outcome | None:
-    """The answer of runs of the program, if it is confirmed."""
+    """The answer of runs of the program, if they have one: UNKNOWN if it is not confirmed."""
     from certus.pipeline.looks import LOOKS
 
     assert isinstance(task.subject, Program)
@@ -84,15 +93,37 @@ def _by_looking(
     if verdict is None:
         return None
     found = Outcome(task.subject, task.property_name, verdict, how, statistics=statistics)
-    found = _confirmed(found, settings, budget, statistics)
-    return None if isinstance(found.verdict, Unknown) else found
+    return _confirmed(found, settings, budget, statistics, keep)
 
 
-def _confirmed(found: Outcome, settings: Settings, budget: Budget, statistics: Statistics) -> Outcome:
-    """The outcome after validation, with what it does not say."""
+def _confirmed(
+    found: Outcome, settings: Settings, budget: Budget, statistics: Statistics, keep: Keep | None
+) -> Outcome:
+    """The outcome after validation, with notes on what a proof leaves out.
+
+    The outcome is made, and kept, as soon as the proof is complete. Further opinions of solvers can only
+    change how it was checked, or refute it."""
     program = found.subject
     assert isinstance(program, Program)
-    verdict, check = confirm(program, found.verdict, budget=budget, statistics=statistics)
+    complete: list[Outcome] = []
+
+    def sufficient(check: ProofCheck) -> None:
+        assert isinstance(found.verdict, Safe)
+        notes = _vacuity(program, found.verdict, budget, statistics)
+        complete.append(replace(found, check=check, diagnostics=notes))
+        if keep is not None:
+            keep(complete[-1])
+
+    verdict, check = confirm(
+        program,
+        found.verdict,
+        budget=budget,
+        statistics=statistics,
+        solvers=settings.solvers,
+        on_sufficient=sufficient,
+    )
+    if complete and isinstance(verdict, Safe):
+        return replace(complete[-1], check=check)
     if isinstance(verdict, Unsafe) and isinstance(check, Replay) and settings.execute:
         verdict, check = _by_the_compiled(program, verdict, check, settings, budget, statistics)
     notes: tuple[Diagnostic, ...] = ()

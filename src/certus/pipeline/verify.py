@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
@@ -58,7 +56,7 @@ def verify(
     outcome = Portfolio(task, settings, on_progress, question, cpu=cpu, seconds=budget.remaining()).run()
     outcome = saved(outcome, question, settings)
     end = time.monotonic()
-    seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
+    seconds = {**outcome.seconds, "frontend": parsed - start, "solve": end - parsed, "total": end - start}
     diagnostics = (*loaded.warnings, *outcome.diagnostics)
     return replace(
         outcome,
@@ -66,6 +64,7 @@ def verify(
         seconds=seconds,
         expected=question.expected,
         specification=_specification(question.property, outcome),
+        error_function=question.property.function,
     )
 
 
@@ -75,13 +74,8 @@ def _specification(wanted: Property, outcome: Outcome) -> str:
     program, check = outcome.subject, outcome.check
     if wanted == Property(UNREACH_CALL) and isinstance(program, Program) and isinstance(check, Replay):
         site = program.error_at(program.location[check.error])
-        called = _CALLED.match(site.text)
-        name = "__assert_fail" if site.kind == "assertion" else called[1] if called else None
-        wanted = Property(UNREACH_CALL, name)
+        wanted = Property(UNREACH_CALL, "__assert_fail" if site.kind == "assertion" else site.function)
     return check_line(wanted)
-
-
-_CALLED: Final = re.compile(r"(\w+)\s*\(")
 
 
 def _not_loaded(question: Question, settings: Settings, reason: Diagnostic, start: float) -> Outcome:

@@ -24,13 +24,14 @@ from typing import Final
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.callstrings import CallStrings
+from certus.core.challenge import CONTRADICTION
 from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Inductive, Partitioned, Point, Proof, Trace, in_frame
 from certus.core.memory import Partition, uses_memory
 from certus.core.outcome import Outcome, Replay
-from certus.core.program import Assume, Edge, Load, Program
+from certus.core.program import Assume, Edge, Load, Location, Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
@@ -39,6 +40,7 @@ from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.walk import substitute, variables
 from certus.core.witness import CorrectnessWitness, Place, ViolationWitness, Witness, probe_number
 from certus.frontend import DEFAULT_MODEL
+from certus.frontend.c.lower.evaluation import UNDEFINED
 from certus.frontend.c.probes import Probe, conjuncts
 from certus.frontend.properties import Property, check_supported, property_of, property_of_line
 from certus.frontend.source import read_source
@@ -46,9 +48,10 @@ from certus.frontend.task_files import C_SUFFIXES
 from certus.frontend.witness import CODE, read_witness
 from certus.logic.memoryterms import ConditionReader
 from certus.pipeline.auto import Portfolio
+from certus.pipeline.challenge import Challenger, judged
 from certus.pipeline.confirm import confirm
 from certus.pipeline.settings import Settings
-from certus.system.child import Reporter, run_limited
+from certus.system.child import Children, Reporter, run_limited
 from certus.transform.guide import Guided, guide
 from certus.transform.likeness import Likeness, likeness
 
@@ -73,9 +76,8 @@ def validate_witness(
     try:
         check_supported(wanted)
         case = _load(found, file, wanted, settings, budget, on_progress)
-        if isinstance(found, ViolationWitness):
-            return answer(*_violation(case, found))
-        return answer(*_correctness(case, found))
+        said = _violation(case, found) if isinstance(found, ViolationWitness) else _correctness(case, found)
+        return answer(*_challenged(case, wanted, said))
     except Unsupported as refusal:
         return answer("UNKNOWN", refusal.diagnostic)
     except BudgetExceeded:
@@ -103,7 +105,12 @@ def _question(witness: Witness, file: Path, settings: Settings) -> Property:
     if digest not in task.hashes.values():
         message = f"The witness is about another program: the SHA-256 sum of {file} is {digest}."
         raise InputError([Diagnostic(CODE, message, span=task.span)])
+    lines = file.read_bytes().split(b"\n")
     for place, span in _places(witness):
+        length = len(lines[place.line - 1]) if place.line <= len(lines) else 0
+        if place.column is not None and place.column > max(length, 1) and place.line <= len(lines):
+            message = f"Line {place.line} of {file} ends before column {place.column}."
+            raise InputError([Diagnostic(CODE, message, span=span, hint=f"Its length is {length}.")])
         if Path(place.file).name not in (file.name, *(Path(each).name for each in task.files)):
             message = f"The witness speaks of {place.file}, which is not the program."
             raise InputError([Diagnostic(CODE, message, span=span)])
@@ -163,6 +170,7 @@ def _load(
         model=model,
         arguments=settings.clang_arguments,
         budget=budget,
+        invariants=isinstance(witness, CorrectnessWitness),
     )
     settings = replace(settings, data_model=model.name)
     alike = likeness(probed, loaded.program)
@@ -296,8 +304,12 @@ def _counterexample(case: _Case, found: Outcome) -> Said:
     number = probe_number(site.kind)
     if number is not None:
         probe = case.probes[number]
-        message = f"`{probe.text}` does not always hold at line {probe.place}"
         shown = _shown(found, case)
+        if site.text == UNDEFINED:
+            what = "it divides by zero, shifts by a wrong amount, or overflows"
+            message = f"`{probe.text}` has no defined value in an execution at line {probe.place}: {what}"
+            return "REFUTED", _note("invariant-undefined", message, probe.span), shown
+        message = f"`{probe.text}` does not always hold at line {probe.place}"
         return "REFUTED", _note("invariant-violated", message, probe.span), shown
     own = case.alike.trace(found.verdict.refutation)
     checked = found if own is None else _checked(case, Unsafe(own), found)
@@ -309,35 +321,44 @@ def _counterexample(case: _Case, found: Outcome) -> Said:
 def _claims(case: _Case, partition: Partition | None) -> tuple[dict[Point, Expr], frozenset[int]]:
     """The invariants that are terms over the program's variables (or, with a partition, over what they have
     become where memory operations are replaced) at all points of their locations; and the numbers of these.
-    An expression that branches is none; neither is one in a procedure that is called in too many ways."""
+    An expression that branches is none; neither is one in a procedure that is called in too many ways. An
+    invariant has two claims if its evaluation could be undefined, and both must be terms."""
     strings = CallStrings(case.program, frozenset({case.program.main}))
     reader = None if partition is None else ConditionReader(case.program, partition)
     inner = reader.locals if reader is not None else frozenset(x.name for x in strings.locals)
     found: dict[Point, list[Expr]] = {}
-    claimed: list[int] = []
+    claimed: dict[int, bool] = {}
+    errors = case.probed.error_locations
+    deciding = frozenset(e.source for e in case.probed.edge.values() if e.target in errors)
     for edge in case.probed.edge.values():
         number = probe_number(edge.text)
-        if number is None or edge.branch is not True:
+        if number is None or edge.branch is not True or edge.source not in deciding:
             continue
-        location, formula = case.alike.locations.get(edge.source), _condition(case, edge, reader)
+        is_claimed, claimed[number] = claimed.get(number, True), False
+        location, formula = case.alike.locations.get(edge.source), _condition(case, edge, reader, deciding)
         if location is None or formula is None:
             continue
         ways = strings.of(location.procedure)
         if ways is None:
             continue
-        claimed.append(number)
+        claimed[number] = is_claimed
         for string in ways:
             own = [x for x in variables(formula) if x.name in inner]
             frames = {x: in_frame(x, len(string)) for x in own}
             found.setdefault(Point(location, string), []).append(substitute(formula, frames))
-    return {point: build.conjunction(parts) for point, parts in found.items()}, frozenset(claimed)
+    told = frozenset(number for number, is_claimed in claimed.items() if is_claimed)
+    return {point: build.conjunction(parts) for point, parts in found.items()}, told
 
 
-def _condition(case: _Case, edge: Edge, reader: ConditionReader | None) -> Expr | None:
+def _condition(
+    case: _Case, edge: Edge, reader: ConditionReader | None, deciding: frozenset[Location]
+) -> Expr | None:
     """What a probe tests, about the program itself; None if it is about variables of the probe's own, other
     than those it has read from memory."""
     assert isinstance(edge.op, Assume)
-    images, loads = case.alike.variables, _loads(case.probed, edge)
+    images, loads = case.alike.variables, _loads(case.probed, edge, deciding)
+    if loads is None:
+        return None
     read = [load.target for load in loads]
     mentioned = variables(edge.op.condition, *(load.address for load in loads))
     if not all(x in images or x in read for x in variables(edge.op.condition)):
@@ -351,18 +372,22 @@ def _condition(case: _Case, edge: Edge, reader: ConditionReader | None) -> Expr 
     return reader.term(condition, [replace(load, address=substitute(load.address, own)) for load in loads])
 
 
-def _loads(program: Program, edge: Edge) -> list[Load]:
-    """What a probe reads from memory before it tests, in order."""
+def _loads(program: Program, edge: Edge, deciding: frozenset[Location]) -> list[Load] | None:
+    """What a probe reads from memory before it tests, in order; None if control can come there in several
+    ways. Between its reads it may claim something, at one of the `deciding` locations."""
     found: list[Load] = []
     procedure = program.procedures[edge.source.procedure]
     at = edge.source
-    while True:
-        before = [e for e in procedure.predecessors[at] if e.text == edge.text and isinstance(e.op, Load)]
-        if len(before) != 1 or len(procedure.predecessors[at]) != 1:
-            return found[::-1]
-        assert isinstance(before[0].op, Load)
-        found.append(before[0].op)
-        at = before[0].source
+    while any(e.text == edge.text for e in procedure.predecessors[at]):
+        if len(procedure.predecessors[at]) != 1:
+            return None
+        (before,) = procedure.predecessors[at]
+        if isinstance(before.op, Load):
+            found.append(before.op)
+        elif before.branch is not True or before.source not in deciding:
+            return None
+        at = before.source
+    return found[::-1]
 
 
 def _try_proof(case: _Case, budget: Budget) -> Outcome | None:
@@ -395,6 +420,23 @@ def _search(case: _Case, program: Program, engines: tuple[str, ...] = ()) -> Out
     return Portfolio(case.task(program), settings, case.on_progress, seconds=seconds).run()
 
 
+def _challenged(case: _Case, wanted: Property, said: Said) -> Said:
+    """What is said because of a proof, if native runs of the program do not speak against it. A proof that
+    refutes a violation witness says that no execution follows it: others may reach the error."""
+    answer, _, outcome = said
+    if outcome is None or not isinstance(outcome.verdict, Safe):
+        return said
+    challenger = Challenger(case.program, wanted, case.settings, case.budget)
+    with Children(memory=case.settings.memory) as children:
+        found = challenger.result(children)
+    if answer == "REFUTED" and (found.disagreement is None or found.disagreement.code == CONTRADICTION):
+        return said
+    outcome = judged(outcome, found)
+    if isinstance(outcome.verdict, Unknown):
+        return "UNKNOWN", outcome.verdict.reason, None
+    return said[0], said[1], outcome
+
+
 def _checked(case: _Case, verdict: Verdict, found: Outcome) -> Outcome:
     """Evidence about the program itself, checked in a child."""
     checked = _apart(case, case.program, 1.0, lambda budget: _examined(case, verdict, found.engine, budget))
@@ -406,7 +448,9 @@ def _checked(case: _Case, verdict: Verdict, found: Outcome) -> Outcome:
 
 def _examined(case: _Case, verdict: Verdict, engine: str, budget: Budget) -> Outcome:
     statistics = Statistics()
-    verdict, check = confirm(case.program, verdict, budget=budget, statistics=statistics)
+    verdict, check = confirm(
+        case.program, verdict, budget=budget, statistics=statistics, solvers=case.settings.solvers
+    )
     if isinstance(verdict, Unsafe) and isinstance(check, Replay) and case.settings.execute:
         from certus.pipeline.compiled import replay_compiled
 

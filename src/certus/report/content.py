@@ -23,6 +23,7 @@ from certus.core.evidence import (
     stands_for,
 )
 from certus.core.horn import Derivation, HornSystem, Model
+from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, Step
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort
@@ -61,6 +62,27 @@ class Bound:
 
 def file_of(outcome: Outcome) -> str:
     return outcome.subject.file or "<input>"
+
+
+def nothing_to_check(outcome: Outcome) -> str:
+    """The sentence about a program in which nothing was asked; empty for all others."""
+    if not outcome.vacuous:
+        return ""
+    if outcome.property_name in _NOTHING_ASKED:
+        missing = _NOTHING_ASKED[outcome.property_name]
+    elif outcome.error_function is not None:
+        missing = f"no call of {outcome.error_function}"
+    elif outcome.subject.file.lower().endswith(".lp"):
+        missing = "no assertion or error label"
+    else:
+        missing = "no assertion or error call"
+    return f"nothing to check: {missing} is reachable from main"
+
+
+_NOTHING_ASKED: Final = {
+    "no-overflow": "no signed arithmetic that could overflow",
+    "no-div-zero": "no division that could be by zero",
+}
 
 
 def total_seconds(outcome: Outcome) -> float:
@@ -248,8 +270,9 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
     ops = [edge.op for edge in program.edge.values()]
     ended = {op.storage for op in ops if isinstance(op, Free)}
     found, observed, compared = [], False, False
-    if isinstance(verdict.proof, Partitioned):
+    if uses_memory(program) or isinstance(verdict.proof, Partitioned):
         found.append("memory accesses are valid")
+    if isinstance(verdict.proof, Partitioned):
         partition = verdict.proof.partition
         observed = any(region.layout == "free" for region in partition.regions)
         compared = observed or _compares(ops, partition.address)
@@ -259,7 +282,10 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         found.append("the address of an object that has ended is not used again")
     if observed:
         found.append("no object lies between two that were there before it")
-    if any(each.code == "evaluation-order" for each in outcome.diagnostics):
+    codes = {each.code for each in outcome.diagnostics}
+    if "escaped-address" in codes:
+        found.append("functions without a body do not use addresses after they have returned")
+    if "evaluation-order" in codes:
         found.append("operands are evaluated in the order of Clang")
     return tuple(found)
 

@@ -10,6 +10,8 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, Final
 
+from certus.core.challenge import challenge_json
+from certus.core.codec import encode_undecided
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Proof, Unrolling
 from certus.core.outcome import DerivationCheck, Outcome, ProofCheck, Replay
@@ -52,6 +54,7 @@ def outcome_json(outcome: Outcome) -> Json:
         "property": outcome.property_name,
         "engine": outcome.engine,
         "verdict": outcome.answer,
+        "vacuous": outcome.vacuous,
         "expected": outcome.expected,
     }
     proof, trace, steps = proof_of(outcome), path(outcome), derivation(outcome)
@@ -69,6 +72,8 @@ def outcome_json(outcome: Outcome) -> Json:
             for clause, values, premises in steps
         ]
     found["check"] = _check(outcome)
+    if outcome.challenge is not None:
+        found["challenge"] = challenge_json(outcome.challenge)
     found["diagnostics"] = [diagnostic_json(d) for d in outcome.diagnostics]
     found["passes"] = [
         {"name": p.name, "before": asdict(p.before), "after": asdict(p.after)} for p in outcome.passes
@@ -173,6 +178,8 @@ def _check(outcome: Outcome) -> Json | None:
             "kind": "proof",
             "clauses": check.clauses,
             "discharged": dict(check.discharged),
+            "undecided": encode_undecided(check),
+            "by_one": check.by_one,
             "runs": check.runs,
         }
     if isinstance(check, DerivationCheck):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from certus.core.challenge import UNDEFINED
 from certus.core.outcome import Outcome
 from certus.core.program import Program
 
@@ -22,7 +23,8 @@ class Rule:
 
     @property
     def help(self) -> str:
-        return f"{self.claim} {_COUNTEREXAMPLE if self.id != CLAUSES else _DERIVATION} {self.advice}"
+        shown = _SHOWN.get(self.id, _COUNTEREXAMPLE)
+        return f"{self.claim} {shown} {self.advice}".replace("  ", " ")
 
 
 CLAUSES: Final = "check-sat"
@@ -35,6 +37,7 @@ _DERIVATION: Final = (
     "A result comes with a derivation of false, every step of which was evaluated again: it takes the clause "
     "with the given values, and its premises are the conclusions of earlier steps."
 )
+_SHOWN: Final = {CLAUSES: _DERIVATION, UNDEFINED: "A result names the inputs of one that does."}
 _INPUTS: Final = "or say by an assumption which inputs are possible."
 _RULES: Final = (
     Rule(
@@ -73,6 +76,13 @@ _RULES: Final = (
         f"Use a wider or an unsigned type, check the operands before, {_INPUTS}",
     ),
     Rule(
+        UNDEFINED,
+        "NoUndefinedBehaviour",
+        "No execution that Certus tried meets undefined behaviour.",
+        "{}",
+        "The answer does not cover what follows such a statement: correct it first.",
+    ),
+    Rule(
         CLAUSES,
         "ClausesSatisfiable",
         "The Horn clauses have a model.",
@@ -87,6 +97,7 @@ def rules(outcome: Outcome) -> tuple[Rule, ...]:
     subject = outcome.subject
     kinds = {site.kind for site in subject.errors} if isinstance(subject, Program) else {CLAUSES}
     known = {rule.id: rule for rule in _RULES}
+    kinds |= {UNDEFINED} if any(d.code == UNDEFINED for d in outcome.diagnostics) else set()
     return tuple(known.get(kind) or _other(kind) for kind in sorted(kinds))
 
 

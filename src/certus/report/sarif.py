@@ -9,11 +9,12 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from certus.core.challenge import UNDEFINED
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.outcome import Outcome
 from certus.core.verdict import Unknown, Unsafe
 from certus.core.version import VERSION
-from certus.report.content import assumptions, file_of
+from certus.report.content import assumptions, file_of, nothing_to_check
 from certus.report.rules import Rule, rules
 from certus.report.sarif_results import ROOT, Json, artifact, physical, results, text
 
@@ -55,6 +56,7 @@ def sarif_log(outcome: Outcome, *, exit_code: int) -> Json:
         results=list(results(outcome, about)),
         properties={
             "verdict": outcome.answer,
+            "vacuous": outcome.vacuous,
             "property": outcome.property_name,
             "engine": outcome.engine,
         },
@@ -116,12 +118,18 @@ def _notifications(outcome: Outcome) -> Iterator[Json]:
     name = outcome.property_name
     if isinstance(outcome.verdict, Unknown):
         yield _diagnostic(outcome.verdict.reason)
+    elif outcome.vacuous:
+        said = nothing_to_check(outcome)
+        yield _note("nothing-to-check", f"{said[:1].upper()}{said[1:]}.") | {"level": "warning"}
     elif not isinstance(outcome.verdict, Unsafe):
         yield _note("holds", f"HOLDS: no execution violates {name}. The proof was checked.")
     for assumption in assumptions(outcome):
         yield _note("assuming", f"The proof assumes that {assumption}.")
+    if outcome.challenge is not None:
+        yield _note("challenge", f"{outcome.challenge.sentence.capitalize()}.")
     for diagnostic in outcome.diagnostics:
-        yield _diagnostic(diagnostic)
+        if diagnostic.code != UNDEFINED:  # which is a result
+            yield _diagnostic(diagnostic)
 
 
 def _note(code: str, said: str) -> Json:

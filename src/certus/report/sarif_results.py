@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
 
-from certus.core.diagnostic import Span
+from certus.core.challenge import UNDEFINED
+from certus.core.diagnostic import Diagnostic, Span
 from certus.core.outcome import Outcome
 from certus.core.program import Call, Havoc, Program, Return
 from certus.core.values import Datum
@@ -48,6 +49,23 @@ def results(outcome: Outcome, about: Sequence[Rule]) -> Iterator[Json]:
             "codeFlows": [{"threadFlows": [{"locations": list(lines)[-MOST_STEPS:]}]}],
             "partialFingerprints": {"primaryLocationLineHash": _hash(CLAUSES)},
         }
+
+    for diagnostic in outcome.diagnostics:
+        if diagnostic.code == UNDEFINED:
+            yield _undefined(diagnostic, *_rule_of(UNDEFINED, about))
+
+
+def _undefined(diagnostic: Diagnostic, index: int, rule: Rule) -> Json:
+    """Undefined behaviour that an execution met: a warning, whatever the answer is."""
+    span = diagnostic.span
+    said = f"{diagnostic.message[0].upper()}{diagnostic.message[1:]}."
+    return {
+        **_failed(index, rule),
+        "level": "warning",
+        "message": text(said),
+        "locations": [] if span is None else [{"physicalLocation": physical(span)}],
+        "partialFingerprints": {"primaryLocationLineHash": _hash(UNDEFINED, diagnostic.message)},
+    }
 
 
 def _rule_of(kind: str, about: Sequence[Rule]) -> tuple[int, Rule]:

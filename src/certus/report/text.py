@@ -1,4 +1,6 @@
-"""An outcome for people: one line with the answer, then what backs it."""
+"""An outcome for people: one line with the answer, then what backs it.
+
+Before the answer stands only a warning of undefined behaviour, which it does not cover."""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final, Literal
 
+from certus.core.challenge import UNDEFINED
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, KInductive, Unrolling
 from certus.core.horn import Model
@@ -22,6 +25,7 @@ from certus.report.content import (
     derivation,
     file_of,
     invariants,
+    nothing_to_check,
     proof_of,
     relations,
     summaries,
@@ -29,6 +33,7 @@ from certus.report.content import (
     value_text,
 )
 from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render_diagnostic
+from certus.report.solvers import solver_text
 from certus.report.steps import Move, Path, path
 
 Detail = Literal["quiet", "normal", "verbose"]
@@ -43,9 +48,11 @@ def render_text(
 ) -> str:
     """The report, without a final newline. A quiet one is a single line. Of a counterexample the steps that
     matter are shown, with `full_trace` all of them."""
-    lines = [_first_line(outcome, palette)]
+    answer = _first_line(outcome, palette)
     if detail == "quiet":
-        return lines[0]
+        return answer
+    lines = [_shown(outcome, d, palette) for d in outcome.diagnostics if d.code == UNDEFINED]
+    lines.append(answer)
     if outcome.contradicted:
         lines.append(f"  expected: {value_text(bool(outcome.expected))} (the task file says so)")
     if isinstance(outcome.verdict, Unknown):
@@ -55,7 +62,7 @@ def render_text(
     else:
         lines += refutation_lines(outcome, palette, full_trace=full_trace)
     lines += check_lines(outcome)
-    lines += [render_diagnostic(d, _source(outcome, d.span), palette=palette) for d in outcome.diagnostics]
+    lines += [_shown(outcome, d, palette) for d in outcome.diagnostics if d.code != UNDEFINED]
     if detail == "verbose":
         lines += finding_lines(outcome)
         lines += statistics_lines(outcome)
@@ -64,15 +71,21 @@ def render_text(
 
 def _first_line(outcome: Outcome, palette: Palette) -> str:
     answer = palette.paint(outcome.answer, _ANSWER_COLOURS[outcome.answer])
-    cause = f"  {outcome.verdict.reason.code}" if isinstance(outcome.verdict, Unknown) else ""
+    cause = outcome.verdict.reason.code if isinstance(outcome.verdict, Unknown) else nothing_to_check(outcome)
     seconds = f"{total_seconds(outcome):.2f} s"
     file = printable(file_of(outcome))
-    return f"{answer}  {file}  {outcome.property_name}{cause}  ({outcome.engine}, {seconds})"
+    return (
+        f"{answer}  {file}  {outcome.property_name}{'  ' * bool(cause)}{cause}  ({outcome.engine}, {seconds})"
+    )
 
 
 def _reason(outcome: Outcome, reason: Diagnostic, palette: Palette) -> str:
     source = _source(outcome, reason.span)
     return render_diagnostic(reason, source, palette=palette, label="unknown", colour="yellow")
+
+
+def _shown(outcome: Outcome, diagnostic: Diagnostic, palette: Palette) -> str:
+    return render_diagnostic(diagnostic, _source(outcome, diagnostic.span), palette=palette)
 
 
 def _source(outcome: Outcome, span: Span | None) -> str | None:
@@ -229,12 +242,8 @@ def check_lines(outcome: Outcome) -> Iterator[str]:
     if isinstance(proof_of(outcome), Execution):
         yield "  checked: run to its end by the interpreter"
     elif isinstance(check, ProofCheck):
-        solvers = ", ".join(f"{name} {count}/{check.clauses}" for name, count in check.discharged.items())
-        clauses = (
-            f"{counted(check.clauses, 'clause')} ({solvers})" if check.clauses else "no clause needs a solver"
-        )
-        runs = f", {counted(check.runs, 'random run')}" if isinstance(outcome.subject, Program) else ""
-        yield f"  checked: {clauses}{runs}"
+        runs = f"; {counted(check.runs, 'random run')}" if isinstance(outcome.subject, Program) else ""
+        yield f"  checked: {solver_text(check)}{runs}"
     elif isinstance(check, DerivationCheck):
         yield f"  checked: evaluated again, {counted(check.steps, 'step')}"
     elif isinstance(check, Replay):
@@ -242,6 +251,8 @@ def check_lines(outcome: Outcome) -> Iterator[str]:
         if check.compiled:
             confirmed = check.compiled == CONFIRMED
             yield f"  replayed: interpreter{', compiled' if confirmed else f' only; {check.compiled}'}"
+    if outcome.challenge is not None:
+        yield f"  {outcome.challenge.sentence}"
 
 
 def finding_lines(outcome: Outcome) -> Iterator[str]:

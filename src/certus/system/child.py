@@ -28,6 +28,7 @@ from certus.system.life import (
     FAILURE,
     FOUND,
     HEADER,
+    KEPT,
     PAYLOAD,
     Kind,
     Reporter,
@@ -51,7 +52,8 @@ _STOPPED: Final[Mapping[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ChildResult:
-    """How the child ended. `detail` is one line for people; `progress` the last line it reported."""
+    """How the child ended. `payload` is what it returned or, if a limit or a crash ended it, the last result
+    that it kept (`Reporter.keep`). `detail` is one line for people; `progress` the last line it reported."""
 
     kind: Kind
     payload: bytes | None
@@ -281,7 +283,10 @@ class _Child:
         peak = usage.ru_maxrss * unit
         kind, detail = self._ending(status, peak)
         seconds = usage.ru_utime + usage.ru_stime
-        return ChildResult(kind, self.inbox.payload, detail, seconds, peak, self.inbox.progress)
+        payload = self.inbox.payload
+        if payload is None and kind != "interrupted":
+            payload = self.inbox.kept
+        return ChildResult(kind, payload, detail, seconds, peak, self.inbox.progress)
 
     def _ending(self, status: int, peak: int) -> tuple[Kind, str]:
         if self.inbox.payload is not None:
@@ -297,12 +302,13 @@ class _Child:
 class _Inbox:
     """Messages put together from the bytes that arrive."""
 
-    __slots__ = ("_buffer", "failure", "on_found", "on_progress", "payload", "printed", "progress")
+    __slots__ = ("_buffer", "failure", "kept", "on_found", "on_progress", "payload", "printed", "progress")
 
     def __init__(self) -> None:
         self.on_progress: Callable[[str], None] | None = None
         self.on_found: Callable[[bytes], None] | None = None
         self.payload: bytes | None = None
+        self.kept: bytes | None = None
         self.failure: tuple[Kind, str] | None = None
         self.progress = ""
         self.printed = b""  # the end of what the child printed
@@ -330,6 +336,8 @@ class _Inbox:
         elif kind == FAILURE:
             failure, detail = json.loads(body)
             self.failure = (failure, detail)
+        elif kind == KEPT:
+            self.kept = body
         elif kind == FOUND:
             if self.on_found is not None:
                 self.on_found(body)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from certus.core.budget import Budget
 from certus.core.errors import CertusError
 from certus.system.child import Reporter, run_limited
 from certus.system.jsonlines import NotATree, Tree, load_lines
@@ -48,6 +49,13 @@ OFFSETOF: Final = "-D__builtin_offsetof(T,m)=((__SIZE_TYPE__)&((T*)0)->m)"
 
 # The functions of <ctype.h> as functions, not as look-ups in tables of the C library.
 NO_TABLES: Final = "-D__NO_CTYPE"
+
+# What decides how a file is preprocessed and which functions are built in: the same whether Clang describes a
+# program or compiles it.
+COMMON: Final = (
+    *("-x", "c", "-std=gnu17", "-O0", "-fno-pic", "-fno-pie", "-fno-stack-protector"),
+    *("-fbracket-depth=100000", *OLD_C, OFFSETOF, NO_TABLES),
+)
 
 _CHUNK: Final = 1 << 20
 _INDENTATION: Final = re.compile(rb"\n +")
@@ -113,34 +121,28 @@ def _zig(binary: Path) -> Clang:
 
 
 def run_clang(
-    path: Path, *, model: str, arguments: Sequence[str] = (), seconds: float | None = None
+    path: Path, *, model: str, arguments: Sequence[str] = (), budget: Budget | None = None
 ) -> ClangResult:
     """Let Clang read `path` for the data model of that name. `arguments` are the user's flags.
 
-    Raises `ToolFailed` if Clang reaches a limit and `ClangMissing` if there is none."""
-    clang = find_clang()
+    Raises `ToolFailed` if Clang reaches a limit, `ClangMissing` if there is none, and `BudgetExceeded` if
+    there is no time left to read what Clang wrote."""
+    budget = budget or Budget()
     file = Path(os.path.abspath(path))
-    command = [
-        *clang.command,
-        f"--target={TARGETS[model]}",
-        *("-x", "c", "-std=gnu17", "-fsyntax-only", "-fbracket-depth=100000", "-ferror-limit=20"),
-        *("-w", "-fno-color-diagnostics", *OLD_C, OFFSETOF, NO_TABLES),
-        *("-Xclang", "-ast-dump=json"),
-        *absolute_paths(arguments),
-        *clang.include_flags,
-        str(file),
-    ]
+    command = _command(file, model, arguments, ("-fsyntax-only", "-Xclang", "-ast-dump=json"))
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
-        limit = SECONDS if seconds is None else min(seconds, SECONDS)
+        left = budget.remaining()
+        limit = SECONDS if left is None else min(left, SECONDS)
         code, messages = _run(command, Path(directory), limit)
         said = messages.replace(str(file), str(path))
         if code != 0:
             return ClangResult(None, said, ok=False)
         text = (Path(directory) / "tree").read_bytes()
     try:
-        tree = load_lines(text)
+        tree = load_lines(text, budget)
     except NotATree as error:
         raise ToolFailed(f"Clang wrote a tree that cannot be read: {error}") from error
+    budget.check()
     files = dict.fromkeys(json.loads(name) for name in dict.fromkeys(_FILE.findall(text)))
     return ClangResult(tree, said, ok=True, files=tuple(files))
 
@@ -184,6 +186,35 @@ def emit_ir(
             return ClangText("", messages, ok=False)
         text = (Path(directory) / "tree").read_bytes().decode("utf-8", "surrogateescape")
     return ClangText(text, messages, ok=True)
+
+
+def layout_text(
+    path: Path, *, model: str, arguments: Sequence[str] = (), seconds: float | None = None
+) -> str:
+    """Return what Clang says of the layouts of the records that the code of `path` uses; empty if it says
+    nothing. Raises as `run_clang` does."""
+    wanted = ("-fdump-record-layouts", "-fdump-record-layouts-simple")
+    flags = ("-S", "-emit-llvm", "-o", os.devnull, *(part for flag in wanted for part in ("-Xclang", flag)))
+    command = _command(Path(os.path.abspath(path)), model, arguments, flags)
+    with tempfile.TemporaryDirectory(prefix="certus-") as directory:
+        limit = SECONDS if seconds is None else min(seconds, SECONDS)
+        code, _ = _run(command, Path(directory), limit)
+        text = (Path(directory) / "tree").read_bytes()
+    return text.decode(errors="replace") if code == 0 else ""
+
+
+def _command(file: Path, model: str, arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
+    clang = find_clang()
+    return [
+        *clang.command,
+        f"--target={TARGETS[model]}",
+        *COMMON,
+        *("-ferror-limit=20", "-w", "-fno-color-diagnostics"),
+        *flags,
+        *absolute_paths(arguments),
+        *clang.include_flags,
+        str(file),
+    ]
 
 
 def absolute_paths(arguments: Sequence[str]) -> list[str]:

@@ -1,11 +1,14 @@
 """Run a program nobody trusts: limits on CPU, memory, files and processes, no environment, no input.
 
+The program itself gives up system calls when it starts (validate/start.c).
+
 The program is alone in a directory of its own. What it prints is thrown away; its exit code or the signal
 that ended it is the result.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 from dataclasses import dataclass
@@ -25,20 +28,24 @@ class Ended:
     limit: str = ""
 
 
-def run_confined(program: Path, *, directory: Path, seconds: float, memory: int) -> Ended:
-    """Run `program` in `directory` for at most `seconds`, with `memory` bytes of addresses."""
+def run_confined(
+    program: Path, *, directory: Path, seconds: float, memory: int, table: Path | None = None
+) -> Ended:
+    """Run `program` in `directory` for at most `seconds`, with `memory` bytes of addresses. If it has a
+    `table` of many runs, that is its standard input, and it may start a process for each."""
 
     def work(_: Reporter) -> bytes:
-        done = subprocess.run(
-            [str(program)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={},
-            cwd=directory,
-            check=False,
-            preexec_fn=_confine,
-        )
+        with Path(os.devnull).open("rb") if table is None else table.open("r+b") as given:
+            done = subprocess.run(
+                [str(program)],
+                stdin=given,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={},
+                cwd=directory,
+                check=False,
+                preexec_fn=_confine if table is None else _confine_runs,
+            )
         return str(done.returncode).encode()
 
     result = run_limited(work, seconds=seconds, memory=memory)
@@ -50,7 +57,13 @@ def run_confined(program: Path, *, directory: Path, seconds: float, memory: int)
 
 def _confine() -> None:
     """Between fork and exec: no files, no processes, a large stack."""
-    for kind, most in ((resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NPROC, 0), (resource.RLIMIT_NOFILE, 16)):
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+    _confine_runs()
+
+
+def _confine_runs() -> None:
+    """The same for a program that may start processes."""
+    for kind, most in ((resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, 16), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(kind, (most, most))
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)
     wanted = STACK if hard == resource.RLIM_INFINITY else min(STACK, hard)

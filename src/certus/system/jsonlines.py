@@ -7,7 +7,10 @@ recursion.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+from certus.core.budget import Budget
+from certus.core.errors import BudgetExceeded
 
 Tree = dict[str, Any]
 
@@ -16,10 +19,19 @@ class NotATree(ValueError):
     """The text is not what Clang prints."""
 
 
-def load_lines(text: bytes) -> Tree:
-    """The object that `text` describes; indentation does not matter."""
+_BYTES_PER_SECOND: Final = 400_000_000  # of text that `orjson` reads, which nothing can interrupt
+_LINES: Final = 10_000  # between looks at the clock
+
+
+def load_lines(text: bytes, budget: Budget | None = None) -> Tree:
+    """The object that `text` describes; indentation does not matter. Raises `BudgetExceeded`, also if the
+    text is too long for the time that is left."""
     import orjson
 
+    budget = budget or Budget()
+    left = budget.remaining()
+    if left is not None and left < len(text) / _BYTES_PER_SECOND:
+        raise BudgetExceeded("time")
     try:
         tree = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -29,13 +41,13 @@ def load_lines(text: bytes) -> Tree:
             except orjson.JSONDecodeError:
                 raise NotATree(str(error)) from error
         else:
-            tree = _assemble(text)
+            tree = _assemble(text, budget)
     if not isinstance(tree, dict):
         raise NotATree("the outermost value is not an object")
     return tree
 
 
-def _assemble(text: bytes) -> Any:
+def _assemble(text: bytes, budget: Budget) -> Any:
     """The value of a text of any depth: a stack of the objects and lists that are open."""
     import orjson
 
@@ -43,7 +55,9 @@ def _assemble(text: bytes) -> Any:
     current: Any = top
     stack: list[Any] = []
     try:
-        for indented in text.decode(errors="replace").split("\n"):
+        for number, indented in enumerate(text.decode(errors="replace").split("\n")):
+            if number % _LINES == 0:
+                budget.check()
             line = indented.lstrip(" ")
             if not line:
                 continue

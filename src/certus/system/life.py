@@ -27,6 +27,7 @@ PROGRESS: Final = b"p"
 PAYLOAD: Final = b"r"
 FAILURE: Final = b"f"
 FOUND: Final = b"s"
+KEPT: Final = b"k"
 _CPU_SLACK: Final = 2  # seconds of CPU above the wall limit, should the parent not end the child
 
 
@@ -45,6 +46,10 @@ class Reporter:
     def found(self, data: bytes) -> None:
         """Give the parent something that others may use, before the work is done."""
         self._send(FOUND, data)
+
+    def keep(self, data: bytes) -> None:
+        """Give the parent a result that counts if the work comes to no end of its own."""
+        self._send(KEPT, data)
 
     def _send(self, kind: bytes, body: bytes) -> None:
         for part in (HEADER.pack(kind, len(body)), body):

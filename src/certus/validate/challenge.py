@@ -1,6 +1,6 @@
 """Random runs against a proof: none may reach an error or contradict what the proof claims.
 
-A second opinion that shares nothing with the solvers. Run number k depends on the seed and k only; of long
+A second opinion for which no solver is asked. Run number k depends on the seed and k only; of long
 runs fewer than `MOST` may fit into the time, which is all that varies.
 """
 
@@ -30,7 +30,8 @@ _HINT: Final = "this is a defect of Certus, not of the program; please report it
 
 @dataclass(frozen=True, slots=True)
 class ChallengeResult:
-    """How many `runs` were made; the first contradiction, with the inputs that lead to it; the names of
+    """How many `runs` were made that support the proof, as they meet no undefined behaviour; the first
+    contradiction, with the inputs that lead to it; the names of
     the error locations whose conditions some run came to, in order."""
 
     runs: int
@@ -47,10 +48,10 @@ def challenge(program: Program, proof: Proof, *, seconds: float = 0.2, seed: int
     compiled.code(observer.watched).require(program.main)
     least = max(_LEAST, 2 * len(program.edge))
     budget = Budget(seconds)
-    runs = 0
-    while runs == 0 or (runs < MOST and budget.remaining()):
-        inputs = RandomInputs(Random(f"{seed}/{runs}"), known)
-        length = _LENGTHS[runs % len(_LENGTHS)]
+    runs, number = 0, 0
+    while number == 0 or (number < MOST and budget.remaining()):
+        inputs = RandomInputs(Random(f"{seed}/{number}"), known)
+        length = _LENGTHS[number % len(_LENGTHS)]
         try:
             end = run(compiled, inputs, step_limit=length * least, budget=budget, observer=observer)
             if end.ending is Ending.ERROR:
@@ -60,7 +61,8 @@ def challenge(program: Program, proof: Proof, *, seconds: float = 0.2, seed: int
             return ChallengeResult(runs + 1, told, inputs.trace(found.location.name), guards.reached())
         except BudgetExceeded:
             break
-        runs += 1
+        number += 1
+        runs += end.ending is not Ending.UNDEFINED
         if not inputs.asked and (end.ending is not Ending.LIMIT or length == max(_LENGTHS)):
             break  # there is only this run
     return ChallengeResult(runs, reached=guards.reached())
@@ -82,20 +84,21 @@ def _observers(compiled: Compiled, proof: Proof) -> tuple[Observer, ...]:
 
 
 class _Guards:
-    """Notes which errors' conditions are come to: the sources of the edges into them."""
+    """Records which claims some run begins to evaluate; where the front end does not say where that is, the
+    sources of the edges into the error count."""
 
     def __init__(self, program: Program) -> None:
         self._visited: dict[Location, bool] = {}
         self._sites: list[tuple[str, tuple[Location, ...]]] = []
         for site in program.errors:
             into = program.procedures[site.location.procedure].predecessors[site.location]
-            sources = tuple(e.source for e in into)
-            self._sites.append((site.location.name, sources))
-            self._visited.update(dict.fromkeys(sources, False))
+            starts = tuple(e.source for e in into) if site.start is None else (site.start,)
+            self._sites.append((site.location.name, starts))
+            self._visited.update(dict.fromkeys(starts, False))
         self.watched = frozenset(self._visited)
 
     def reached(self) -> tuple[str, ...]:
-        return tuple(name for name, sources in self._sites if any(self._visited[s] for s in sources))
+        return tuple(name for name, starts in self._sites if any(self._visited[s] for s in starts))
 
     def arrive(self, machine: Machine, edge: Edge | None) -> None:
         if machine.location in self._visited:

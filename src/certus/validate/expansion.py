@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from certus.core.diagnostic import Diagnostic
+from certus.core.diagnostic import Diagnostic, Span
 from certus.core.effects import written
 from certus.core.errors import CertusError
 from certus.core.evidence import Point, in_frame
@@ -30,9 +30,9 @@ PLACES = 200_000  # the most places a root may expand to
 class Refused(CertusError):
     """The proof does not show what it should; the diagnostic says why."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, span: Span | None = None, hint: str | None = None) -> None:
         super().__init__(message)
-        self.diagnostic = Diagnostic(code, message)
+        self.diagnostic = Diagnostic(code, message, span=span, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

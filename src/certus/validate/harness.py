@@ -1,8 +1,8 @@
-"""The C text that makes a compiled program follow a trace.
+"""The C text that gives a compiled program its inputs: those of a trace, or of one run after the other.
 
 The harness is a file of its own, so it need not know the program's declarations: an integer or pointer of
-any type is returned by `unsigned long long f()`, which on both targets fills all registers that count. Each
-input function has an array of values and a counter.
+any type is returned by `unsigned long long f()`, which on both targets fills all registers that count. For a
+trace each input function has an array of values and a counter; for many runs start.c hands out the values.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
+from certus.core import vocabulary
 from certus.core.program import Program
 
 ARGUMENT: Final = "is an argument of the program"  # how the front end describes `argc` and `argv`
-_LENGTH: Final = "$argv length"  # and how it names the inputs that the arguments are made of
-_BYTE: Final = "$argv byte"
-_NAME: Final = re.compile(r"([A-Za-z_]\w*)\s*\(")
-_INPUT: Final = "__VERIFIER_nondet"
+ARGUMENT_LENGTH: Final = "$argv length"  # and how it names the inputs that the arguments are made of
+ARGUMENT_BYTE: Final = "$argv byte"
 _ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
 _ENDS: Final = ("reach_error", "__VERIFIER_error", "__VERIFIER_silent_exit", "__builtin_trap")
 _WORD: Final = (1 << 64) - 1
 
 
 class Code(IntEnum):
-    """With what a program that has a harness exits; the same in runtime.c."""
+    """With what a program that has a harness exits; the same in start.c and runtime.c."""
 
     RETURNED = 10
     ERROR = 11
@@ -37,6 +36,9 @@ class Code(IntEnum):
     EXITED = 16
     NO_MEMORY = 17
     DIVIDED_BY_ZERO = 18
+    NO_STACK = 19
+    CRASHED = 20
+    UNCONFINED = 21
 
 
 NOTED: Final = 64  # set in the exit code if a function was called that nobody defines
@@ -51,6 +53,9 @@ ENDINGS: Final[Mapping[int, str]] = {
     Code.EXITED: "it called exit",
     Code.NO_MEMORY: "it ran out of memory",
     Code.DIVIDED_BY_ZERO: "it divided by zero",
+    Code.NO_STACK: "it ran out of stack",
+    Code.CRASHED: "it accessed memory that is not there",
+    Code.UNCONFINED: "it was not run, as this system cannot confine it",
 }
 
 
@@ -64,28 +69,31 @@ class Supply:
 
 def is_input(name: str) -> bool:
     """Whether calls of this function are inputs and nothing else; or what arguments are made of."""
-    return name.startswith(_INPUT) or name in (_LENGTH, _BYTE)
+    return vocabulary.is_input(name) or name in (ARGUMENT_LENGTH, ARGUMENT_BYTE)
+
+
+def is_builtin(name: str) -> bool:
+    """Whether a name is one that only compilers define: a stub for it would say nothing about the program."""
+    return name.startswith(vocabulary.BUILTIN)
 
 
 def error_function(program: Program, location: str) -> str | None:
-    """The function whose call is the error at a location; None if it is no call."""
+    """Return the function whose call is the error at a location; None if the error is no such call."""
     site = program.error_at(program.location[location])
-    if site.kind != "reach-error":
-        return None
-    at = site.location
-    for edge in program.procedures[at.procedure].predecessors[at]:
-        names: list[str] = _NAME.findall(edge.text)
-        if names:
-            return names[0]
-    return "reach_error"
+    return site.function if site.kind == "reach-error" else None
 
 
-def hooks(error: str | None, defined: Sequence[str]) -> str:
-    """What is added to the program's own text, to see that a function it defines is entered."""
-    wanted = {error: Code.ERROR} if error is not None else dict.fromkeys(_ASSERTIONS, Code.ASSERTION)
+def error_codes(error: str | None) -> dict[str, int]:
+    """With which codes the entry of a function ends the program, if the call of `error` is what a trace
+    leads to; None: a failing assertion is."""
+    return {error: Code.ERROR} if error is not None else dict.fromkeys(_ASSERTIONS, Code.ASSERTION)
+
+
+def hooks(errors: Mapping[str, int], defined: Sequence[str]) -> str:
+    """What is added to the program's own text, to end it when a function that it defines is entered."""
     tests = "".join(
         f" if (certus_entered == (void *){name}) certus_finish({code});"
-        for name, code in wanted.items()
+        for name, code in errors.items()
         if name in defined
     )
     if not tests:
@@ -99,7 +107,7 @@ def hooks(error: str | None, defined: Sequence[str]) -> str:
 
 
 def harness(supply: Supply, undefined: Sequence[str], error: str | None, *, about: str) -> str:
-    """The harness for a program in which the given names are undefined; `about` tells of the trace."""
+    """The harness for a trace of a program in which the given names are undefined; `about` tells of it."""
     return "".join(f"{line}\n" for line in _lines(supply, undefined, error, about))
 
 
@@ -112,7 +120,7 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
     yield "__attribute__((weak)) int certus_noted;"
     yield "__attribute__((weak)) void certus_finish(int code) { _exit(code); }"
     yield f"int certus_argc = {supply.argc};"
-    yield from _arguments(supply.values.get(_LENGTH), supply.values.get(_BYTE, []))
+    yield from _arguments(supply.values.get(ARGUMENT_LENGTH), supply.values.get(ARGUMENT_BYTE, []))
     yield ""
     for name in undefined:
         if name == error:
@@ -121,6 +129,39 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
             yield from _supplied(name, supply.values.get(name, []))
         elif name in _FIXED:
             yield _FIXED[name].format(name=name)
+
+
+def runs_harness(
+    undefined: Sequence[str], errors: Mapping[str, int], inputs: Mapping[str, int], others: Sequence[str]
+) -> str:
+    """The harness for many runs. `inputs` are the functions that give inputs: their position is their number,
+    and the values say how many words of 64 bits one value has. `others` give inputs in some other way than by
+    a number: they are left to the stubs. What is in neither is a function that the model never calls."""
+    lines = [
+        "void certus_finish(int code);",
+        "const unsigned long long *certus_input(int function, int words);",
+        *_arguments(None, ()),
+        "int certus_argc = 1;",
+    ]
+    numbers = {name: number for number, name in enumerate(inputs)}
+    for name in undefined:
+        if name in errors:
+            lines.append(f"void {name}() {{ certus_finish({int(errors[name])}); }}")
+        elif name in inputs:
+            lines.append(_handed_out(name, numbers[name], inputs[name]))
+        elif is_input(name) and name not in others:
+            lines.append(f"unsigned long long {name}() {{ certus_finish({Code.EXHAUSTED}); return 0; }}")
+        elif name in _FIXED:
+            lines.append(_FIXED[name].format(name=name))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _handed_out(name: str, number: int, words: int) -> str:
+    if words == 1:
+        return f"unsigned long long {name}() {{ return *certus_input({number}, 1); }}"
+    value = "(unsigned __int128)words[1] << 64 | words[0]"
+    taken = f"const unsigned long long *words = certus_input({number}, 2);"
+    return f"unsigned __int128 {name}() {{ {taken} return {value}; }}"
 
 
 def _arguments(lengths: Sequence[int] | None, characters: Sequence[int]) -> Iterator[str]:
@@ -171,9 +212,13 @@ _FIXED: Final[Mapping[str, str]] = {
     **dict.fromkeys(_ASSERTIONS, f"void {{name}}() {{{{ certus_finish({Code.ASSERTION}); }}}}"),
     **dict.fromkeys(_ENDS, f"void {{name}}() {{{{ certus_finish({Code.ABORTED}); }}}}"),
     **dict.fromkeys(
-        ("__VERIFIER_assume", "assume"),
+        vocabulary.ASSUMING,
         f"void {{name}}(int holds) {{{{ if (!holds) certus_finish({Code.ASSUMPTION}); }}}}",
     ),
-    "assert": f"void {{name}}(int holds) {{{{ if (!holds) certus_finish({Code.ASSERTION}); }}}}",
+    **dict.fromkeys(
+        vocabulary.ASSERTING,
+        f"void {{name}}(int holds) {{{{ if (!holds) certus_finish({Code.ASSERTION}); }}}}",
+    ),
+    "klee_assume": f"void {{name}}(long holds) {{{{ if (!holds) certus_finish({Code.ASSUMPTION}); }}}}",
     **dict.fromkeys(("__VERIFIER_atomic_begin", "__VERIFIER_atomic_end"), "void {name}() {{ }}"),
 }

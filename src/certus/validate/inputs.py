@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from random import Random
 from typing import NoReturn, Protocol, cast
@@ -142,6 +142,13 @@ class RandomInputs:
         values = tuple(self._value(t.sort) for t in targets)
         self._inputs.setdefault(edge, []).append(values)
         return values
+
+    def values(self, sort: Sort) -> Iterator[int]:
+        """Numbers of a sort without an end."""
+        while True:
+            value = self._value(sort)
+            assert isinstance(value, int)
+            yield value
 
     def trace(self, error: str) -> Trace:
         """What was given so far, as a trace to an error. Arrays are left out: they have no place in one."""

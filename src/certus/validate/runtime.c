@@ -1,105 +1,15 @@
-/* What a program needs to run without a C library: a start, an end, and the plain functions that Certus
- * gives a meaning to. All of them are weak: a program's own definitions come first.
- *
- * With CERTUS_LIBC only the start and the end are here, and a C library supplies the rest. */
+/* What a program needs to run without a C library: the plain functions that Certus gives a meaning to. All
+ * of them are weak: a program's own definitions come first. How it starts and ends is in start.c. */
 
 typedef __SIZE_TYPE__ size_t;
 typedef unsigned char byte;
 
 #define WEAK __attribute__((weak))
 
-enum { RETURNED = 10, ERROR, ASSERTION, ASSUMPTION, EXHAUSTED, ABORTED, EXITED, NO_MEMORY, DIVIDED_BY_ZERO, NOTED = 64 };
+enum { NO_MEMORY = 17, DIVIDED_BY_ZERO = 18 };
 
-extern int certus_argc;
-extern char *certus_argv[];
-int certus_noted; /* whether a function was called that nobody defines */
-
-__attribute__((noreturn)) void certus_finish(int code)
-{
-    if (certus_noted) code |= NOTED;
-#ifdef __x86_64__
-    for (;;) __asm__ volatile("syscall" : : "a"(231), "D"(code) : "rcx", "r11", "memory");
-#else
-    for (;;) __asm__ volatile("int $0x80" : : "a"(252), "b"(code) : "memory");
-#endif
-}
-
-/* Constructors, which run before main, and destructors, the last first: the linker lists them. */
-typedef void (*certus_function)(void);
-extern certus_function __init_array_start[], __init_array_end[], __fini_array_start[], __fini_array_end[];
-
-/* Functions that run when the program ends, the last first; one that is registered meanwhile runs next. */
-static certus_function certus_handlers[4096];
-static int certus_registered;
-
-void certus_run_handlers(void)
-{
-    while (certus_registered) certus_handlers[--certus_registered]();
-}
-
-static void certus_returned(void)
-{
-    certus_run_handlers();
-    for (certus_function *at = __fini_array_end; at != __fini_array_start;) (*--at)();
-    certus_finish(RETURNED);
-}
-
-WEAK int atexit(void (*handler)(void))
-{
-    if (certus_registered == sizeof certus_handlers / sizeof *certus_handlers) certus_finish(NO_MEMORY);
-    certus_handlers[certus_registered++] = handler;
-    return 0;
-}
-
-WEAK void abort(void) { certus_finish(ABORTED); }
-WEAK void exit(int code) { (void)code; certus_run_handlers(); certus_finish(EXITED); }
-WEAK void _exit(int code) { (void)code; certus_finish(EXITED); }
-WEAK void _Exit(int code) { (void)code; certus_finish(EXITED); }
-WEAK void quick_exit(int code) { (void)code; certus_finish(EXITED); }
-
-#ifdef CERTUS_LIBC
-
-int __real_main();
-int __wrap_main(void)
-{
-    __real_main(certus_argc, certus_argv, certus_argv + certus_argc);
-    certus_returned();
-}
-
-#else
-
-int main();
-__attribute__((used)) void certus_start(void)
-{
-    for (certus_function *at = __init_array_start; at != __init_array_end;) (*at++)();
-    main(certus_argc, certus_argv, certus_argv + certus_argc);
-    certus_returned();
-}
-
-#ifdef __x86_64__
-__asm__(".globl _start\n_start: xor %ebp, %ebp\n and $-16, %rsp\n call certus_start\n hlt\n");
-
-static void *map(size_t size)
-{
-    register long flags __asm__("r10") = 0x22, file __asm__("r8") = -1, offset __asm__("r9") = 0;
-    long found;
-    __asm__ volatile("syscall"
-                     : "=a"(found)
-                     : "a"(9), "D"(0L), "S"(size), "d"(3L), "r"(flags), "r"(file), "r"(offset)
-                     : "rcx", "r11", "memory");
-    return (void *)found;
-}
-#else
-__asm__(".globl _start\n_start: xor %ebp, %ebp\n and $-16, %esp\n call certus_start\n hlt\n");
-
-static void *map(size_t size)
-{
-    struct { unsigned long at, size, access, flags, file, offset; } request = {0, size, 3, 0x22, -1UL, 0};
-    long found;
-    __asm__ volatile("int $0x80" : "=a"(found) : "a"(90), "b"(&request) : "memory");
-    return (void *)found;
-}
-#endif
+__attribute__((noreturn)) void certus_finish(int code);
+void *certus_map(size_t size);
 
 /* -------------------------------------------------------------------------------------- memory */
 
@@ -156,8 +66,8 @@ WEAK void *malloc(size_t size)
     if (whole < size) certus_finish(NO_MEMORY);
     if (whole > (size_t)(room_end - room)) {
         size_t region = whole > (1 << 20) ? whole : 1 << 20;
-        room = map(region);
-        if ((size_t)room > (size_t)-4096) certus_finish(NO_MEMORY);
+        room = certus_map(region);
+        if (!room) certus_finish(NO_MEMORY);
         room_end = room + region;
     }
     byte *made = room + 16;
@@ -401,7 +311,8 @@ WEAK int fputc(void) { return 0; }
 WEAK int putc(void) { return 0; }
 WEAK int perror(void) { return 0; }
 WEAK int fflush(void) { return 0; }
-WEAK void *stdout, *stderr, *stdin;
+static char streams[3];
+WEAK void *stdin = streams, *stdout = streams + 1, *stderr = streams + 2;
 
 /* ------------------------------------------------------------- what compilers call for division */
 
@@ -445,5 +356,3 @@ WEAK wide_signed DIVISION(mod)(wide_signed a, wide_signed b)
     divide(size_of(a), size_of(b), &rest);
     return (wide_signed)(a < 0 ? -rest : rest);
 }
-
-#endif

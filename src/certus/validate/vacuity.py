@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from certus.core.budget import Budget
-from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Execution, Proof
 from certus.core.program import Assume, Edge, ErrorSite, Location, Program
@@ -33,33 +33,26 @@ def vacuous(
     reached = frozenset(challenge(program, proof, seconds=0.02).reached)
     notes: list[Diagnostic] = []
     try:
-        for site, edge in _claims(program):
+        for site in program.errors:
+            if site.kind != "assertion" or site.start is None:
+                continue
             if site.location.name in reached or len(notes) >= SITES:
                 continue
-            if _unreachable(program, proof, edge.source, budget, statistics):
-                notes.append(_note("unreachable-assertion", f"no execution reaches: {site.text}", edge))
+            if _unreachable(program, proof, site.start, budget, statistics):
+                message = f"no execution reaches: {site.text}"
+                notes.append(_note("unreachable-assertion", message, site.span))
         for edge in _assumptions(program):
             if len(notes) >= SITES:
                 break
             if _unreachable(program, proof, edge.target, budget, statistics) and not _unreachable(
                 program, proof, edge.source, budget, statistics
             ):
-                notes.append(_note("contradictory-assumption", f"no execution passes: {edge.text}", edge))
+                notes.append(
+                    _note("contradictory-assumption", f"no execution passes: {edge.text}", edge.span)
+                )
     except BudgetExceeded:
         pass
     return tuple(notes)
-
-
-def _claims(program: Program) -> Iterator[tuple[ErrorSite, Edge]]:
-    """The assertions, each with the branch that decides it: the last one before the error."""
-    for site in program.errors:
-        procedure = program.procedures[site.location.procedure]
-        at = site.location
-        while site.kind == "assertion" and len(into := procedure.predecessors.get(at, ())) == 1:
-            at = into[0].source
-            if len(procedure.successors[at]) > 1:
-                yield site, into[0]
-                break
 
 
 def _assumptions(program: Program) -> Iterator[Edge]:
@@ -95,5 +88,5 @@ def _unreachable(
     return True
 
 
-def _note(code: str, message: str, edge: Edge) -> Diagnostic:
-    return Diagnostic(code, message, Severity.NOTE, span=edge.span)
+def _note(code: str, message: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(code, message, Severity.NOTE, span=span)

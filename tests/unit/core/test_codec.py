@@ -34,7 +34,7 @@ from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Point, Proof, Trace, Unrolling, old
 from certus.core.horn import Clause, Derivation, HornSystem, Model
 from certus.core.horn import Step as Inference
-from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step
+from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step, Undecided
 from certus.core.program import Assign, Call, Edge, ErrorSite, Havoc, Location, Procedure, Program
 from certus.core.sorts import BOOL, INT, REAL, machine
 from certus.core.statistics import Finding, Refinement, Statistics
@@ -90,7 +90,7 @@ REPLAY = Replay(
     5,
     (G,),
 )
-CHECK = ProofCheck(31, {"z3": 31, "cvc5": 29}, 100)
+CHECK = ProofCheck(31, {"z3": 31, "cvc5": 29}, 100, {"cvc5": {Undecided.GAVE_UP: 2}}, 2)
 STATISTICS = Statistics(
     Counter({"solver.bmc": 3}),
     {"solver.bmc": 0.25},

@@ -64,7 +64,7 @@ ONE, THREE = b.integer(1), b.integer(3)
         (b.eq(b.bit_and(A, b.constant(1, U8)), b.constant(0, U8)), "(a & 1) == 0"),
         (b.shl(A, b.add(C, b.constant(1, U8))), "a << c + 1"),
         (b.wrap(A, I16), "(i16)a"),
-        (b.to_int(b.shr(A, C)), "(int)(a >> c)"),
+        (b.to_int(b.shr(A, C)), "(integer)(a >> c)"),
         (b.select(M, b.add(X, ONE)), "m[x + 1]"),
         (b.store(M, X, b.le(X, Y)), "m[x := x <= y]"),
         (b.select(b.store(M, X, P), Y), "m[x := p][y]"),
@@ -93,21 +93,21 @@ def test_connectives() -> None:
 class TestQuantifiers:
     def test_variables_have_sorts_and_names_of_their_own(self) -> None:
         body = b.lt(b.bound(1, INT), b.select(b.var("a", array(U8, INT)), b.bound(0, U8)))
-        assert c_text(b.forall((INT, U8), body)) == "forall int i, u8 j: i < a[j]"
+        assert c_text(b.forall((INT, U8), body)) == "forall integer i, u8 j: i < a[j]"
 
     def test_free_variables_keep_their_names(self) -> None:
         body = b.lt(b.bound(0, INT), b.var("i", INT))
-        assert c_text(b.exists((INT,), body)) == "exists int j: j < i"
-        assert c_text(b.exists((INT,), b.lt(b.bound(0, INT), X)), names={X: "i"}) == "exists int j: j < i"
+        assert c_text(b.exists((INT,), body)) == "exists integer j: j < i"
+        assert c_text(b.exists((INT,), b.lt(b.bound(0, INT), X)), names={X: "i"}) == "exists integer j: j < i"
 
     def test_nested(self) -> None:
         inner = b.exists((INT,), b.lt(b.bound(1, INT), b.bound(0, INT)))
-        assert c_text(b.forall((INT,), inner)) == "forall int i: exists int j: i < j"
-        assert c_text(b.not_(b.forall((INT,), inner))) == "!(forall int i: exists int j: i < j)"
+        assert c_text(b.forall((INT,), inner)) == "forall integer i: exists integer j: i < j"
+        assert c_text(b.not_(b.forall((INT,), inner))) == "!(forall integer i: exists integer j: i < j)"
 
     def test_a_variable_outside_its_quantifier(self) -> None:
         assert c_text(b.lt(b.bound(0, INT), X)) == "#0 < x"
-        assert c_text(b.exists((INT,), b.lt(b.bound(1, INT), X))) == "exists int i: #0 < x"
+        assert c_text(b.exists((INT,), b.lt(b.bound(1, INT), X))) == "exists integer i: #0 < x"
 
 
 def test_names_replace_variables() -> None:
@@ -121,9 +121,9 @@ def test_the_limit_cuts() -> None:
 
 def test_sorts() -> None:
     assert [sort_text(s) for s in (INT, BOOL, REAL, I16, array(INT, array(U8, BOOL)))] == [
-        "int",
+        "integer",
         "bool",
         "real",
         "i16",
-        "bool[int][u8]",
+        "bool[integer][u8]",
     ]

@@ -41,7 +41,7 @@ FIBONACCI = """(declare-fun F (Int Int) Bool)
 
 
 def load(text: str) -> HornSystem:
-    return load_chc(Source(text, "test.smt2"), Budget(60))
+    return load_chc(Source(f"{text}\n(check-sat)", "test.smt2"), Budget(60))
 
 
 def decide(

@@ -36,7 +36,7 @@ BITS = """(declare-fun P ((_ BitVec 8)) Bool)
 
 
 def load(text: str) -> HornSystem:
-    return load_chc(Source(text, "test.smt2"), Budget(60))
+    return load_chc(Source(f"{text}\n(check-sat)", "test.smt2"), Budget(60))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from certus.frontend.source import Source
 
 
 def load(text: str) -> HornSystem:
-    return load_chc(Source(text, "test.smt2"), Budget(60))
+    return load_chc(Source(f"{text}\n(check-sat)", "test.smt2"), Budget(60))
 
 
 def clauses(*assertions: str) -> list[str]:

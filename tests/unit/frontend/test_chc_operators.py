@@ -47,7 +47,7 @@ def _sdiv(a: int, b: int) -> int:
 def value(term: str, sort: str) -> object:
     """The value of a closed term, which an assertion compares with a variable."""
     text = f"(declare-fun P ({sort}) Bool)(assert (P {term}))"
-    (clause,) = load_chc(Source(text, "test.smt2"), Budget(60)).clauses
+    (clause,) = load_chc(Source(f"{text}\n(check-sat)", "test.smt2"), Budget(60)).clauses
     assert clause.head is not None
     return evaluate(clause.head.args[0], {})
 

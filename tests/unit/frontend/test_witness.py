@@ -142,6 +142,7 @@ BAD = {
     "line 0": (CORRECTNESS, "line: 3", "line: 0", "no number from 1 on", 19),
     "a word for a line": (CORRECTNESS, "line: 3", "line: three", "no number from 1 on", 19),
     "a format of expressions": (CORRECTNESS, "c_expression", "smtlib", "not known", 21),
+    "a NUL": (CORRECTNESS, "value: ", 'value: "\\0" #', "NUL character", 20),
     "a data model": (CORRECTNESS, "ILP32", "16bit", "not known", 14),
     "a language": (CORRECTNESS, "language: C", "language: Java", "not known", 15),
     "no hash": (CORRECTNESS, "511f45a8d763ef520f6d92d4135dcdcb", "511f", "SHA-256", 12),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.horn import HornSystem
 from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.verdict import Unknown
+from certus.engines.registry import ENGINES
 from certus.pipeline.advice import advised, duration_text, size_text
 from certus.pipeline.settings import Settings
 
@@ -36,17 +40,17 @@ def test_every_engine_says_why() -> None:
         (
             Settings(timeout=60),
             [("bmc", "time-limit")],
-            "try --timeout 5m, or --engines kind,predicate,linear,clp,spacer",
+            "try --timeout 5m, or --engines kind,predicate,linear,ranges,clp,spacer,arrays",
         ),
         (
             Settings(timeout=20),
             [("linear", "not-linear"), ("kind", "time-limit"), ("predicate", "time-limit")],
-            "try --timeout 2m, or --engines kind,predicate",
+            "try --timeout 2m, or --engines bmc,ranges,clp,spacer,arrays",
         ),
         (
             Settings(memory=10**9),
             [("bmc", "memory-limit"), ("kind", "diverging")],
-            "try --memory 2GB, or --engines bmc",
+            "try --memory 2GB, or --engines predicate,linear,ranges,clp,spacer,arrays",
         ),
         (
             Settings(engine="kind", options={"kind.k": "5"}),
@@ -56,10 +60,31 @@ def test_every_engine_says_why() -> None:
         (Settings(engine="linear"), [("linear", "not-linear")], "try --engine auto"),
         (Settings(engine="bmc", bound=3), [("bmc", "bound-reached")], "of its own"),
         (Settings(), [("bmc", "trace-needs-unmodelled-value")], "of its own"),
+        (Settings(solvers=2), [("bmc", "second-solver-missing"), ("kind", "time-limit")], "of its own"),
     ],
 )
 def test_what_to_try(settings: Settings, given: list[tuple[str, str]], hint: str) -> None:
     assert advice(settings, *given)[0].hint == hint
+
+
+@pytest.mark.parametrize("code", ["tired", "time-limit", "memory-limit", "engine-crashed"])
+def test_no_engine_that_was_tried_is_proposed(code: str) -> None:
+    engines = list(ENGINES)
+    for tried in (engines[:1], engines[1:], engines[2:5], engines):
+        outcomes = [gave_up(name, code, hint="try --engines kind,predicate") for name in tried]
+        told = advised(outcomes, Settings(memory=10**9)).verdict
+        assert isinstance(told, Unknown)
+        proposed = re.findall(r"--engines? ([\w,]+)", told.reason.hint or "")
+        named = {name for names in proposed for name in names.split(",")}
+        assert named.isdisjoint(tried)
+
+
+def test_clauses_are_for_engines_that_solve_them() -> None:
+    reason = Diagnostic("tired", "it was too much", Severity.NOTE)
+    outcome = Outcome(HornSystem((), ()), "satisfiable", Unknown(reason), "spacer")
+    told = advised([outcome], Settings()).verdict
+    assert isinstance(told, Unknown)
+    assert told.reason.hint == "try --engines clp"
 
 
 def test_the_limit_that_ended_it_is_named() -> None:

@@ -17,13 +17,16 @@ from certus import InputError, Settings, verify
 from certus.core.budget import Budget
 from certus.core.codec import encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Inductive, Trace
+from certus.core.outcome import ProofCheck, Undecided
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.frontend import load_question, read_question
 from certus.frontend.lp.load import load_lp
+from certus.logic.solver import Answer
 from certus.pipeline import auto
 from certus.pipeline import plan as plans
 from certus.pipeline.apart import Limit
@@ -193,11 +196,11 @@ def test_the_order_depends_on_the_program(changes: dict[str, Any], first: str) -
         ("void main() { int x = *; assert(x == x); }", Features(3, 0, False, False, False, False)),
         (
             "void main() { int x = *; int y = *; while (x * y > 3) { x = x - 1; } assert(x * y < 9); }",
-            Features(7, 1, False, True, False, False),
+            Features(7, True, False, True, False, False),
         ),
         (
             "int f(int n) { int r; if (n > 3) { r = f(n - 1); } return 2 * r; } void main() { f(9); }",
-            Features(6, 0, True, False, False, False),
+            Features(6, False, True, False, False, False),
         ),
     ],
 )
@@ -205,6 +208,12 @@ def test_features(text: str, found: Features) -> None:
     known = features(load_lp(text, "x.lp").program)
     assert replace(known, size=0) == replace(found, size=0)
     assert known.size > 0
+
+
+def test_features_are_not_looked_for_after_the_time() -> None:
+    program = load_lp("void main() { int x = *; while (x > 0) { x = x - 1; } }", "x.lp").program
+    with pytest.raises(BudgetExceeded):
+        features(program, Budget(0.0))
 
 
 def test_arrays_and_bits_are_features(tmp_path: Path) -> None:
@@ -221,6 +230,43 @@ def test_the_first_checked_answer_wins(engines: Callable[..., None], program: Pa
     assert outcome.answer == "HOLDS"
     assert outcome.engine == "prover"
     assert time.monotonic() - start < 30
+
+
+class TestCompleteProofs:
+    """Each clause is proved by z3; what cvc5 then does to its process does not change that."""
+
+    def test_one_is_not_lost_when_the_time_ends(
+        self, engines: Callable[..., None], program: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("certus.validate.discharge._cvc5", lambda _: lambda *_: time.sleep(60))
+        engines(idle=hang, prover=prove)
+        outcome = verify(program, Settings(engines=("idle", "prover"), cores=2, timeout=4))
+        assert (outcome.answer, outcome.engine) == ("HOLDS", "prover")
+        assert isinstance(outcome.check, ProofCheck)
+        assert outcome.check.discharged["z3"] == outcome.check.clauses > 0
+        assert outcome.check.undecided["cvc5"] == {Undecided.OUT_OF_TIME: outcome.check.clauses}
+
+    def test_one_is_not_lost_in_a_crash(
+        self, engines: Callable[..., None], program: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("certus.validate.discharge._cvc5", lambda _: lambda *_: os.abort())
+        engines(prover=prove)
+        outcome = verify(program, Settings(engine="prover", timeout=60))
+        assert outcome.answer == "HOLDS"
+        assert [told.code for told in outcome.diagnostics] == ["engine-crashed"]
+
+    def test_two_solvers_may_be_demanded(
+        self, engines: Callable[..., None], program: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        engines(tired=give_up, prover=prove)
+        settings = Settings(engines=("prover", "tired"), cores=1, solvers=2, timeout=60)
+        assert verify(program, settings).answer == "HOLDS"
+        monkeypatch.setattr("certus.validate.discharge._cvc5", lambda _: lambda *_: Answer.UNKNOWN)
+        outcome = verify(program, settings)
+        assert isinstance(outcome.verdict, Unknown)
+        assert outcome.verdict.reason.code == "second-solver-missing"
+        with pytest.raises(InputError, match="3 solvers"):
+            verify(program, Settings(solvers=3))
 
 
 def test_what_one_finds_helps_the_next(tmp_path: Path) -> None:

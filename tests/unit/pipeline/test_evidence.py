@@ -95,7 +95,10 @@ def test_a_changed_trace_does_not_pass(tmp_path: Path) -> None:
         ("manifest.json", "{", "no JSON"),
         ("manifest.json", "[]", "no JSON object"),
         ("manifest.json", '{"format": 1}', "no proper field"),
+        ("manifest.json", "[" * 100_000, "nested more deeply"),
         ("evidence.json", "{}", "does not fit"),
+        ("evidence.json", "[" * 100_000, "nested more deeply"),
+        ("evidence.json", '{"answer": ' * 100_000, "nested more deeply"),
     ],
 )
 def test_unusable_evidence_is_said_to_be_so(
@@ -151,6 +154,7 @@ def test_a_changed_derivation_does_not_pass(tmp_path: Path) -> None:
     result = recheck(directory)
     assert result.verdict == "UNKNOWN"
     assert [p.code for p in result.problems] == ["derivation-refuted"]
+    assert result.problems[0].hint == "do not trust this evidence; verify it again"
 
 
 def test_evidence_about_a_program_is_none_about_clauses(tmp_path: Path) -> None:

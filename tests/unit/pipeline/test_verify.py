@@ -116,6 +116,63 @@ def test_claims_that_nothing_reaches_are_noted(program: Path) -> None:
     assert ("contradictory-assumption", 6) in notes
 
 
+ASSERTIONS = """
+#include <assert.h>
+extern int __VERIFIER_nondet_int(void);
+#define CHECK(c) assert((c) && "checked")
+#define BOTH(p, q) do { CHECK(*(p) >= 0 || *(q) > 5); } while (0)
+int main(void) {
+    int a = __VERIFIER_nondet_int() & 7, b = 3;
+    int *p = &a, *q = &b;
+    assert(*p >= 0 || *q == 4);
+    assert(*p < 8 && (*q == 3 || *p == 9));
+    assert(*p > 100 ? *q == 1 : *q == 3);
+    assert((*p < 8 || *q == 1) && (*p >= 0 || *q == 1 || *p == 2));
+    BOTH(p, q);
+    CHECK(*p >= 0 || *q == 4);
+    if (*p > 7)
+        assert(*q == 5 || *p == 1);
+    if (*p > 7)
+        BOTH(q, p);
+    return 0;
+}
+"""
+
+
+def test_an_assertion_is_reached_where_its_evaluation_begins(tmp_path: Path) -> None:
+    path = tmp_path / "prog.c"
+    path.write_text(ASSERTIONS)
+    outcome = verify(path, Settings(engine="bmc"))
+    assert outcome.answer == "HOLDS"
+    notes = [(d.code, d.span.line) for d in outcome.diagnostics if d.span]
+    assert notes == [("unreachable-assertion", 16), ("unreachable-assertion", 18)]
+
+
+@pytest.mark.parametrize(
+    ("text", "property_name", "vacuous"),
+    [
+        ("int main(void) { return 0; }", "unreach-call", True),
+        ("static void f(void) { assert(0); }\nint main(void) { return 0; f(); }", "unreach-call", True),
+        ("void f(int n) { if (n) f(n - 1); }\nint main(void) { f(3); }", "unreach-call", True),
+        ("void f(int n) { assert(n < 4); }\nint main(void) { f(3); }", "unreach-call", False),
+        ("int main(void) { assert(sizeof(int) == 4); return 0; }", "unreach-call", False),
+        ("int main(void) { if (0) { assert(0); } return 0; }", "unreach-call", True),
+        ("#undef assert\n#define assert(c)\nint main(void) { assert(0); }", "unreach-call", True),
+        ("int main(void) { int x = 4; x++; return x; }", "no-overflow", False),
+        ("int main(void) { unsigned x = 4; x++; return 0; }", "no-overflow", True),
+        ("int main(int c, char **v) { return c / c; }", "no-overflow", False),
+        ("int main(void) { return 4 / 2; }", "no-div-zero", True),
+    ],
+)
+def test_a_program_in_which_nothing_is_asked(
+    text: str, property_name: str, vacuous: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "prog.c"
+    path.write_text(f"#include <assert.h>\n{text}\n")
+    outcome = verify(path, Settings(property_name=property_name))
+    assert (outcome.answer, outcome.vacuous) == ("HOLDS", vacuous)
+
+
 def test_queries_are_logged(program: Path, tmp_path: Path) -> None:
     directory = tmp_path / "queries"
     verify(program, Settings(engine="bmc", log_queries=directory))

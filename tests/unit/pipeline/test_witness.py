@@ -194,6 +194,44 @@ class TestCorrectness:
         assert found.outcome is not None
         assert isinstance(found.outcome.verdict, Unsafe)
 
+    @pytest.mark.parametrize(
+        ("given", "answer"),
+        [
+            ("1 / 0 == 1 / 0", "REFUTED"),
+            ("1 << 40 == 256 || 1", "REFUTED"),
+            ("7 % y == 7 % y", "REFUTED"),
+            ("y == 0 || 7 % y == 7 % y", "CONFIRMED"),
+            ("y ? 7 / y <= 7 : 1", "CONFIRMED"),
+            ("x >= 0 && (int)n + 1 == (int)n + 1", "REFUTED"),
+            ("(long long)(int)n + 1 > (int)n", "CONFIRMED"),
+            ("-(int)n == -(int)n", "REFUTED"),
+            ("x >> n == x >> n", "REFUTED"),
+            ("last[0] == x && (last[0] != x || 1 / 0)", "REFUTED"),
+            ("last[0] == x || 7 / (last[0] - x) > 1", "CONFIRMED"),
+        ],
+    )
+    def test_the_evaluation_of_an_invariant_must_be_defined(
+        self, given: str, answer: str, tmp_path: Path
+    ) -> None:
+        found = validate(tmp_path, COUNTING, invariants(("loop_invariant", "6", given)))
+        assert found.answer == answer, found.reason
+        assert answer == "CONFIRMED" or found.reason.code == "invariant-undefined"
+
+    def test_an_undefined_invariant_where_nothing_comes_is_harmless(self, tmp_path: Path) -> None:
+        program = COUNTING.replace("  return 0;", "  if (x < y)\n    x = 0;\n  return 0;")
+        found = validate(tmp_path, program, invariants(("location_invariant", "13", "1 / 0 == 1")))
+        assert found.answer == "CONFIRMED", found.reason
+
+    def test_a_part_of_a_wrong_invariant_is_not_taken_for_it(self, tmp_path: Path) -> None:
+        given = "x == y && !(last[0] == x && last[0] == x)"
+        found = validate(tmp_path, COUNTING, invariants(("loop_invariant", "6", given)))
+        assert (found.answer, found.reason.code) == ("REFUTED", "invariant-violated")
+
+    def test_a_column_behind_the_end_of_its_line_is_refused(self, tmp_path: Path) -> None:
+        witness = invariants(("loop_invariant", "6, column: 99", "x == y"))
+        with pytest.raises(InputError, match="ends before column 99"):
+            validate(tmp_path, COUNTING, witness)
+
     def test_a_wrong_verdict_is_refuted(self, tmp_path: Path) -> None:
         wrong = COUNTING.replace("y != n", "y == 2")
         found = validate(tmp_path, wrong, invariants(("loop_invariant", "6", "x == y")))

@@ -13,7 +13,7 @@ from typing import Any
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Point, Trace, Unrolling
-from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step
+from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step, Undecided
 from certus.core.statistics import Finding, Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.version import VERSION
@@ -33,7 +33,8 @@ def read(counting: SimpleNamespace, verdict: Verdict, check: ProofCheck | Replay
 
 
 def test_the_frame(counting: SimpleNamespace) -> None:
-    found = read(counting, Safe(Execution(9)), ProofCheck(3, {"z3": 3, "cvc5": 2}, 40))
+    check = ProofCheck(3, {"z3": 3, "cvc5": 2}, 40, {"cvc5": {Undecided.OUT_OF_TIME: 1}}, 1)
+    found = read(counting, Safe(Execution(9)), check)
     assert found == {
         "certus": VERSION,
         "format": 1,
@@ -41,9 +42,17 @@ def test_the_frame(counting: SimpleNamespace) -> None:
         "property": "unreach-call",
         "engine": "bmc",
         "verdict": "HOLDS",
+        "vacuous": False,
         "expected": None,
         "proof": {"kind": "execution", "steps": 9},
-        "check": {"kind": "proof", "clauses": 3, "discharged": {"z3": 3, "cvc5": 2}, "runs": 40},
+        "check": {
+            "kind": "proof",
+            "clauses": 3,
+            "discharged": {"z3": 3, "cvc5": 2},
+            "undecided": {"cvc5": {"out-of-time": 1}},
+            "by_one": 1,
+            "runs": 40,
+        },
         "diagnostics": [],
         "passes": [
             {
@@ -56,6 +65,12 @@ def test_the_frame(counting: SimpleNamespace) -> None:
         "statistics": {"counters": {"solver.bmc": 2}, "seconds": {"solver.bmc": 0.1}},
         "seconds": {"total": 0.25, "load": 0.25},
     }
+
+
+def test_that_nothing_was_asked_is_a_field_of_every_answer(counting: SimpleNamespace) -> None:
+    unasked = SimpleNamespace(**vars(counting) | {"program": replace(counting.program, errors=())})
+    assert read(unasked, Safe(Execution(9)))["vacuous"] is True
+    assert read(unasked, Unknown(Diagnostic("time-limit", "too slow")))["vacuous"] is False
 
 
 def test_proofs(counting: SimpleNamespace) -> None:

@@ -50,6 +50,17 @@ def violated(counting: SimpleNamespace, *, loops: int = 1) -> Outcome:
     return outcome(counting.program, Unsafe(trace), check)
 
 
+def test_that_nothing_was_asked_is_a_warning(counting: SimpleNamespace) -> None:
+    unasked = replace(counting.program, errors=())
+    run = run_of(outcome(unasked, Safe(Inductive({})), ProofCheck(0, {}, 1)), 0)
+    assert (run["properties"]["verdict"], run["properties"]["vacuous"]) == ("HOLDS", True)
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert (note["descriptor"]["id"], note["level"]) == ("nothing-to-check", "warning")
+    assert note["message"]["text"] == (
+        "Nothing to check: no assertion or error label is reachable from main."
+    )
+
+
 def test_a_violation_is_a_result_with_its_path(counting: SimpleNamespace) -> None:
     run = run_of(violated(counting))
     (result,) = run["results"]

@@ -58,6 +58,31 @@ def violated(counting: SimpleNamespace, *, omitted: int = 0) -> Outcome:
     return outcome(counting.program, Unsafe(trace), Replay(n + 4, kept, "main:5"))
 
 
+@pytest.mark.parametrize(
+    ("property_name", "function", "file", "said"),
+    [
+        ("unreach-call", None, "count.c", "no assertion or error call"),
+        ("unreach-call", None, "count.lp", "no assertion or error label"),
+        ("unreach-call", "reach_error", "count.c", "no call of reach_error"),
+        ("no-overflow", None, "count.c", "no signed arithmetic that could overflow"),
+        ("no-div-zero", None, "count.lp", "no division that could be by zero"),
+    ],
+)
+def test_the_first_line_says_that_nothing_was_asked(
+    counting: SimpleNamespace, property_name: str, function: str | None, file: str, said: str
+) -> None:
+    program = replace(counting.program, errors=(), file=file)
+    found = replace(
+        outcome(program, Safe(Execution(9)), ProofCheck(0, {}, 1)),
+        property_name=property_name,
+        error_function=function,
+    )
+    assert render_text(found).splitlines()[0] == (
+        f"HOLDS  {file}  {property_name}  nothing to check: {said} is reachable from main  (bmc, 0.50 s)"
+    )
+    assert found.answer == "HOLDS"
+
+
 def test_a_counterexample(counting: SimpleNamespace) -> None:
     assert render_text(violated(counting, omitted=1200)) == (
         "VIOLATED  count.lp  unreach-call  (bmc, 0.50 s)\n"
@@ -144,7 +169,7 @@ def test_loop_invariants_and_summaries(counting: SimpleNamespace) -> None:
     assert set(text[1].partition(": ")[2].split()) <= {"x", "limit", "<=", ">="}
     assert text[2].startswith("  procedure step: ")
     assert "old(x)" in text[2]
-    assert text[3] == "  checked: 31 clauses (z3 31/31, cvc5 29/31), 212 random runs"
+    assert text[3] == "  checked: 31 clauses proved by z3 (31), cvc5 (29); 212 random runs"
     assert len(text) == 4
 
 
@@ -183,7 +208,7 @@ def test_an_execution(counting: SimpleNamespace) -> None:
 
 def test_a_proof_that_needs_no_solver(counting: SimpleNamespace) -> None:
     report = outcome(counting.program, Safe(Unrolling({})), ProofCheck(0, {"z3": 0, "cvc5": 0}, 1))
-    assert render_text(report).endswith("  checked: no clause needs a solver, 1 random run")
+    assert render_text(report).endswith("  checked: no clause needs a solver; 1 random run")
 
 
 def test_a_place_in_another_file_has_no_excerpt(counting: SimpleNamespace) -> None:

@@ -70,6 +70,34 @@ def test_fifty_megabytes_come_back_whole() -> None:
     assert result.payload == block * 50
 
 
+class TestKeptResults:
+    """What a child keeps is its result if it comes to no end of its own."""
+
+    def kept(self, then: Callable[[], bytes], **limits: float) -> tuple[str, bytes | None]:
+        def work(reporter: Reporter) -> bytes:
+            reporter.keep(b"first")
+            reporter.keep(b"kept")
+            return then()
+
+        result = run_limited(work, seconds=limits.get("seconds", 20), memory=None)
+        return result.kind, result.payload
+
+    def test_the_last_result_counts(self) -> None:
+        assert self.kept(lambda: b"last") == ("done", b"last")
+
+    def test_a_limit_leaves_it(self) -> None:
+        assert self.kept(lambda: time.sleep(60) or b"", seconds=0.5) == ("timeout", b"kept")
+
+    def test_a_crash_leaves_it(self) -> None:
+        assert self.kept(os.abort) == ("crashed", b"kept")
+
+    def test_an_exception_leaves_it(self) -> None:
+        def fail() -> bytes:
+            raise MemoryError
+
+        assert self.kept(fail) == ("memory", b"kept")
+
+
 def test_progress_arrives_in_order_and_before_the_end() -> None:
     lines: list[str] = []
 

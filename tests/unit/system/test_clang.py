@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from certus.core.budget import Budget
+from certus.core.errors import BudgetExceeded
 from certus.system.clang import ClangMissing, absolute_paths, find_clang, run_clang
 from certus.system.jsonlines import NotATree, load_lines
 
@@ -86,6 +88,12 @@ def test_trees_deeper_than_the_parser_allows() -> None:
 def test_what_is_no_tree(text: bytes) -> None:
     with pytest.raises(NotATree):
         load_lines(text)
+
+
+@pytest.mark.parametrize("text", [b'{\n"a": 1\n}', b'{\n"a": [\n' * 2000])
+def test_a_tree_is_not_read_after_the_time(text: bytes) -> None:
+    with pytest.raises(BudgetExceeded):
+        load_lines(text, Budget(0.0))
 
 
 def test_what_clang_frowns_at_is_accepted(tmp_path: Path) -> None:

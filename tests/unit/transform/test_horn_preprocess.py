@@ -32,7 +32,7 @@ CHAIN = """(declare-fun A (Int Int) Bool) (declare-fun B (Int Int Int) Bool) (de
 
 
 def load(text: str) -> HornSystem:
-    return load_chc(Source(text, "test.smt2"), Budget(60))
+    return load_chc(Source(f"{text}\n(check-sat)", "test.smt2"), Budget(60))
 
 
 def prepared(system: HornSystem) -> Preprocessed:

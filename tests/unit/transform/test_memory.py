@@ -20,7 +20,8 @@ from certus.core.terms import Expr
 from certus.core.verdict import Safe, Unsafe, Verdict
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.transform.memory import Memory, find_partition
-from certus.validate.proofs import clauses_of, discharge
+from certus.validate.discharge import discharge
+from certus.validate.proofs import clauses_of
 from certus.validate.regions import check_partition
 
 U8, I32, U64 = machine(8, signed=False), machine(32, signed=True), machine(64, signed=False)
@@ -122,7 +123,8 @@ def test_a_list_is_verified_with_its_partition_as_part_of_the_proof() -> None:
     assert isinstance(verdict.proof.proof, Unrolling)
     clauses = clauses_of(program, verdict.proof, Budget(), Statistics())
     assert clauses
-    assert discharge(clauses, budget=Budget(60), statistics=Statistics())["z3"] == len(clauses)
+    found = discharge(clauses, budget=Budget(60), statistics=Statistics())
+    assert found.discharged["z3"] == len(clauses)
 
 
 def test_accesses_of_different_widths_make_bytes() -> None:

@@ -66,6 +66,24 @@ def replayed(program: Program, trace: Trace | None = None) -> CompiledReplay:
 CONFIRMED = {
     "the error is only declared": """void reach_error(void);
         int main() { if (__VERIFIER_nondet_int() == 5) reach_error(); }""",
+    "the error in a macro": """void reach_error(void);
+        #define ERR() reach_error()
+        int main() { if (__VERIFIER_nondet_int() == 5) ERR(); }""",
+    "the error in a macro with a body": """void reach_error(void) { abort(); }
+        #define __VERIFIER_assert(c) if (!(c)) reach_error()
+        int main() { int x = __VERIFIER_nondet_int(); __VERIFIER_assert(x != 5); }""",
+    "words of other verifiers": """int nondet_int(void); void klee_assume(unsigned long);
+        void sassert(int);
+        int main() { int x = nondet_int(); klee_assume(x > 4); sassert(x < 6); return 0; }""",
+    "the user's own assumption, which does nothing": """void reach_error(void);
+        void assume_abort_if_not(int c) { }
+        int main() {
+            int x = __VERIFIER_nondet_int();
+            assume_abort_if_not(x > 4);
+            if (x < 4) reach_error();
+        }""",
+    "the error called in parentheses": """void reach_error(void);
+        int main() { if (__VERIFIER_nondet_int() == 5) (reach_error)(); }""",
     "the error has no effect of its own": "void reach_error() { } int main() { reach_error(); return 0; }",
     "the error is static": """static void reach_error(void) { abort(); }
         int main() { reach_error(); return 0; }""",
@@ -159,7 +177,8 @@ def test_functions_with_an_exact_model_are_there_when_compiled() -> None:
     exact = ("fill", "copy", "compare", "length", "copy_string", "find", "span", "duplicate", "character")
     exact = (*exact, "search", "token", "divide", "at_exit", "character_table")
     names = [e.name for e in LIBRARY.values() if e.model in (*exact, "absolute") or e.name.startswith("ffs")]
-    runtime = files("certus.validate").joinpath("runtime.c").read_text(encoding="utf-8")
+    parts = (files("certus.validate").joinpath(name) for name in ("start.c", "runtime.c"))
+    runtime = "".join(part.read_text(encoding="utf-8") for part in parts)
     assert [
         name for name in names if not re.search(rf"^WEAK [a-z_ ]+\**{name}\(", runtime, re.MULTILINE)
     ] == []
@@ -261,7 +280,8 @@ def test_a_trace_that_does_not_lead_to_the_error_is_not_confirmed(tmp_path: Path
         ("__VERIFIER_assume(0);", "an assumption failed"),
         ("__VERIFIER_nondet_int(); __VERIFIER_nondet_int();", "it asked for more inputs than the trace has"),
         ("return 11;", "main returned"),
-        ("*(volatile int *) 0 = 1;", "it was ended by SIGSEGV"),
+        ("*(volatile int *) 0 = 1;", "it accessed memory that is not there"),
+        ('asm volatile ("int $0x80" : : "a"(20));', "it was ended by SIGSYS"),
     ],
 )
 @pytest.mark.parametrize("model", MODELS)
@@ -273,6 +293,14 @@ def test_endings_are_told_apart(statement: str, ending: str, model: str, tmp_pat
     changed = replace(program, source=other)
     found = compiled_replay(changed, Trace(program.errors[0].location.name), budget=Budget(60))
     assert (found.confirmed, found.ending, found.disagrees) == (False, ending, True)
+
+
+def test_running_out_of_stack_is_no_disagreement(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "void reach_error(void); int main() { reach_error(); return 0; }")
+    other = "void reach_error(void); int f(int n) { return f(n + 1) + 1; } int main() { return f(0); }"
+    changed = replace(program, source=other)
+    found = compiled_replay(changed, Trace(program.errors[0].location.name), budget=Budget(60))
+    assert (found.confirmed, found.ending, found.disagrees) == (False, "it ran out of stack", False)
 
 
 def test_a_program_that_does_not_end_is_no_disagreement(tmp_path: Path) -> None:
@@ -364,6 +392,16 @@ def test_the_error_is_named_by_its_call(tmp_path: Path) -> None:
     assert error_function(program, program.errors[0].location.name) is None
 
 
+def test_no_stub_stands_for_a_builtin_function(tmp_path: Path) -> None:
+    text = """void reach_error(void);
+        int main() { if (__builtin_add_overflow_p(1, 1, 0) == 0) reach_error(); }"""
+    program = program_of(tmp_path, "int __builtin_add_overflow_p(int a, int b, int c) { return 0; }" + text)
+    program = replace(program, source=text)
+    found = compiled_replay(program, some_trace(program), budget=Budget(60))
+    assert not found.confirmed
+    assert "__builtin_add_overflow_p" in (found.why_not or "")
+
+
 def test_the_text_of_a_harness() -> None:
     supply = Supply({"__VERIFIER_nondet_int": [-1, 2], "wide": [1 << 100]}, argc=3)
     text = harness(supply, ["__VERIFIER_nondet_int", "wide", "oops", "other"], "oops", about="*/ nothing")
@@ -373,7 +411,7 @@ def test_the_text_of_a_harness() -> None:
     assert "other" not in text
     assert "int certus_argc = 3;" in text
     assert text.count("*/") == 1
-    assert hooks("f", ["g"]) == ""
-    assert "== (void *)f) certus_finish(11)" in hooks("f", ["f", "g"])
+    assert hooks({"f": 11}, ["g"]) == ""
+    assert "== (void *)f) certus_finish(11)" in hooks({"f": 11}, ["f", "g"])
     assert "char data[" in stubs(["data"], "extern int data; int x = data;")
     assert "call()" in stubs(["call"], "int x = call(3);")

@@ -26,7 +26,7 @@ X = build.var("x", INT)
 
 
 def system(last: int) -> HornSystem:
-    return load_chc(Source(COUNT.format(last), "test.smt2"), Budget(60))
+    return load_chc(Source(f"{COUNT.format(last)}\n(check-sat)", "test.smt2"), Budget(60))
 
 
 def model_of(formula: Expr, last: int = 4) -> ProofCheck | Diagnostic:
@@ -99,7 +99,7 @@ def test_an_empty_derivation_is_none() -> None:
 
 def test_a_division_by_zero_derives_nothing() -> None:
     text = "(assert (forall ((x Int) (y Int)) (=> (= (div x y) 7) false)))"
-    clauses = load_chc(Source(text, "test.smt2"), Budget(60))
+    clauses = load_chc(Source(f"{text}\n(check-sat)", "test.smt2"), Budget(60))
     step = Step(0, (7, 0), ())
     check = check_derivation(clauses, Derivation((step,)), budget=Budget(60))
     assert isinstance(check, Diagnostic)

@@ -15,13 +15,11 @@ from certus.core.build import (
     TRUE,
     add,
     and_,
-    bit_and,
     eq,
     ge,
     implies,
     integer,
     le,
-    lt,
     ne,
     not_,
     or_,
@@ -32,15 +30,11 @@ from certus.core.evidence import Execution, Inductive, KInductive, Point, Proof,
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck
 from certus.core.program import Call, Location, Program
-from certus.core.sorts import INT, machine
+from certus.core.sorts import INT
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.frontend.lp.load import load_lp
-from certus.logic.solver import Answer
-from certus.validate import proofs
-from certus.validate.expansion import Refused
-from certus.validate.proofs import check_proof, discharge
-from certus.validate.ssa import Clause
+from certus.validate.proofs import check_proof
 
 
 def program(text: str) -> Program:
@@ -410,63 +404,18 @@ def test_the_body_of_200_locks_is_checked_in_time() -> None:
     assert time.process_time() - start < 20  # 5 s are promised; machines differ
 
 
-def test_bits_are_not_searched_for_in_integers_first() -> None:
-    """The integers' model of a function symbol for `&` says nothing; one query over bit-vectors decides."""
-    u32 = machine(32, signed=False)
-    x, y = var("x", u32), var("y", u32)
-    statistics = Statistics()
-    larger = lt(x, bit_and(x, y))
-    found = discharge([Clause("it is no larger", (larger,))], budget=Budget(30), statistics=statistics)
-    assert found == {"z3": 1, "bitwuzla": 1, "cvc5": 1}
-    assert statistics.counters["solver.validate"] == 1
+def test_a_proof_is_told_of_when_it_is_complete() -> None:
+    told: list[ProofCheck] = []
+    proof = Inductive({Point(head(TWINS)): eq(X, Y)})
+    result = check_proof(
+        TWINS, proof, budget=Budget(30), statistics=Statistics(), solvers=2, on_sufficient=told.append
+    )
+    assert isinstance(result, ProofCheck)
+    assert [(check.clauses, check.by_one) for check in told] == [(2, 0)]
+    assert told[0].runs == result.runs > 0
 
 
-U32 = machine(32, signed=False)
-N, M = var("n", U32), var("m", U32)
-VALID = Clause("a number is below itself nowhere", (lt(N, M), lt(M, N)))
-
-
-class TestOpinions:
-    def discharged(self, *clauses: Clause, seconds: float | None = 30) -> dict[str, int]:
-        return discharge(clauses, budget=Budget(seconds), statistics=Statistics())
-
-    def test_a_solver_is_named_if_it_treats_some_clause(self) -> None:
-        numbers = Clause("integers", (lt(X, Y), lt(Y, X)))
-        assert self.discharged(numbers) == {"z3": 1, "cvc5": 1}
-        assert self.discharged(numbers, VALID) == {"z3": 2, "bitwuzla": 1, "cvc5": 2}
-
-    def test_a_clause_that_is_not_valid_is_refuted_by_all(self) -> None:
-        with pytest.raises(Refused, match=r"z3 and bitwuzla and cvc5 found .* below"):
-            self.discharged(VALID, Clause("all are below", (lt(N, M),)))
-
-    @pytest.mark.parametrize("solver", ["_z3", "_bitwuzla", "_cvc5"])
-    def test_one_refutation_outweighs_the_others(self, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(proofs, solver, lambda _: lambda *_: Answer.SAT)
-        with pytest.raises(Refused) as refused:
-            self.discharged(VALID)
-        assert refused.value.diagnostic.code == "proof-refuted"
-
-    @pytest.mark.parametrize("silent", [("_z3", "_cvc5"), ("_z3", "_bitwuzla"), ("_bitwuzla", "_cvc5")])
-    def test_one_is_enough_if_the_others_are_silent(
-        self, silent: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        for solver in silent:
-            monkeypatch.setattr(proofs, solver, lambda _: lambda *_: Answer.UNKNOWN)
-        assert sorted(self.discharged(VALID, seconds=None).values()) == [0, 0, 1]
-
-    def test_silence_is_no_proof(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for solver in ("_z3", "_bitwuzla", "_cvc5"):
-            monkeypatch.setattr(proofs, solver, lambda _: lambda *_: Answer.UNKNOWN)
-        with pytest.raises(Refused) as refused:
-            self.discharged(VALID)
-        assert refused.value.diagnostic.code == "proof-not-checked"
-
-    def test_a_refutation_is_not_forgotten_when_the_solver_has_another_turn(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        answers = iter([Answer.SAT, Answer.UNKNOWN])
-        monkeypatch.setattr(proofs, "_decided", lambda *_: lambda *_: next(answers, Answer.UNKNOWN))
-        monkeypatch.setattr(proofs, "_bitwuzla", lambda _: lambda *_: Answer.UNKNOWN)
-        with pytest.raises(Refused) as refused:
-            self.discharged(VALID)
-        assert refused.value.diagnostic.code == "proof-refuted"
+def test_a_wrong_proof_is_never_told_of() -> None:
+    told: list[ProofCheck] = []
+    check_proof(TWINS, Inductive({}), budget=Budget(30), statistics=Statistics(), on_sufficient=told.append)
+    assert told == []

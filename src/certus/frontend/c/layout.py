@@ -59,6 +59,15 @@ class RecordLayout:
     places: dict[str, FieldPlace]
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The layout of a record in bits: its size, its alignment, and where each field starts."""
+
+    size: int
+    align: int
+    offsets: tuple[int, ...]
+
+
 class Layout:
     """The layout of the types of one translation unit. Records are laid out once, when first asked for."""
 
@@ -89,7 +98,17 @@ class Layout:
         return found if found is not None else self._lay_out(identity)
 
     def field_offset(self, record_identity: str, field_identity: str) -> FieldPlace:
-        return self.record(record_identity).places[field_identity]
+        place = self.record(record_identity).places.get(field_identity)
+        if place is None:
+            raise NoSize("a member of another record")
+        return place
+
+    def outline(self, identity: str) -> Outline:
+        """Raises `NoSize` as `record` does."""
+        found = self.record(identity)
+        places = [found.places[field.identity] for field in self.types.records[identity].fields]
+        offsets = tuple(8 * place.offset + place.bit for place in places)
+        return Outline(8 * found.size, 8 * found.align, offsets)
 
     def _size_align(self, type_: CType) -> tuple[int, int]:
         """Nesting of arrays is followed by iteration."""

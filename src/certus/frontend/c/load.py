@@ -61,10 +61,11 @@ def load_probed(
     model: DataModel,
     arguments: Sequence[str] = (),
     budget: Budget,
+    invariants: bool = False,
 ) -> tuple[LoadedProgram, Program]:
     """The program of a C file, and the same with probes, and with branches where `watched` has the `?` of a
-    `?:`. Raises `InputError`, at the place of the probe, for one that has no place or is no expression;
-    otherwise as `load_c`."""
+    `?:`. With `invariants`, probes claim that their evaluation is defined. Raises `InputError`, at the place
+    of the probe, for one that has no place or is no expression; otherwise as `load_c`."""
     rules = error_rules(property)
     with collection_paused():
         unit = read_unit(path, model=model, arguments=arguments, budget=budget)
@@ -74,7 +75,7 @@ def load_probed(
         def probed(some: Sequence[Probe]) -> Program:
             edited = edited_text(unit, path.read_bytes(), some)
             read = read_edited(path, edited, model=model, arguments=arguments, budget=budget)
-            return lower_unit(read, rules, budget, watched).program
+            return lower_unit(read, rules, budget, watched, invariants=invariants).program
 
         if not probes:
             plain = lower_unit(unit, rules, budget, watched).program if watched else lowered.program
@@ -103,12 +104,16 @@ def _blame(
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Trees have no cycles, and looking for some in hundreds of thousands of nodes takes half the time."""
+    """Trees have no cycles, and looking for some in hundreds of thousands of nodes takes half the time. After
+    that, all objects count as old ones: otherwise collection would begin by walking all of them at once."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        if gc.get_freeze_count() == 0:
+            gc.freeze()
+            gc.unfreeze()
         if enabled:
             gc.enable()
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +22,33 @@ _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
 
-_PACK: Final = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+pack[ \t]*\(([^)\n]*)\)", re.MULTILINE)
+
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_MACRO: Final = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\r?\n|\\.)*)", re.MULTILINE)
+_IN_BRACKETS: Final = re.compile(r"\[([^][]*(?:\[[^][]*\][^][]*)*)\]")
+_BRACKET: Final = re.compile(rb"[()]")
+_TAG_BODY: Final = re.compile(r"\b(?:struct|union|enum)\b[^;,(){}*]*(?:\([^{}]*\)[^;,(){}*]*)?\{")
+
+
+def _mentioned(tag: str, texts: Sequence[str]) -> bool:
+    kind, _, name = tag.partition(" ")
+    wanted = re.compile(rf"\b{kind}\b(?:\s|/\*.*?\*/)+{re.escape(name)}\b", re.DOTALL)
+    return any(wanted.search(text) for text in texts)
+
+
+def _closed(data: bytes, stop: int) -> int:
+    """Where the arguments of a macro end whose name ends at `stop`; `stop` if there are none."""
+    at = stop
+    while data[at : at + 1].isspace():
+        at += 1
+    if data[at : at + 1] != b"(":
+        return stop
+    depth = 0
+    for bracket in _BRACKET.finditer(data, at):
+        depth += 1 if bracket[0] == b"(" else -1
+        if depth == 0:
+            return bracket.end()
+    return stop
 
 
 def fill_files(tree: dict[str, Any], main: str) -> None:
@@ -72,6 +100,15 @@ class FileText:
                 file = re.sub(rb"\\(.)", rb"\1", match.group(2)).decode(errors="replace")
             self._marked.append(bisect_right(self._starts, match.start(1)))
             self._claims.append((file, int(match.group(1))))
+
+    @cached_property
+    def macros(self) -> dict[str, str]:
+        """What the macros of the file are defined as; all definitions of one name together."""
+        found: dict[str, str] = {}
+        for match in _MACRO.finditer(self.data):
+            name, text = match[1].decode(), match[2].decode(errors="replace")
+            found[name] = found.get(name, "") + text
+        return found
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, from 1; columns count characters."""
@@ -179,27 +216,61 @@ class Positions:
             claimed = file
         return f"{claimed}:{number}:{location.get('col', 0)}"
 
-    def packing(self, node: dict[str, Any]) -> int | None:
-        """What `#pragma pack` says before a node in its file: None if it cannot be told."""
-        begin = node.get("range", {}).get("begin", {})
-        begin = begin.get("expansionLoc", begin)
-        text = self._text(begin.get("file", self.main))
-        if text is None or "offset" not in begin:
+    def defines_tag(self, node: dict[str, Any], tag: str, is_typedef: Callable[[str], bool]) -> bool:
+        """Whether the type that a node is written with may define `tag` (`struct s`), which the tree does not
+        show: false only if the text, or the macro that is used there, mentions the tag or, for a parameter, a
+        typedef of an array, and defines none."""
+        texts = self._written(node)
+        words = {word for text in texts for word in _WORD.findall(text)}
+        if texts and not _mentioned(tag, texts):
+            known = [text for text in self._texts.values() if text is not None]
+            texts += [text.macros[word] for word in sorted(words) for text in known if word in text.macros]
+        behind = node["kind"] == "ParmVarDecl" and any(map(is_typedef, words))
+        return not (behind or _mentioned(tag, texts)) or any(_TAG_BODY.search(text) for text in texts)
+
+    def _written(self, node: dict[str, Any]) -> list[str]:
+        """The text of a node where it stands and, if it comes from a macro, in the macro's definition."""
+        range_ = node.get("range", {})
+        begin, end = range_.get("begin", {}), range_.get("end", {})
+        found: list[str] = []
+        for part in ("expansionLoc", "spellingLoc") if "spellingLoc" in begin else ("",):
+            first, last = begin.get(part, begin), end.get(part, end)
+            text = self._text(first.get("file", self.main))
+            if text is None or "offset" not in first:
+                continue
+            start = first["offset"]
+            stop = max(last.get("offset", 0), start) + last.get("tokLen", 1)
+            if first.get("file") != last.get("file"):
+                stop = start + first.get("tokLen", 1)
+            if text.data[start : start + 1] == b"(":  # a cast, whose operand does not matter
+                stop = start
+            found.append(text.data[start : _closed(text.data, stop)].decode(errors="replace"))
+        return found
+
+    def brackets(self, node: dict[str, Any]) -> list[str]:
+        """What stands between square brackets in the text of a declaration, macros in it written out once."""
+        texts = self._written(node)
+        words = sorted({word for text in texts for word in _WORD.findall(text)})
+        known = [text for text in self._texts.values() if text is not None]
+        texts += [text.macros[word] for word in words for text in known if word in text.macros]
+        return [part for text in texts for part in _IN_BRACKETS.findall(text)]
+
+    def macro(self, name: str) -> str | None:
+        """What a macro is defined as; None if no file that was read defines it."""
+        known = [text.macros[name] for text in self._texts.values() if text and name in text.macros]
+        return "".join(known) if known else None
+
+    def spelled(self, node: dict[str, Any]) -> str | None:
+        """The whole text of a node as it is spelled; None if it does not stand in one piece of one file."""
+        begin, end = (node.get("range", {}).get(part, {}) for part in ("begin", "end"))
+        if ("spellingLoc" in begin) != ("spellingLoc" in end):
             return None
-        current: int | None = None
-        saved: list[int | None] = []
-        for match in _PACK.finditer(text.data, 0, begin["offset"]):
-            words = [word.strip() for word in match.group(1).decode(errors="replace").split(",")]
-            if "push" in words:
-                saved.append(current)
-            if "pop" in words and saved:
-                current = saved.pop()
-            numbers = [int(word) for word in words if word.isdigit()]
-            if numbers:
-                current = numbers[0]
-            elif words == [""]:
-                current = None
-        return current
+        begin, end = begin.get("spellingLoc", begin), end.get("spellingLoc", end)
+        text = self._text(begin.get("file", self.main))
+        if text is None or begin.get("file") != end.get("file") or "offset" not in begin:
+            return None
+        stop = end.get("offset", 0) + end.get("tokLen", 0)
+        return text.data[begin["offset"] : stop].decode(errors="replace")
 
     def source_of(self, node: dict[str, Any], length: int = 400) -> str | None:
         """The text from a node's first token on, as it is spelled; None if it stands in no file."""

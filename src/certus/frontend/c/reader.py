@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,7 @@ from certus.frontend.c import (
 )
 from certus.frontend.c.ast import Storage, Variable
 from certus.frontend.c.edits import EditedText
+from certus.frontend.c.layout import Outline
 from certus.frontend.c.positions import Positions, fill_files
 from certus.frontend.c.reader_attributes import (
     ALIASES,
@@ -36,6 +37,7 @@ from certus.frontend.c.reader_attributes import (
     has_attribute,
     refused_attribute,
 )
+from certus.frontend.c.reader_census import Census
 from certus.frontend.c.reader_core import FunctionDraft, Reading
 from certus.frontend.c.reader_declarations import (
     declare_enumeration,
@@ -43,6 +45,7 @@ from certus.frontend.c.reader_declarations import (
     declare_typedef,
     declare_va_list,
     local_variable,
+    refused_alignment,
     variable_alignment,
 )
 from certus.frontend.c.reader_names import Node, ScopedNames
@@ -55,7 +58,7 @@ from certus.frontend.c.reader_static import (
 from certus.frontend.c.reader_text import type_of_text
 from certus.frontend.c.types import DataModel
 from certus.frontend.source import read_source
-from certus.system.clang import ClangMissing, run_clang
+from certus.system.clang import ClangMissing, layout_text, run_clang
 from certus.system.jsonlines import Tree
 from certus.system.tools import ToolFailed
 
@@ -64,9 +67,15 @@ _MESSAGE: Final = re.compile(
 )
 
 _PLAIN_SECTION: Final = re.compile(
-    r'(?:__)?section(?:__)?\s*\(\s*"(?!\.(?:(?:pre)?init_array|fini_array|[cd]tors))'
+    r'(?:__)?section(?:__)?\s*\(\s*"(?!\.(?:(?:pre)?init_array|fini_array|[cd]tors))[^"\\]*"\s*\)'
 )
-_PRIORITY: Final = re.compile(r"(?:__)?(?:con|de)structor(?:__)?\s*(?:\(\s*(\d+)\s*\)|[^\s(]|\(\s*\))")
+_PRIORITY: Final = re.compile(r"(?:__)?(?:con|de)structor(?:__)?\s*(?:\(\s*([1-9]\d*)\s*\)|[^\s(]|\(\s*\))")
+_LAYOUT: Final = re.compile(
+    r"^Type: (.*)\n\nLayout: <ASTRecordLayout\n *Size:(\d+)\n *DataSize:\d+\n *Alignment:(\d+)\n"
+    r"(?: *\w+:\d+\n)* *FieldOffsets: \[([\d, ]*)\]>$",
+    re.MULTILINE,
+)
+_PLACE: Final = re.compile(r"\((?:unnamed|anonymous)\b[^()]*? at (.*)\)$")
 _LAST: Final = 65535  # the priority of constructors without one
 
 
@@ -87,7 +96,11 @@ def read_unit(
     if any(file != main for file in files):
         fill_files(tree, main)
     data = path.read_bytes()
-    unit = _Unit(Positions(main, str(path), data), model, tree, entry).read(str(path), source.text)
+    budget.check()
+    layouts = _Layouts(path, model, arguments, budget)
+    positions = Positions(main, str(path), data)
+    unit = _Unit(positions, model, tree, layouts.of, budget, entry).read(str(path), source.text)
+    budget.check()
     return replace(unit, digest=hashlib.sha256(data).hexdigest())
 
 
@@ -96,7 +109,7 @@ def _tree(
 ) -> tuple[Tree, tuple[str, ...]]:
     """Clang's tree of a file, and the files that its positions are in."""
     try:
-        result = run_clang(path, model=model.name, arguments=arguments, seconds=budget.remaining())
+        result = run_clang(path, model=model.name, arguments=arguments, budget=budget)
     except ClangMissing as error:
         hint = "Install the package `ziglang`."
         raise InputError([Diagnostic("no-clang", str(error), hint=hint)]) from error
@@ -123,7 +136,39 @@ def read_edited(
         if any(each != main for each in files):
             fill_files(tree, main)
         positions = Positions(main, str(path), edited.data, edited)
-        return _Unit(positions, model, tree).read(str(path), source.text)
+        layouts = _Layouts(file, model, (*arguments, *beside), budget)
+        return _Unit(positions, model, tree, layouts.of, budget).read(str(path), source.text)
+
+
+class _Layouts:
+    """The layouts that Clang gives the records of a file, asked for when the first one is needed."""
+
+    def __init__(self, path: Path, model: DataModel, arguments: Sequence[str], budget: Budget) -> None:
+        self._path = path
+        self._model = model
+        self._arguments = arguments
+        self._budget = budget
+        self._known: dict[str, set[Outline]] | None = None
+
+    def of(self, name: str) -> frozenset[Outline]:
+        """The layouts of the records with a name (`struct s`, a typedef's) or at a place."""
+        if self._known is None:
+            self._known = self._ask()
+        return frozenset(self._known.get(name, ()))
+
+    def _ask(self) -> dict[str, set[Outline]]:
+        found: dict[str, set[Outline]] = {}
+        try:
+            seconds = self._budget.remaining()
+            text = layout_text(self._path, model=self._model.name, arguments=self._arguments, seconds=seconds)
+        except ToolFailed:
+            self._budget.check()
+            return found
+        for name, size, align, offsets in _LAYOUT.findall(text):
+            starts = tuple(int(offset) for offset in offsets.split(",") if offset.strip())
+            place = _PLACE.search(name)
+            found.setdefault(place[1] if place else name, set()).add(Outline(int(size), int(align), starts))
+        return found
 
 
 def _refused_by_clang(errors: list[Diagnostic]) -> CertusError:
@@ -157,11 +202,22 @@ def clang_diagnostics(messages: str, file: str) -> list[Diagnostic]:
 class _Unit:
     """The two rounds over one tree."""
 
-    def __init__(self, positions: Positions, model: DataModel, tree: Node, entry: str = ast.MAIN) -> None:
+    def __init__(
+        self,
+        positions: Positions,
+        model: DataModel,
+        tree: Node,
+        layouts: Callable[[str], frozenset[Outline]],
+        budget: Budget,
+        entry: str = ast.MAIN,
+    ) -> None:
         self.tree = tree
         self.entry = entry
         self.names = ScopedNames(model)
-        self.reading = Reading(self.names, positions)
+        self.reading = Reading(self.names, positions, budget)
+        self.census = Census(positions, tree)
+        self.reading.aliases = self.census.aliases
+        self.reading.layouts = layouts
         self.reading.handlers = {
             **reader_expressions.HANDLERS,
             **reader_initialisers.HANDLERS,
@@ -172,11 +228,13 @@ class _Unit:
         declare_va_list(self.reading)
         self.names.expression_type = lambda text: type_of_text(self.reading, text)
         self.functions: dict[str, ast.Function] = {}
+        self.refused: list[ast.Statement] = []  # what is not modelled of the parameters of a function
         self.refusals: list[ast.UnmodelledStatement] = []  # what happens before `main`
         self.constructors: dict[str, int] = {}  # with their priorities, the least is first
         self.destructors: dict[str, int] = {}
 
     def read(self, file: str, source: str) -> ast.Unit:
+        self.names.doubtful = self.census.doubtful
         self._collect()
         self._doubt()
         self._follow()
@@ -208,10 +266,11 @@ class _Unit:
                 self._function(declare_function(reading, node), node)
             elif kind == "VarDecl":
                 draft = declare_global(reading, node)
-                draft.refused = draft.refused or refused_attribute(node)
+                draft.refused = draft.refused or refused_attribute(node) or refused_alignment(reading, node)
                 draft.weak |= has_attribute(node, "WeakAttr")
                 align = variable_alignment(reading, node, draft.type)
-                draft.align = max(draft.align or 0, align or 0) or None
+                uncertain = 0 in (draft.align, align)
+                draft.align = 0 if uncertain else max(draft.align or 0, align or 0) or None
                 self._section(node)
             elif kind == "TypedefDecl":
                 declare_typedef(reading, node)
@@ -326,10 +385,12 @@ class _Unit:
         span = reading.positions.span(node)
         reading.function = draft.name
         reading.span = span
-        self.names.open_scope()
+        self.names.enter_function(self.census.of_function(node))
         given = [child for child in node.get("inner", ()) if child.get("kind") == "ParmVarDecl"]
+        self.refused.clear()
         parameters = tuple(self._parameter(child) for child in given)
         lengths = [one for child in given for one in reading.declared_lengths.pop(child["id"], ())]
+        lengths += self.refused
         body: ast.Statement | None = None
         if draft.definition is not None:
             _name_labels(reading, node)
@@ -338,7 +399,7 @@ class _Unit:
                     made = reading.read(child)
                     assert isinstance(made, ast.Block)
                     body = ast.Block((*lengths, *made.statements), made.span) if lengths else made
-        self.names.close_scope()
+        self.names.leave_function(self.census.doubtful)
         if draft.refused is not None:
             body = ast.UnmodelledStatement("unsupported-attribute", draft.refused, span)
         if draft.name == self.entry and self.refusals and isinstance(body, ast.Block):
@@ -347,10 +408,44 @@ class _Unit:
 
     def _parameter(self, node: Node) -> Variable:
         variable = local_variable(self.reading, node, Storage.PARAMETER)
+        refused = None
+        if not all(_is_plain_length(self.reading, text) for text in self.reading.positions.brackets(node)):
+            refused = "vla", "an array parameter whose length is computed"
+        elif (tag := self.reading.defined_tag(node, node["type"])) is not None:
+            refused = "tag", f"`{tag}`, which may be defined in a list of parameters,"
+        if refused is not None:
+            code, what = refused
+            self.refused.append(ast.UnmodelledStatement(f"unsupported-{code}", what, variable.span))
         self.reading.variables[node["id"]] = variable
         if variable.name:
             self.names.bind_variable(variable)
         return variable
+
+
+def _is_plain_length(reading: Reading, text: str, depth: int = 0) -> bool:
+    """Whether the length of an array parameter, which the tree does not show although it is computed, is a
+    variable or a constant: then computing it does nothing."""
+    words = [word for word in _WORDS.findall(text) if word not in _QUALIFIERS]
+    if depth > _MACRO_DEPTH or _COMPUTED.search(text):
+        return False
+    variables = [w for w in words if isinstance(reading.names.meaning(w), Variable) or w in reading.globals]
+    if variables:
+        return len(words) == 1 and not _OPERATOR.search(text)
+    for word in words:
+        macro = None if reading.names.meaning(word) is not None else reading.positions.macro(word)
+        if reading.names.meaning(word) is None and word not in _TYPE_WORDS and macro is None:
+            return False
+        if macro is not None and not _is_plain_length(reading, macro, depth + 1):
+            return False
+    return True
+
+
+_WORDS: Final = re.compile(r"(?<![\w.])[A-Za-z_$][\w$]*")
+_QUALIFIERS: Final = ("static", "const", "restrict", "volatile", "__restrict", "__const", "__restrict__")
+_TYPE_WORDS: Final = ("sizeof", "char", "short", "int", "long", "unsigned", "signed", "void")
+_COMPUTED: Final = re.compile(r"\+\+|--|(?<![=<>!])=(?!=)|[{;]|\b(?!sizeof\b)[A-Za-z_]\w*\s*\(")
+_OPERATOR: Final = re.compile(r"[^\w\s()]")
+_MACRO_DEPTH: Final = 5
 
 
 def _name_labels(reading: Reading, function: Node) -> None:

@@ -65,6 +65,11 @@ def alignment(node: Node) -> int | None:
     return max(found, default=None)
 
 
+def aligned_as_type(node: Node) -> bool:
+    """Whether `_Alignas` has a type as its argument, which the tree does not show."""
+    return any(a["kind"] == "AlignedAttr" and "inner" not in a for a in attributes(node))
+
+
 def _aligned(attribute: Node) -> int:
     """Without an argument, the largest alignment of the target is meant."""
     for child in attribute.get("inner", ()):

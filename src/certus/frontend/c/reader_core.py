@@ -6,13 +6,15 @@ from what they became. Children are read from left to right, so declarations com
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
+from certus.core.budget import Budget
 from certus.core.diagnostic import Span
 from certus.frontend.c import ast
-from certus.frontend.c.layout import Layout
+from certus.frontend.c.layout import Layout, Outline
 from certus.frontend.c.positions import Positions
 from certus.frontend.c.reader_names import Node, ScopedNames
 from certus.frontend.c.types import CType, Field, FunctionType, OtherType, RecordType, Types
@@ -51,13 +53,23 @@ class VariableDraft:
     align: int | None = None
 
 
+# Expressions in which a type is written.
+_SPELLED: Final = frozenset(("CStyleCastExpr", "CompoundLiteralExpr", "VAArgExpr"))
+_DECLARED: Final = ("VarDecl", "FieldDecl", "TypedefDecl")
+_TYPEOF: Final = re.compile(
+    r"(?:(?:const|volatile|static|register|__extension__|__const|__volatile__)\s+)*(?:__)?typeof"
+)
+_TAG: Final = re.compile(r"\b(?:struct|union|enum) [A-Za-z_]\w*")
+
+
 class Reading:
     """The state of reading one unit.
 
     `wanted` lists the functions, and `needed` the static variables, that what was read so far refers to:
     only these are read."""
 
-    def __init__(self, names: ScopedNames, positions: Positions) -> None:
+    def __init__(self, names: ScopedNames, positions: Positions, budget: Budget | None = None) -> None:
+        self.budget = budget or Budget()
         self.names = names
         self.positions = positions
         self.functions: dict[str, FunctionDraft] = {}
@@ -76,6 +88,10 @@ class Reading:
         self.needed: dict[str, None] = {}
         self.function: str | None = None  # the one being read
         self.span: Span = positions.nowhere  # of the last node that had one
+        self.layouts: Callable[[str], frozenset[Outline]] = lambda _: frozenset()  # Clang's, of a record
+        self.aliases: dict[str, str] = {}  # typedef names of unnamed records and enumerations, by Clang's id
+        self.uncertain = 0  # how many expressions were refused so far since their type is not certain
+        self.unknown_labels = 0  # how many case labels were not understood so far
         self._numbers: dict[str, int] = {}
         self.handlers: dict[str, Handler] = {}
 
@@ -94,18 +110,33 @@ class Reading:
 
     def type(self, node: Node) -> CType:
         described = node.get("type")
-        return OtherType("no type") if described is None else self.names.of(described)
+        if described is None:
+            return OtherType("no type")
+        kind = node["kind"]
+        spelled = kind in _SPELLED or ("valueCategory" not in node and kind != "FunctionDecl")
+        if kind == "VarDecl" and "init" in node and "typeof" in described["qualType"]:
+            spelled = _TYPEOF.match(self.positions.source_of(node) or "") is not None  # no `__auto_type`
+        if kind in _DECLARED and "typeof" in described["qualType"]:
+            tag = self.defined_tag(node, described)
+            if tag is not None:
+                what = f"`{tag}`, which may be defined inside `typeof`,"
+                return OtherType(described["qualType"], "unsupported-tag", what)
+        return self.names.of(described, spelled=spelled)
+
+    def defined_tag(self, node: Node, described: Node) -> str | None:
+        """The tag in a type that a node is written with, if it may be defined right there."""
+        for tag in _TAG.findall(described["qualType"]):
+            if self.positions.defines_tag(node, tag, lambda word: self.names.typedef(word) is not None):
+                return str(tag)
+        return None
 
     def at(self, node: Node) -> Span:
         """The span of a node; what has no place of its own stands where the last node stood."""
         self.span = self.positions.span(node, self.span)
         return self.span
 
-    def packing(self, node: Node) -> int | None:
-        """The N of the `#pragma pack(N)` in force at a record, which the tree does not tell."""
-        return self.positions.packing(node)
-
     def refuse(self, node: Node, code: str, what: str, operands: Sequence[Part] = ()) -> ast.Unmodelled:
+        self.uncertain += code in ("tag", "ambiguous-type")
         kept = tuple(part for part in operands if is_expression(part))
         return ast.Unmodelled(self.type(node), self.at(node), f"unsupported-{code}", what, kept)
 
@@ -114,6 +145,7 @@ class Reading:
         node = root
         stack: list[tuple[Node, Handler, Iterator[Node], list[Part]]] = []
         while True:
+            self.budget.check()
             part: Part = None
             kind = node.get("kind")
             if kind is not None:
@@ -182,6 +214,7 @@ def _unknown(reading: Reading, node: Node, _: list[Part]) -> Part:
     code = "node-" + "".join("-" + c.lower() if c.isupper() else c for c in kind).strip("-")
     if "valueCategory" in node:
         return reading.refuse(node, code, f"`{kind}`")
+    reading.unknown_labels += 1  # there may be some in it
     return ast.UnmodelledStatement(f"unsupported-{code}", f"`{kind}`", reading.at(node))
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from certus.frontend.c import ast
 from certus.frontend.c.ast import Storage, Variable
-from certus.frontend.c.layout import NoSize
+from certus.frontend.c.layout import Layout, NoSize, Outline
 from certus.frontend.c.reader_attributes import (
+    aligned_as_type,
     alignment,
     has_attribute,
     refused_attribute,
@@ -45,16 +48,12 @@ def declare_typedef(reading: Reading, node: Node) -> tuple[ast.Statement, ...]:
     owned = _owner(node)
     if owned is not None and tag is not None and owned.get("kind") in ("RecordType", "EnumType"):
         type_ = tag
-    align = alignment(node)
+    refused = refused_alignment(reading, node)
+    if refused is not None:
+        type_ = OtherType(node["name"], "unsupported-alignment", refused)
+    align = alignment(node) or _type_alignment(reading, node)
     reading.names.types_by_id[node["id"]] = type_
-    reading.names.bind_typedef(node["name"], type_)
-    reading.names.aligned.pop(node["name"], None)
-    if align is not None:
-        reading.names.aligned[node["name"]] = align
-    else:
-        inherited = _type_alignment(reading, node)
-        if inherited is not None:
-            reading.names.aligned[node["name"]] = inherited
+    reading.names.bind_typedef(node["name"], type_, align)
     return tuple(declarations(lengths, reading.span))
 
 
@@ -83,15 +82,36 @@ def _tag_of(reading: Reading, node: Node) -> tuple[CType | None, str]:
 
 def _type_alignment(reading: Reading, node: Node) -> int | None:
     """What an `aligned` typedef makes of the alignment of a declaration's type."""
-    text: str = node.get("type", {}).get("qualType", "")
-    if not reading.names.aligned or "*" in text or "(" in text:
+    word = _typedef_name(node.get("type", {}).get("qualType", ""))
+    return (reading.names.aligned(word) or None) if word is not None else None
+
+
+def _typedef_name(text: str) -> str | None:
+    """The name of a typedef that an object's type, or that of its elements, is; None if it is none."""
+    if "*" in text or "(" in text or _TAGGED.search(text):
         return None
-    word = text.split("[", maxsplit=1)[0].split()
-    return reading.names.aligned.get(word[-1]) if word else None
+    words = text.split("[", maxsplit=1)[0].split()
+    return words[-1] if words else None
+
+
+_TAGGED: Final = re.compile(r"\b(?:struct|union|enum)\b")
+
+
+def refused_alignment(reading: Reading, node: Node) -> str | None:
+    """Why the alignment that a declaration asks for is not certain; None if it is."""
+    if aligned_as_type(node):
+        return "`_Alignas` with a type"
+    word = _typedef_name(node.get("type", {}).get("qualType", ""))
+    if word is None or reading.names.aligned(word) is None or not reading.names.doubt("typedef", word):
+        return None
+    return f"the alignment of `{word}`, which is declared several times,"
 
 
 def variable_alignment(reading: Reading, node: Node, type_: CType) -> int | None:
-    """The alignment of an object if attributes, of its own or of its typedef, say anything about it."""
+    """The alignment of an object if attributes, of its own or of its typedef, say anything about it; 0 if it
+    is not certain what they say."""
+    if refused_alignment(reading, node) is not None:
+        return 0
     own, inherited = alignment(node), _type_alignment(reading, node)
     if own is None and inherited is None:
         return None
@@ -155,29 +175,62 @@ def _name_record(reading: Reading, node: Node) -> None:
 def _define_record(reading: Reading, node: Node) -> None:
     type_ = reading.tags[node["id"]]
     assert isinstance(type_, RecordType)
-    fields: list[Field] = []
     refused = refused_attribute(node)
-    for child in node.get("inner", ()):
-        if child.get("kind") == "FieldDecl":
-            field = _field(reading, child, type_, refused)
-            reading.fields[child["id"]] = (type_, field)
-            fields.append(field)
-    reading.types.records[type_.identity] = Record(
+    if refused is None and aligned_as_type(node):
+        refused = "`_Alignas` with a type"
+    children = [child for child in node.get("inner", ()) if child.get("kind") == "FieldDecl"]
+    record = Record(
         type_.identity,
         type_.name,
         node["tagUsed"] == "union",
-        tuple(fields),
+        tuple(_field(reading, child, type_, refused) for child in children),
         has_attribute(node, "PackedAttr"),
         alignment(node),
-        reading.packing(node) if has_attribute(node, "MaxFieldAlignmentAttr") else None,
     )
+    record = _as_laid_out(reading, node, record)
+    reading.types.records[type_.identity] = record
+    for child, field in zip(children, record.fields, strict=True):
+        reading.fields[child["id"]] = (type_, field)
+
+
+def _as_laid_out(reading: Reading, node: Node, record: Record) -> Record:
+    """The record, if its layout is the one that Clang gives it. The tree tells neither the number of
+    `#pragma pack`, which is therefore tried out, nor all that attributes say of alignment."""
+    packed = has_attribute(node, "MaxFieldAlignmentAttr")
+    known = _known_layouts(reading, node)
+    if not known and not packed and all(field.type_align is None for field in record.fields):
+        return record  # no code depends on it
+    if len(known) == 1 or not packed:
+        for pack in _PACKINGS if packed else (None,):
+            tried = replace(record, pack=pack)
+            reading.types.records[record.identity] = tried
+            try:
+                if Layout(reading.types).outline(record.identity) in known:
+                    return tried
+            except NoSize:
+                return record
+    what = f"the layout of `{record.name}`, which pragmas or attributes change,"
+    refused = OtherType(record.name, "unsupported-layout", what)
+    return replace(record, fields=tuple(replace(field, type=refused) for field in record.fields))
+
+
+def _known_layouts(reading: Reading, node: Node) -> frozenset[Outline]:
+    """The layouts that Clang has for records with the name, or at the place, of a record."""
+    place = reading.positions.claimed(node.get("loc", {}))
+    kind, name = node["tagUsed"], node.get("name", "")
+    if reading.names.doubt(kind if name else "", name or f"(unnamed at {place})"):
+        return frozenset()
+    return reading.layouts(f"{kind} {name}" if name else reading.aliases.get(node["id"]) or place)
+
+
+_PACKINGS: Final = (1, 2, 4, 8, 16, 32, 64, 128, None)
 
 
 def _field(reading: Reading, node: Node, record: RecordType, refused: str | None) -> Field:
     type_ = reading.type(node)
-    refused = refused or refused_attribute(node)
+    refused = refused or refused_attribute(node) or refused_alignment(reading, node)
     if refused is not None:
-        type_ = OtherType(f"a member with {refused}")
+        type_ = OtherType("?", "unsupported-attribute", f"a member with {refused}")
     bits: int | None = None
     if node.get("isBitfield"):
         for child in node.get("inner", ()):
@@ -205,6 +258,7 @@ def declare_enumeration(reading: Reading, node: Node) -> None:
     name = node.get("name", "")
     place = reading.positions.claimed(node.get("loc", {}))
     values: list[int] = []
+    unknown = False
     for child in node.get("inner", ()):
         if child.get("kind") != "EnumConstantDecl":
             continue
@@ -214,6 +268,7 @@ def declare_enumeration(reading: Reading, node: Node) -> None:
             value = evaluate(reading.read_expression(given[0]), reading.layout)
         type_ = reading.type(child)
         if value is None:
+            unknown = True
             break
         values.append(value)
         reading.constants[child["id"]] = (value, type_)
@@ -222,10 +277,14 @@ def declare_enumeration(reading: Reading, node: Node) -> None:
     base = reading.names.of(fixed) if fixed else _underlying(reading, node, values)
     shown = name or f"(unnamed at {place})"
     base = unqualified(base)
+    if has_attribute(node, "ModeAttr", "AlignedAttr"):
+        base = OtherType(f"enum {shown}", "unsupported-attribute", "an enumeration with `mode` or `aligned`")
+    elif unknown:
+        base = OtherType(f"enum {shown}", "unsupported-enum", "an enumeration constant of unknown value")
     if isinstance(base, IntegerType):
         base = IntegerType(base.name, base.width, base.signed, base.rank, base.boolean, shown)
     reading.tags[node["id"]] = base
-    if name and (values or fixed or reading.names.tag("enum", name) is None):
+    if name and (values or fixed or unknown or reading.names.tag("enum", name) is None):
         reading.names.bind_tag("enum", name, base)
     elif not name:
         reading.names.bind_place(place, base)
@@ -264,7 +323,11 @@ def _local_children(reading: Reading, node: Node) -> Sequence[Node]:
     reading.names.bind_variable(variable)
     if "init" not in node:
         return ()
-    return [child for child in node.get("inner", ()) if "valueCategory" in child][:1]
+    given = [child for child in node.get("inner", ()) if "valueCategory" in child][:1]
+    for child in given:
+        if child["kind"] == "ImplicitCastExpr" and child["type"] == node["type"]:
+            child["$type"] = unqualified(variable.type)  # names in it need not be looked up again
+    return given
 
 
 def local_variable(reading: Reading, node: Node, storage: Storage) -> Variable:
@@ -302,7 +365,7 @@ def _local(reading: Reading, node: Node, parts: list[Part]) -> Part:
     variable = reading.variables[node["id"]]
     span = reading.at(node)
     initialiser = parts[0] if parts and is_expression(parts[0]) else None
-    refused = refused_attribute(node)
+    refused = refused_attribute(node) or refused_alignment(reading, node) or _other_symbol(node)
     made = reading.declared_lengths.pop(node["id"], [])
     if refused is not None:
         made.append(ast.UnmodelledStatement("unsupported-attribute", refused, span))
@@ -314,6 +377,12 @@ def _local(reading: Reading, node: Node, parts: list[Part]) -> Part:
         initialiser = None  # nothing happens when control comes here
     made.append(ast.Declaration(variable, initialiser, span))
     return tuple(made)
+
+
+def _other_symbol(node: Node) -> str | None:
+    """A declaration inside a function that gives an object of the file another name."""
+    static = node.get("storageClass") in ("extern", "static")
+    return "a symbol of the linker" if static and has_attribute(node, "AsmLabelAttr") else None
 
 
 def _declaring(action: object) -> Handler:

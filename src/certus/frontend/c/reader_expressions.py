@@ -59,15 +59,48 @@ ARITHMETIC: Final = frozenset(
 
 
 def modelled(reading: Reading, node: Node, built: ast.Expression, parts: Sequence[Part]) -> ast.Expression:
-    """`built`, unless it is a value of a type that Certus does not compute with."""
-    if node.get("valueCategory") != "prvalue":
-        return built
+    """`built`, unless it is of a type that Certus does not compute with, or made of what is refused."""
+    for part in parts:
+        if isinstance(part, ast.Node) and (refused := _refused_part(reading, node, part, parts)) is not None:
+            return refused
     type_ = unqualified(built.type)
-    if isinstance(type_, FloatType):
-        return reading.refuse(node, "float", "floating-point arithmetic", parts)
     if isinstance(type_, OtherType):
         return refuse_type(reading, node, type_, parts)
+    if isinstance(type_, FloatType) and node.get("valueCategory") == "prvalue":
+        return reading.refuse(node, "float", "floating-point arithmetic", parts)
     return built
+
+
+def _refused_part(
+    reading: Reading, node: Node, part: ast.Expression, parts: Sequence[Part]
+) -> ast.Unmodelled | None:
+    """An expression is refused with the part of it that has a type nobody knows."""
+    type_ = unqualified(part.type)
+    if not isinstance(type_, OtherType):
+        return None
+    if isinstance(part, ast.Unmodelled):
+        return reading.refuse(node, part.code.removeprefix("unsupported-"), part.what, parts)
+    return refuse_type(reading, node, type_, parts)
+
+
+def confused(reading: Reading, node: Node, parts: Sequence[Part]) -> ast.Unmodelled:
+    """A refusal where the types that were read do not fit together."""
+    what = "an expression whose type is not certain"
+    return reading.refuse(node, "ambiguous-type", what, parts)
+
+
+def agree(first: CType, second: CType) -> bool:
+    """Whether two operands that Clang has converted to one type have that type here too."""
+    a, b = unqualified(first), unqualified(second)
+    if isinstance(a, IntegerType) and isinstance(b, IntegerType):
+        return (a.width, a.signed, a.boolean) == (b.width, b.signed, b.boolean)
+    if isinstance(a, RecordType) or isinstance(b, RecordType):
+        return a == b
+    return type(a) is type(b)
+
+
+def refuse_tag(reading: Reading, node: Node, tag: str, parts: Sequence[Part]) -> ast.Unmodelled:
+    return reading.refuse(node, "tag", f"`{tag}`, which may be defined inside an expression,", parts)
 
 
 def refuse_type(reading: Reading, node: Node, type_: OtherType, parts: Sequence[Part]) -> ast.Unmodelled:
@@ -153,13 +186,12 @@ def _member(reading: Reading, node: Node, parts: list[Part]) -> Part:
         return reading.refuse(node, "member", f"the member `{node.get('name')}`", parts)
     record, field = found
     if node["isArrow"]:
-        target = _target(base.type)
-        base = ast.Dereference(record if isinstance(target, OtherType) else target, base.span, base)
-    if isinstance(unqualified(field.type), OtherType):
-        other = unqualified(field.type)
-        assert isinstance(other, OtherType)
-        return refuse_type(reading, node, other, parts)
-    return ast.Member(_inherited(field.type, base.type), span, base, field)
+        base = ast.Dereference(_target(base.type), base.span, base)
+    built = ast.Member(_inherited(field.type, base.type), span, base, field)
+    refused = modelled(reading, node, built, (base,))
+    if refused is built and unqualified(base.type) != record:
+        return confused(reading, node, parts)
+    return refused
 
 
 def _inherited(type_: CType, record: CType) -> CType:
@@ -179,12 +211,15 @@ def _subscript(reading: Reading, node: Node, parts: list[Part]) -> Part:
     index_first = not isinstance(unqualified(first.type), PointerType)
     if index_first:
         first, second = second, first
-    target = _target(first.type)
-    type_ = reading.type(node) if isinstance(target, OtherType) else target
-    return ast.Subscript(type_, reading.at(node), first, second, index_first)
+    built = ast.Subscript(_target(first.type), reading.at(node), first, second, index_first)
+    return modelled(reading, node, built, parts)
 
 
 # ---------------------------------------------------------------------------------- operators
+
+
+# Operators whose operands Clang converts to one type.
+_LIKE: Final = ARITHMETIC - {"<<", ">>"} | {"="}
 
 
 def _transparent(_: Reading, node: Node, parts: list[Part]) -> Part:
@@ -211,6 +246,8 @@ def _cast(reading: Reading, node: Node, parts: list[Part]) -> Part:
     if conversion is Conversion.POINTER and not isinstance(unqualified(type_), PointerType):
         return reading.refuse(node, "cast", "a conversion of representations", parts)
     explicit = node["kind"] == "CStyleCastExpr"
+    if explicit and (tag := reading.defined_tag(node, node["type"])) is not None:
+        return refuse_tag(reading, node, tag, parts)
     if explicit and is_variable(type_):
         type_, lengths = fixed(reading, type_, reading.at(node))
         return after(lengths, ast.Cast(type_, reading.at(node), conversion, operand, explicit))
@@ -253,7 +290,8 @@ def _converted(reading: Reading, node: Node, conversion: Conversion, operand: CT
         return PointerType(operand.element)
     if conversion is Conversion.FUNCTION_DECAY:
         return PointerType(operand)
-    return reading.type(node)
+    known: CType | None = node.get("$type")
+    return reading.type(node) if known is None else known
 
 
 def _starts_with_address(operand: ast.Expression) -> bool:
@@ -269,13 +307,13 @@ def _unary(reading: Reading, node: Node, parts: list[Part]) -> Part:
     built: ast.Expression
     if operator == "__extension__":
         return operand
-    if operator == "&" and not isinstance(operand.type, OtherType):
-        return ast.AddressOf(PointerType(operand.type), span, operand)
-    if operator == "*":
-        target = _target(operand.type)
-        return ast.Dereference(reading.type(node) if isinstance(target, OtherType) else target, span, operand)
     type_ = reading.type(node)
-    if operator in ("++", "--"):
+    if operator == "&":
+        built = ast.AddressOf(PointerType(operand.type), span, operand)
+    elif operator == "*":
+        built = ast.Dereference(_target(operand.type), span, operand)
+    elif operator in ("++", "--"):
+        type_ = unqualified(operand.type)
         built = ast.Increment(type_, span, operand, 1 if operator == "++" else -1, node["isPostfix"])
     elif operator in ("-", "~", "!", "+"):
         built = ast.Unary(type_, span, operator, operand)
@@ -290,6 +328,11 @@ def _binary(reading: Reading, node: Node, parts: list[Part]) -> Part:
     operator = node["opcode"]
     type_, span = reading.type(node), reading.at(node)
     built: ast.Expression
+    pointers = [side for side in (left, right) if isinstance(unqualified(side.type), PointerType)]
+    if operator in ("+", "-") and len(pointers) == 1:
+        type_ = unqualified(pointers[0].type)  # names in it need not be looked up again
+    elif operator in _LIKE and not agree(left.type, right.type):
+        return confused(reading, node, parts)
     if operator == ",":
         built = ast.Comma(right.type, span, left, right)
     elif operator == "=":
@@ -297,8 +340,6 @@ def _binary(reading: Reading, node: Node, parts: list[Part]) -> Part:
     elif operator in ("&&", "||"):
         built = ast.Logical(type_, span, operator, left, right)
     elif operator in ARITHMETIC:
-        if is_variable(type_):  # a pointer moved: its own type knows the lengths
-            type_ = unqualified(left.type if is_variable(left.type) else right.type)
         built = ast.Binary(type_, span, operator, left, right)
     else:
         return reading.refuse(node, "operator", f"the operator `{operator}`", parts)
@@ -308,8 +349,11 @@ def _binary(reading: Reading, node: Node, parts: list[Part]) -> Part:
 def _compound_assignment(reading: Reading, node: Node, parts: list[Part]) -> Part:
     target, value = expressions(parts)
     computation = reading.names.of(node["computeResultType"])
+    type_ = unqualified(target.type)
+    if isinstance(type_, PointerType):
+        computation = type_
     built = ast.CompoundAssignment(
-        reading.type(node), reading.at(node), node["opcode"].removesuffix("="), target, value, computation
+        type_, reading.at(node), node["opcode"].removesuffix("="), target, value, computation
     )
     if isinstance(unqualified(computation), FloatType):
         return reading.refuse(node, "float", "floating-point arithmetic", parts)
@@ -384,11 +428,15 @@ def _about_floats(name: str, arguments: Sequence[ast.Expression]) -> bool:
 def _statement_expression(reading: Reading, node: Node, parts: list[Part]) -> Part:
     body = parts[0]
     assert isinstance(body, ast.Block)
-    built = ast.StatementExpression(reading.type(node), reading.at(node), body)
+    last = body.statements[-1] if body.statements else None
+    value = last.expression.type if isinstance(last, ast.ExpressionStatement) else reading.type(node)
+    built = ast.StatementExpression(unqualified(value), reading.at(node), body)
     return modelled(reading, node, built, ())
 
 
 def _va_arg(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    if (tag := reading.defined_tag(node, node["type"])) is not None:
+        return refuse_tag(reading, node, tag, parts)
     built = ast.VaArg(reading.type(node), reading.at(node), expression(parts[0]))
     return modelled(reading, node, built, parts)
 

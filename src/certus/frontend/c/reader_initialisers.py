@@ -20,8 +20,10 @@ def _list_children(_: Reading, node: Node) -> Sequence[Node]:
 
 def _list(reading: Reading, node: Node, parts: list[Part]) -> Part:
     type_, span = reading.type(node), reading.at(node)
-    if isinstance(unqualified(type_), OtherType):
-        return reading.refuse(node, "initialiser", "an initialiser of this type", parts)
+    other = unqualified(type_)
+    if isinstance(other, OtherType):
+        code = other.code.removeprefix("unsupported-") or "initialiser"
+        return reading.refuse(node, code, other.what or "an initialiser of this type", parts)
     items = expressions(parts)
     filler: ast.Expression | None = None
     if "array_filler" in node:
@@ -54,6 +56,8 @@ def _zero(reading: Reading, node: Node, _: list[Part]) -> Part:
 
 def _compound_literal(reading: Reading, node: Node, parts: list[Part]) -> Part:
     type_, span = reading.type(node), reading.at(node)
+    if (tag := reading.defined_tag(node, node["type"])) is not None:
+        return reading.refuse(node, "tag", f"`{tag}`, which may be defined inside an expression,", parts)
     initialiser = expression(parts[0])
     function = reading.function
     name = reading.unique(f"{function}.$literal" if function else "$literal")

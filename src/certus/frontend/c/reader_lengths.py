@@ -40,6 +40,15 @@ def is_variable(type_: CType) -> bool:
     return True
 
 
+def lengthless(type_: CType) -> bool:
+    """Whether nobody has computed a length of a variable-length array."""
+    while isinstance(type_, VariableArrayType | ArrayType):
+        if isinstance(type_, VariableArrayType) and type_.length is None:
+            return True
+        type_ = unqualified(type_.element)
+    return False
+
+
 def fixed(reading: Reading, type_: CType, span: Span) -> tuple[CType, Lengths]:
     """The type with variables for lengths that have none, and the values these variables get."""
     if not is_variable(type_):

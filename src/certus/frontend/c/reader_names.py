@@ -13,13 +13,19 @@ from typing import Any, Final
 from certus.frontend.c.ast import Variable
 from certus.frontend.c.layout import Layout
 from certus.frontend.c.types import CType, DataModel, OtherType, RecordType, Types
-from certus.frontend.c.typetext import difference_type, parse_type, size_type
+from certus.frontend.c.typetext import SEVERAL, difference_type, parse_type, size_type
 
 Node = dict[str, Any]
+Key = tuple[str, str]  # the kind of a name (`struct`, `typedef`, `place` ...) and the name
 
 _PLACE: Final = re.compile(r"\((?:unnamed|anonymous)\b[^()]*? at (.*)\)$")
+_WORDS: Final = re.compile(r"[A-Za-z_$][\w$]*")
 _WORD: Final = re.compile(r"[A-Za-z_$][\w$]*$")
-_AMBIGUOUS: Final = OtherType("an ambiguous name")
+
+
+def _key(kind: str, name: str) -> Key:
+    place = _PLACE.search(name)
+    return ("place", place.group(1)) if place else (kind, name)
 
 
 class ScopedNames:
@@ -30,10 +36,11 @@ class ScopedNames:
         self.types = Types(model)
         self.layout = Layout(self.types)
         self.types_by_id: dict[str, CType] = {}
-        self.aligned: dict[str, int] = {}  # typedefs with the attribute `aligned`, in bytes
+        self.doubtful: frozenset[Key] = frozenset()  # what has several meanings in the function being read
+        self.has_aligned = False  # whether any typedef has the attribute `aligned`
         self.expression_type: Callable[[str], CType | None] = lambda _: None
-        self._bound: dict[tuple[str, str], Any] = {}
-        self._undo: list[list[tuple[tuple[str, str], Any]]] = []
+        self._bound: dict[Key, Any] = {}
+        self._undo: list[list[tuple[Key, Any]]] = []
         self._cache: dict[str, CType] = {}
         for name, type_ in (
             ("__size_t", size_type(model)),
@@ -56,7 +63,19 @@ class ScopedNames:
             else:
                 self._bound[key] = before
 
-    def _bind(self, key: tuple[str, str], meaning: Any) -> None:
+    def enter_function(self, doubtful: frozenset[Key]) -> None:
+        """Open the scope of a function in which the given names have several meanings."""
+        self.open_scope()
+        self.doubtful = doubtful
+        self._cache.clear()
+
+    def leave_function(self, doubtful: frozenset[Key]) -> None:
+        """Close it; `doubtful` are the names that have several meanings outside."""
+        self.close_scope()
+        self.doubtful = doubtful
+        self._cache.clear()
+
+    def _bind(self, key: Key, meaning: Any) -> None:
         before = self._bound.get(key)
         if before == meaning:
             return
@@ -66,18 +85,19 @@ class ScopedNames:
             self._undo[-1].append((key, before))
         self._bound[key] = meaning
 
-    def bind_typedef(self, name: str, type_: CType) -> None:
+    def bind_typedef(self, name: str, type_: CType, align: int | None = None) -> None:
+        """`align` is that of the attribute `aligned`, in bytes."""
         self._bind(("typedef", name), type_)
+        if align is not None or self.aligned(name) is not None:
+            self._bind(("aligned", name), align or 0)
+            self.has_aligned = True
 
     def bind_tag(self, kind: str, name: str, type_: CType) -> None:
         self._bind((kind, name), type_)
 
     def bind_alias(self, kind: str, name: str, type_: CType) -> None:
-        """An unnamed record or enumeration is printed with the name of its typedef.
-
-        A tag of the same name makes such strings ambiguous."""
-        bound = self._bound.get((kind, name))
-        self._bind((kind, name), type_ if bound is None or bound == type_ else _AMBIGUOUS)
+        """An unnamed record or enumeration is printed with the name of its typedef."""
+        self._bind((kind, name), type_)
 
     def bind_place(self, place: str, type_: CType) -> None:
         """An unnamed record or enumeration is printed with its place in the source."""
@@ -100,9 +120,17 @@ class ScopedNames:
         found: CType | None = self._bound.get(("typedef", name))
         return found
 
+    def aligned(self, name: str) -> int | None:
+        """The alignment in bytes that a typedef asks for; 0 if another typedef of this name did."""
+        found: int | None = self._bound.get(("aligned", name))
+        return found
+
+    def doubt(self, kind: str, name: str) -> bool:
+        return bool(self.doubtful) and _key(kind, name) in self.doubtful
+
     def tag(self, kind: str, name: str) -> CType | None:
         place = _PLACE.search(name)
-        found: CType | None = self._bound.get(("place", place.group(1)) if place else (kind, name))
+        found: CType | None = self._bound.get(_key(kind, name))
         if found is None and place is not None and kind in ("struct", "union"):
             shown = f"{kind} {name}"  # defined inside an expression, where the tree does not show it
             return RecordType(shown, shown)
@@ -119,11 +147,17 @@ class ScopedNames:
                 self._cache[text] = found
         return found
 
-    def of(self, described: Node) -> CType:
-        """The type that the value of a `type` attribute describes."""
+    def of(self, described: Node, *, spelled: bool = True) -> CType:
+        """The type that the value of a `type` attribute describes. If it is not `spelled` there, names in a
+        `typeof` may mean something else by now."""
         text = described["qualType"]
+        if not spelled and "typeof" in text and any(self.doubt("variable", w) for w in _WORDS.findall(text)):
+            desugared = described.get("desugaredQualType", "typeof")
+            if "typeof" in desugared:
+                return OtherType(text, "unsupported-ambiguous-type", SEVERAL.format(text))
+            return self.of_text(desugared)
         found = self._cache.get(text)
-        if found is not None:
+        if found is not None and not isinstance(found, OtherType):
             return found
         alias = described.get("typeAliasDeclId")
         if alias is not None and _WORD.match(text) and alias in self.types_by_id:

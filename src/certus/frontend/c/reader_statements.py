@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from certus.frontend.c import ast
+from certus.frontend.c.reader_assembly import is_empty_assembly
 from certus.frontend.c.reader_constants import evaluate
 from certus.frontend.c.reader_core import (
     Handler,
     Part,
     Reading,
     expression,
+    inner,
     nothing,
 )
 from certus.frontend.c.reader_names import Node
 
 _ALLOWED_ATTRIBUTES: Final = frozenset(("FallThroughAttr", "LikelyAttr", "UnlikelyAttr", "UnusedAttr"))
-_EMPTY_ASM: Final = re.compile(
-    r"""(?:__)?asm(?:__)?\s*(?:(?:__)?(?:volatile|inline|goto)(?:__)?\s*)*\(\s*(?:""\s*)+(?::\s*(?::|\)|$)|\))"""
-)
 
 
 def statements(part: Part, reading: Reading) -> tuple[ast.Statement, ...]:
@@ -86,7 +84,15 @@ def _for(reading: Reading, node: Node, parts: list[Part]) -> Part:
     )
 
 
+def _switch_children(reading: Reading, node: Node) -> Sequence[Node]:
+    node["$unknown"] = reading.unknown_labels
+    return inner(reading, node)
+
+
 def _switch(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    if reading.unknown_labels > node["$unknown"]:  # control may come to any statement then
+        what = "a `switch` with a case label that is not modelled"
+        return ast.UnmodelledStatement("unsupported-case-label", what, reading.at(node))
     return ast.Switch(expression(parts[-2]), statement(parts[-1], reading), reading.at(node))
 
 
@@ -95,7 +101,8 @@ def _case(reading: Reading, node: Node, parts: list[Part]) -> Part:
     bounds = [evaluate(expression(part), reading.layout) for part in parts[:-1]]
     low, high = bounds[0], bounds[-1]
     if low is None or high is None:
-        return ast.UnmodelledStatement("unsupported-case-label", "this case label", span)
+        reading.unknown_labels += 1
+        return parts[-1]
     return ast.Case(low, high, statement(parts[-1], reading), span)
 
 
@@ -121,7 +128,8 @@ def _attributed(reading: Reading, node: Node, parts: list[Part]) -> Part:
     for kind in kinds:
         if kind not in _ALLOWED_ATTRIBUTES:
             what = f"the attribute `{kind.removesuffix('Attr')}`"
-            return ast.UnmodelledStatement("unsupported-attribute", what, reading.at(node))
+            refused = ast.UnmodelledStatement("unsupported-attribute", what, reading.at(node))
+            return ast.Block((refused, *statements(parts[-1], reading)), refused.span)  # with its labels
     return parts[-1]
 
 
@@ -129,13 +137,19 @@ def _attributed_children(_: Reading, node: Node) -> Sequence[Node]:
     return [child for child in node["inner"] if not child.get("kind", "").endswith("Attr")]
 
 
-def _assembly(reading: Reading, node: Node, _: list[Part]) -> Part:
-    """Inline assembly without instructions and outputs does nothing; its text is not in the tree."""
+def _assembly(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    """Inline assembly without instructions only evaluates its operands; the tree does not have its text."""
     span = reading.at(node)
-    text = reading.positions.source_of(node)
-    if text is not None and _EMPTY_ASM.match(text):
-        return ast.Empty(span)
-    return ast.UnmodelledStatement("unsupported-asm", "inline assembly", span)
+    text = reading.positions.spelled(node)
+    if text is None or not is_empty_assembly(text):
+        return ast.UnmodelledStatement("unsupported-asm", "inline assembly", span)
+    operands = tuple(ast.ExpressionStatement(part, part.span) for part in parts if isinstance(part, ast.Node))
+    return ast.Block(operands, span) if operands else ast.Empty(span)
+
+
+def _assembly_children(_: Reading, node: Node) -> Sequence[Node]:
+    """The operands; the labels of an `asm goto` without instructions are not jumped to."""
+    return [child for child in node.get("inner", ()) if child.get("kind") != "AddrLabelExpr"]
 
 
 def _simple(make: type[ast.Break] | type[ast.Continue] | type[ast.Empty]) -> Handler:
@@ -153,7 +167,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "WhileStmt": Handler(_while),
     "DoStmt": Handler(_do),
     "ForStmt": Handler(_for, _open),
-    "SwitchStmt": Handler(_switch),
+    "SwitchStmt": Handler(_switch, _switch_children),
     "CaseStmt": Handler(_case),
     "DefaultStmt": Handler(_default),
     "BreakStmt": _simple(ast.Break),
@@ -164,6 +178,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "LabelStmt": Handler(_label),
     "ReturnStmt": Handler(_return),
     "AttributedStmt": Handler(_attributed, _attributed_children),
-    "GCCAsmStmt": Handler(_assembly, nothing),
+    "GCCAsmStmt": Handler(_assembly, _assembly_children),
     "MSAsmStmt": Handler(_assembly, nothing),
 }

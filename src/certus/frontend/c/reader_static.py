@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from certus.frontend.c import ast
 from certus.frontend.c.ast import Storage, Variable
 from certus.frontend.c.reader_core import FunctionDraft, Reading, VariableDraft
 from certus.frontend.c.reader_names import Node
-from certus.frontend.c.types import ArrayType, CType, FunctionType, VoidType, unqualified
+from certus.frontend.c.types import ArrayType, CType, FunctionType, OtherType, VoidType, unqualified
 
 NO_PROTOTYPE = FunctionType(VoidType(), None)
 
@@ -14,12 +17,13 @@ NO_PROTOTYPE = FunctionType(VoidType(), None)
 def declare_function(reading: Reading, node: Node) -> FunctionDraft:
     """Merge a declaration into what is known of its function."""
     name = node["name"]
-    type_ = unqualified(reading.type(node))
-    if not isinstance(type_, FunctionType):
-        type_ = NO_PROTOTYPE
+    found = unqualified(reading.type(node))
+    type_ = found if isinstance(found, FunctionType) else NO_PROTOTYPE
     draft = reading.functions.get(name)
     if draft is None:
         draft = reading.functions[name] = FunctionDraft(name, type_, node)
+    if isinstance(found, OtherType) and not node.get("isImplicit"):
+        draft.doubtful = f"the function `{name}`, whose type is not modelled,"
     body = any(child.get("kind") == "CompoundStmt" for child in node.get("inner", ()))
     if body:
         if draft.definition is not None:
@@ -32,8 +36,17 @@ def declare_function(reading: Reading, node: Node) -> FunctionDraft:
         draft.node, draft.type = node, type_
     if body or (draft.type.parameters is None and type_.parameters is not None):
         draft.type = type_
-    draft.noreturn |= "noreturn" in node.get("type", {}).get("qualType", "")
+    draft.noreturn |= _never_returns(node.get("type", {}).get("qualType", ""))
     return draft
+
+
+def _never_returns(text: str) -> bool:
+    """Whether a function's type has the attribute `noreturn`, and not only some pointer in it."""
+    attributes = _TRAILING.search(text)
+    return attributes is not None and "noreturn" in attributes[0] and "(*(" not in text
+
+
+_TRAILING: Final = re.compile(r"\)(?: __attribute__\(\([^()]*(?:\([^()]*\))?\)\))+$")
 
 
 def want_function(reading: Reading, declaration: Node) -> FunctionType:

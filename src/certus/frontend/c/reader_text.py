@@ -37,6 +37,7 @@ _LEVELS: Final = (
     *(("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">=")),
     *(("<<", ">>"), ("+", "-"), ("*", "/", "%")),
 )
+_NUMBER: Final = re.compile(r"0|[1-9][0-9]*|0[xX][0-9a-fA-F]+")
 _COMPARISONS: Final = ("==", "!=", "<", ">", "<=", ">=")
 
 
@@ -70,6 +71,8 @@ def parse_expression(
     """The expression, None if it is not understood; its value unless `lvalue`."""
     parser = _Parser(reading, text, span)
     try:
+        if parser.shadowed():
+            return None
         found = parser.choice()
         if parser.at != len(parser.tokens):
             return None
@@ -95,6 +98,18 @@ class _Parser:
                 break
             self.tokens.append((match.group(1), match.start(1), match.end()))
             position = match.end()
+
+    def shadowed(self) -> bool:
+        """Whether a word names a type, and a variable or function too: it is not told here which is meant."""
+        reading = self.reading
+        for word, _, _ in self.tokens:
+            if reading.names.typedef(word) is not None and (
+                reading.names.meaning(word) is not None
+                or word in reading.globals
+                or word in reading.functions
+            ):
+                return True
+        return False
 
     def peek(self) -> str:
         return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
@@ -210,11 +225,7 @@ class _Parser:
             return found
         self.at += 1
         if token[:1].isdigit():
-            digits = token.rstrip("uUlL")
-            suffix = token[len(digits) :].lower()
-            words = ("unsigned",) * ("u" in suffix) + ("long",) * suffix.count("l")
-            type_ = integer_type(words or ("int",), self.reading.names.model)
-            return ast.IntegerConstant(type_ or INT_TYPE, self.span, int(digits, 0))
+            return self.number(token)
         meaning = self.reading.names.meaning(token)
         if isinstance(meaning, ast.Variable):
             return ast.VariableReference(meaning.type, self.span, meaning)
@@ -226,6 +237,16 @@ class _Parser:
         if token in self.reading.functions and self.accept("("):
             return self.call(token)
         raise _NotUnderstood
+
+    def number(self, token: str) -> ast.Expression:
+        """An integer constant; one that does not fit the type its suffix names is beyond this parser."""
+        digits = token.rstrip("uUlL")
+        suffix = token[len(digits) :].lower()
+        words = ("unsigned",) * ("u" in suffix) + ("long",) * suffix.count("l")
+        type_ = integer_type(words or ("int",), self.reading.names.model) or INT_TYPE
+        if not _NUMBER.fullmatch(digits) or int(digits, 0) >= 1 << (type_.width - type_.signed):
+            raise _NotUnderstood
+        return ast.IntegerConstant(type_, self.span, int(digits, 0))
 
     def call(self, name: str) -> ast.Expression:
         """A call of a function with a prototype; the parenthesis is open."""
@@ -281,6 +302,8 @@ class _Parser:
         self.at += 1
         path = self.path(unqualified(base.type), name)
         if path is None:
+            raise _NotUnderstood
+        if path[-1].bits is not None:  # which is promoted by its width
             raise _NotUnderstood
         for field in path:
             base = ast.Member(field.type, self.span, base, field)

@@ -133,6 +133,10 @@ v(*) cfree free kfree
 v(**i) bcopy
 v(*i) __bzero bzero
 v(*iiF) qsort
+v(i) __VERIFIER_assert __VERIFIER_assume assume assume_abort_if_not assume_cycle_if_not klee_assert
+v(i) klee_assume sassert verifier_assert verifier_assume __llbmc_assume __LLBMC_assume
+v(i) __CPROVER_assume __ESBMC_assume
+v(i...) __CPROVER_assert __ESBMC_assert __llbmc_assert __LLBMC_assert
 v(i) _Exit _exit exit quick_exit srand srand48 srandom
 v(iip...) errc error
 v(iipa) verrc

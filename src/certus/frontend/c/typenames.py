@@ -24,6 +24,23 @@ _MARKS: Final = (
     ("_Complex", "float", "complex arithmetic"),
     ("(^", "block", "a block"),
 )
+# What to do about a refusal, by its code.
+HINTS: Final = {
+    "unsupported-ambiguous-type": "Give each type a name of its own, and declare it on a line of its own.",
+    "unsupported-alignment": "Write the alignment as a number of bytes.",
+    "unsupported-asm": "Replace the assembly by C, or remove it if the property does not depend on it.",
+    "unsupported-attribute": "Remove the attribute if the property does not depend on it.",
+    "unsupported-builtin": "Write what it computes in C.",
+    "unsupported-case-label": "Write the label as a number.",
+    "unsupported-initialiser": "Write the values by assignments.",
+    "unsupported-layout": "Remove the pragma or the attribute if the property does not depend on it.",
+    "unsupported-tag": "Define the type in a declaration of its own.",
+    "unsupported-type-trait": "Write the value that the compiler gives it.",
+    "unsupported-verifier-function": (
+        "Use `__VERIFIER_assume(c)`, `assert(c)` or `x = __VERIFIER_nondet_int()` (`_uint`, `_long` ...)."
+    ),
+    "unsupported-vla": "Compute the length in a variable first.",
+}
 _VECTORS: Final = ("vector_size", "ext_vector", "__vector")
 _FLOATS: Final = ("float", "double", "_Float16", "__bf16")
 
@@ -78,6 +95,8 @@ def _base(type_: CType) -> str:
 
 def refusal(type_: CType) -> tuple[str, str]:
     """The code, and what is not modelled, of a type that has no values we model."""
+    if isinstance(type_, OtherType) and type_.code:
+        return type_.code, type_.what
     text = type_name(type_)
     if isinstance(type_, FloatType):
         what = "complex arithmetic" if "_Complex" in type_.name else "floating-point arithmetic"

@@ -104,9 +104,13 @@ class Qualified:
 
 @dataclass(frozen=True, slots=True)
 class OtherType:
-    """A type Certus does not model (vectors, `_Complex`, blocks); `text` is Clang's name for it."""
+    """A type Certus does not model (vectors, `_Complex`, blocks); `text` is Clang's name for it.
+
+    `code` and `what`, if there are any, say why it is refused."""
 
     text: str
+    code: str = ""
+    what: str = ""
 
 
 CType = (

@@ -43,6 +43,10 @@ class Names(Protocol):
         """The type of an expression or type name in C's syntax."""
         ...
 
+    def doubt(self, kind: str, name: str) -> bool:
+        """Whether a typedef or a tag of this name may mean several types where the string stands."""
+        ...
+
 
 _TOKEN: Final = re.compile(
     r"""\s*(?:
@@ -63,7 +67,7 @@ _NULLABILITY: Final = frozenset(("_Nonnull", "_Nullable", "_Null_unspecified", "
 _WORDS: Final = frozenset(("void", "char", "short", "int", "long", "signed", "unsigned", "float", "double"))
 _HARMLESS: Final = ("noreturn", "nonnull", "may_alias", "noderef", "cdecl", "stdcall", "regparm", "fastcall")
 _BUILTIN: Final = frozenset(
-    ("_Bool", "bool", "__int128", "_Complex", "__complex__", "_Float16", "__bf16", "__fp16", "half")
+    ("_Bool", "bool", "__int128", "_Complex", "__complex__", "_Float16", "__bf16", "__fp16")
 )
 _COMPLEX: Final = ("_Complex", "__complex__")
 _OTHER_FLOATS: Final = {
@@ -74,7 +78,6 @@ _OTHER_FLOATS: Final = {
     "_Float16": ("_Float16", 2, 2),
     "__bf16": ("__bf16", 2, 2),
     "__fp16": ("__fp16", 2, 2),
-    "half": ("_Float16", 2, 2),
 }
 
 BOOL: Final = IntegerType("_Bool", 8, False, 0, boolean=True)
@@ -160,6 +163,8 @@ def parse_type(text: str, names: Names) -> CType:
     parser = _Parser(text, names)
     try:
         result = parser.type_name()
+    except _Ambiguous:
+        return OtherType(text, "unsupported-ambiguous-type", SEVERAL.format(text))
     except _NotModelled:
         return OtherType(text)
     return OtherType(text) if parser.word is not None else result
@@ -167,6 +172,13 @@ def parse_type(text: str, names: Names) -> CType:
 
 class _NotModelled(Exception):
     """The string names a type that Certus does not model."""
+
+
+class _Ambiguous(_NotModelled):
+    """The string has a name in it that means several types."""
+
+
+SEVERAL: Final = "the type `{}`, whose name or place several declarations share,"
 
 
 class _Parser:
@@ -207,7 +219,7 @@ class _Parser:
                 self.at += 1
             elif word == "__attribute__":
                 self.attribute()
-            elif word in _WORDS or word in _BUILTIN:
+            elif word in _WORDS or (word in _BUILTIN and self.names.typedef(word) is None):
                 words.append(self.take())
             elif word == "_BitInt":
                 self.at += 1
@@ -229,21 +241,28 @@ class _Parser:
             while self.word == "::":  # a record inside another, as other versions print it
                 self.at += 1
                 name = self.take()
+            self.check(word, name)
             found = self.names.tag(word, name)
         elif word in ("typeof", "__typeof__", "__typeof", "typeof_unqual", "__typeof_unqual__"):
             found = self.names.typeof(self.bracketed())
         elif word == "_Atomic":
             return self.atomic(parse_type(self.bracketed(), self.names))
-        elif word in _OTHER_FLOATS:
+        elif word in _OTHER_FLOATS and self.names.typedef(word) is None:
             name, size, align = _OTHER_FLOATS[word]
             return FloatType(name, size, align or self.names.model.long_long_align)
         elif word[0].isalpha() or word[0] in "_$":
+            self.check("typedef", word)
             found = self.names.typedef(word)
         elif "(unnamed" in word or "(anonymous" in word:
+            self.check("", word)
             found = self.names.tag("", word)
         if found is None:
             raise _NotModelled
         return found
+
+    def check(self, kind: str, name: str) -> None:
+        if self.names.doubt(kind, name):
+            raise _Ambiguous
 
     def atomic(self, inner: CType) -> CType:
         """Without threads an atomic object is a plain one, if it has the same size and alignment."""

@@ -34,6 +34,7 @@ def load_chc(source: Source, budget: Budget) -> HornSystem:
     for command in read_commands(source, budget):
         budget.check()
         script.run(command)
+    script.require_question()
     return HornSystem(tuple(script.relations), tuple(script.clauses), source.text, source.file)
 
 
@@ -73,6 +74,14 @@ class _Script:
             message = f"There is a `{word}` after `check-sat`: only one question per script is supported."
             self._terms.unsupported(command, "command", message)
         step(command)
+
+    def require_question(self) -> None:
+        """Refuse a script that asks nothing: it is empty, or its end is missing."""
+        if not self._asked:
+            text = self._source.text.rstrip()
+            message = "The script ends without `(check-sat)`, so nothing is asked about its clauses."
+            hint = "Add `(check-sat)` behind the last clause; if it was there, the file is cut short."
+            refuse(self._source, max(len(text) - 1, 0), len(text), message, hint)
 
     # -------------------------------------------------------------------------- declarations
 

@@ -52,9 +52,9 @@ class TreeDraft(Draft):
         span = self._source.span(goto.start, goto.end)
         self.jump(source, target, span, f"goto {goto.label};", (self.reserve(), 0))
 
-    def claim(self, node: int, kind: str, place: ast.Node, text: str) -> None:
-        """`node` is an error: what is claimed at `place` does not hold."""
-        self.error(node, kind, self._source.span(place.start, place.end), text)
+    def claim(self, node: int, kind: str, place: ast.Node, text: str, *, start: int | None = None) -> None:
+        """`node` is an error: what is claimed at `place`, and evaluated from `start` on, does not hold."""
+        self.error(node, kind, self._source.span(place.start, place.end), text, start=start)
         self.claims[node] = place
 
     def successors(self) -> dict[int, list[tuple[int, DraftEdge | None]]]:

@@ -213,7 +213,7 @@ class Lowering:
         """Go on where the claim is true, to an error, given by kind and text, where it is not."""
         text = self._text(node.start, node.end)
         failed = self.draft.node()
-        self.draft.claim(failed, error[0], node, error[1])
+        self.draft.claim(failed, error[0], node, error[1], start=at)
         self.draft.step(at, Assume(claim), after, node, text, branch=True)
         self.draft.step(at, Assume(build.not_(claim)), failed, node, text, branch=False)
 

@@ -26,6 +26,7 @@ from certus.report.content import (
 )
 from certus.report.html.markup import code, line_link, sentence, table, text
 from certus.report.html.source import Notes
+from certus.report.solvers import silent_texts
 
 SHOWN: Final = 8  # invariants at one line; the others are counted
 
@@ -216,8 +217,12 @@ def _checks(outcome: Outcome) -> Iterator[str]:
         for solver, number in check.discharged.items():
             meter = f'<meter min="0" max="{max(check.clauses, 1)}" value="{number}"></meter>'
             yield f"{text(solver)} proved {number:,} of {counted(check.clauses, 'clause')}{meter}"
+        yield from map(text, silent_texts(check))
+        if check.by_one:
+            were = "was" if check.by_one == 1 else "were"
+            yield f"{counted(check.by_one, 'clause')} {were} proved by one solver only"
         if check.discharged:
-            yield "no clause was refuted"
+            yield "every clause was proved by a solver, and none was refuted"
         if isinstance(outcome.subject, Program):
             yield f"{counted(check.runs, 'random run')} did not contradict it"
     elif isinstance(check, DerivationCheck):
@@ -228,3 +233,5 @@ def _checks(outcome: Outcome) -> Iterator[str]:
             yield "replayed by the compiled program"
         elif check.compiled:
             yield f"not replayed by the compiled program: {text(check.compiled)}"
+    if outcome.challenge is not None:
+        yield text(outcome.challenge.sentence)

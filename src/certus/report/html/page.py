@@ -15,7 +15,7 @@ from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.verdict import Unknown
 from certus.core.version import VERSION
-from certus.report.content import file_of, total_seconds, value_text
+from certus.report.content import file_of, nothing_to_check, total_seconds, value_text
 from certus.report.html import answer, automata, numbers, trace
 from certus.report.html.markup import code, data, line_link, text
 from certus.report.html.source import Notes, listing
@@ -114,6 +114,9 @@ def _claim(outcome: Outcome, found: Counterexample | None) -> str:
         return f"{asked} is violated: {kind}{claim} {place} ({took})"
     if outcome.answer == "VIOLATED":
         return f"The clauses contradict each other ({took})"
+    if outcome.vacuous:
+        said = nothing_to_check(outcome)
+        return f"{text(said[:1].upper() + said[1:])}. So {asked} holds ({took})"
     subject = "for all executions" if isinstance(outcome.subject, Program) else "the clauses have a model"
     return f"{asked} holds: {subject} ({took})"
 

@@ -46,7 +46,7 @@ def test_elements_are_base_and_offset(tmp_path: Path) -> None:
     text = "int a[3][4]; int main(void) { int i = __VERIFIER_nondet_int(); a[2][i] = 1; return 0; }"
     (store,) = ops(loaded(tmp_path, text).program, Store)
     assert isinstance(store, Store)
-    assert repr(store.address) == "$&a + 4 * (int)main.i + 32"
+    assert repr(store.address) == "$&a + 4 * (integer)main.i + 32"
 
 
 def test_a_pointer_may_pass_through_an_integer(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_other_integers_are_addresses_in_a_variable(tmp_path: Path) -> None:
     (load,) = ops(program, Load)
     assert isinstance(load, Load)
     made = [op for op in ops(program, Assign) if isinstance(op, Assign) and op.targets == (load.address,)]
-    assert [repr(op.values[0]) for op in made] == ["(int)(u64)main.i"]
+    assert [repr(op.values[0]) for op in made] == ["(integer)(u64)main.i"]
 
 
 def test_a_call_through_a_pointer_means_functions_that_fit(tmp_path: Path) -> None:
@@ -162,10 +162,68 @@ def test_printing_does_nothing(tmp_path: Path) -> None:
     assert not program.globals
 
 
+def test_arguments_are_read_although_nobody_needs_their_values(tmp_path: Path) -> None:
+    text = """extern int printf(const char *, ...), puts(const char *); extern void exit(int);
+        int main(void) { int *p = 0; printf("%d", *p); exit(p[1]); return 0; }"""
+    assert len(ops(loaded(tmp_path, text).program, Load)) == 2
+
+
+WORDS = {
+    "assumptions": (
+        "void assume_abort_if_not(int); void klee_assume(unsigned long); void __CPROVER_assume(_Bool);"
+        "int main(void) { int x = __VERIFIER_nondet_int();"
+        " assume_abort_if_not(x > 1); klee_assume(x > 2); __CPROVER_assume(x > 3); return 0; }",
+        3,
+        0,
+    ),
+    "assertions": (
+        "void sassert(int); void __VERIFIER_assert(int); void __ESBMC_assert(_Bool, const char *);"
+        "int main(void) { int x = __VERIFIER_nondet_int();"
+        ' sassert(x > 1); __VERIFIER_assert(x > 2); __ESBMC_assert(x > 3, "x"); return 0; }',
+        6,
+        3,
+    ),
+    "a body counts": (
+        "void klee_assume(int c) { } void __VERIFIER_assert(int c) { }"
+        "int main(void) { klee_assume(0); __VERIFIER_assert(0); return 0; }",
+        0,
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_words_of_other_verifiers(tmp_path: Path, name: str) -> None:
+    text, assumed, errors = WORDS[name]
+    found = loaded(tmp_path, text)
+    assert not found.warnings
+    assert (len(ops(found.program, Assume)), len(found.program.errors)) == (assumed, errors)
+
+
+@pytest.mark.parametrize("called", ["nondet_int", "__CPROVER_nondet_int", "__SMACK_nondet_int", "klee_int"])
+def test_inputs_in_the_words_of_other_verifiers(tmp_path: Path, called: str) -> None:
+    found = loaded(tmp_path, f"int {called}(void); int main(void) {{ return {called}(); }}")
+    assert not found.warnings
+    (op,) = ops(found.program, Havoc)
+    assert isinstance(op, Havoc)
+    assert op.function == called
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["klee_make_symbolic(&x, 4, 0)", "__CPROVER_havoc_object(&x)", "__VERIFIER_nothing()", "__assume(x)"],
+)
+def test_other_words_of_verifiers_are_refused(tmp_path: Path, call: str) -> None:
+    with pytest.raises(Unsupported) as caught:
+        loaded(tmp_path, f"int main(void) {{ int x = 0; {call}; return x; }}")
+    assert caught.value.diagnostic.code == "unsupported-verifier-function"
+    assert "__VERIFIER_assume" in (caught.value.diagnostic.hint or "")
+
+
 def test_undefined_functions_are_told_of(tmp_path: Path) -> None:
     text = "extern int f(int *); int main(void) { int x = 1; f(&x); return x; }"
     found = loaded(tmp_path, text)
-    assert [w.code for w in found.warnings] == ["undefined-function"]
+    assert [w.code for w in found.warnings] == ["undefined-function", "escaped-address"]
     assert len(ops(found.program, Havoc)) == 2
     with pytest.raises(Unsupported) as caught:
         loaded(tmp_path, "extern int f(void *); void *p; int main(void) { return f(p); }")

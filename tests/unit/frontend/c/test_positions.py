@@ -71,14 +71,3 @@ def test_file_names_are_filled_in_in_document_order() -> None:
     inside, _, after = tree["inner"]
     assert inside["loc"]["file"] == "b.c"
     assert "file" not in after["loc"]  # where it is not said, it is the main file
-
-
-def test_pragma_pack_is_read_from_the_text() -> None:
-    data = b"#pragma pack(push, 4)\n#pragma pack(2)\nA\n#pragma pack(pop)\nB\n"
-    data += b"#pragma pack(8)\n#pragma pack()\nC\n"
-    positions = Positions("/p.c", "p.c", data)
-
-    def at(mark: bytes) -> int | None:
-        return positions.packing({"range": {"begin": located(data.index(mark + b"\n"), 1)}})
-
-    assert (at(b"A"), at(b"B"), at(b"C")) == (2, None, None)

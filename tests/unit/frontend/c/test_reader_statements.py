@@ -90,15 +90,6 @@ def test_shadowed_names_are_different_variables() -> None:
     assert last.value.operand.variable is outer.variable
 
 
-def test_a_shadowed_tag_is_another_record() -> None:
-    unit = read(
-        "struct s { int a; } g; int main(void) { struct s { char b[9]; } l; l.b[0] = 1; g.a = 2;"
-        " return sizeof l * 100 + sizeof g + sizeof(struct s); }"
-    )
-    assert "(* 9 " in show(unit.functions["main"].body)
-    assert show(unit.functions["main"].body).endswith(" 4) 9)))])")
-
-
 def test_an_else_if_chain_of_some_hundred_branches() -> None:
     chain = "else ".join(f"if (n == {k}) n = {k};\n" for k in range(600))
     unit = read("int main(int n, char **v) {" + chain + "return 0; }")

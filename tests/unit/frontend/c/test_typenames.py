@@ -37,6 +37,9 @@ class Names:
     def typeof(self, text: str) -> CType | None:
         return None
 
+    def doubt(self, kind: str, name: str) -> bool:
+        return False
+
 
 @pytest.mark.parametrize(
     "text",

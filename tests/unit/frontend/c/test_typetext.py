@@ -53,6 +53,9 @@ class Table:
     def typeof(self, text: str) -> CType | None:
         return {"x": INT_TYPE, "((struct node *)0)->next": PointerType(NODE)}.get(text)
 
+    def doubt(self, kind: str, name: str) -> bool:
+        return name == "twice"
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -139,3 +142,10 @@ def test_the_data_model_decides() -> None:
     assert parse_type("long double", small) == FloatType("long double", 12, 4)
     assert (size_type(ILP32), size_type(LP64).name) == (UNSIGNED, "unsigned long")
     assert (difference_type(ILP32), difference_type(LP64).name) == (INT_TYPE, "long")
+
+
+def test_a_name_with_several_meanings_has_none() -> None:
+    for text in ("twice *", "struct twice[3]", "int (enum twice)"):
+        found = parse_type(text, Table())
+        assert isinstance(found, OtherType)
+        assert found.code == "unsupported-ambiguous-type"

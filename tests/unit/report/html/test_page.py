@@ -55,6 +55,14 @@ def holds(counting: SimpleNamespace, proof: object = None) -> Outcome:
     return Outcome(counting.program, "unreach-call", Safe(chosen), "kind", check)  # type: ignore[arg-type]
 
 
+def test_that_nothing_was_asked_stands_below_the_answer(counting: SimpleNamespace) -> None:
+    found = holds(counting, Inductive({}))
+    words = render_html(replace(found, subject=replace(counting.program, errors=())))
+    said = "Nothing to check: no assertion or error label is reachable from main."
+    assert f'<p class="claim">{said} So <code>unreach-call</code> holds' in words
+    assert "Nothing to check" not in render_html(found)
+
+
 def test_a_violation(counting: SimpleNamespace) -> None:
     page = Page(render_html(violated(counting)))
     assert page.tags("html")[0]["data-answer"] == "VIOLATED"

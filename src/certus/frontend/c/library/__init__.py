@@ -1,7 +1,6 @@
 """The one table of library functions and builtins: what each does, by the name of a model.
 
-`lower/models.py` says what the models mean. A function with a body in the program is not looked up here,
-except the few in `OVERRIDING`, whose meaning is fixed by convention.
+`lower/models.py` says what the models mean. A function with a body in the program is not looked up here.
 """
 
 from __future__ import annotations
@@ -9,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
+
+from certus.core.vocabulary import ASSERTING, ASSUMING
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ _TABLE: Final = (
     ("exit", "exit quick_exit err errx verr verrx errc verrc"),
     ("fail", "error error_at_line"),
     ("at_exit", "atexit"),
-    ("assume", "__VERIFIER_assume"),
-    ("assert", "assert"),
+    ("assume", " ".join(ASSUMING)),
+    ("assert", " ".join(ASSERTING)),
     # no effect on the program's memory; the result is any value
     ("output", "printf fprintf dprintf wprintf fwprintf syslog printk"),
     ("inert", "vprintf vfprintf puts fputs putchar fputc putc putchar_unlocked perror"),
@@ -140,7 +141,6 @@ _TABLE: Final = (
     ("absolute", "abs labs llabs imaxabs"),
     ("divide", "div ldiv lldiv imaxdiv"),
     ("same", "expect expect_with_probability assume_aligned launder"),
-    ("assume", "assume"),
     ("bits", "clz clzl clzll clzs ctz ctzl ctzll ctzs popcount popcountl popcountll parity parityl parityll"),
     ("bits", "ffs ffsl ffsll bswap16 bswap32 bswap64 clrsb clrsbl clrsbll clzg ctzg popcountg"),
     ("bits", "bitreverse8 bitreverse16 bitreverse32 bitreverse64"),
@@ -150,7 +150,6 @@ _TABLE: Final = (
     ("checked", "sadd_overflow saddl_overflow saddll_overflow ssub_overflow ssubl_overflow ssubll_overflow"),
     ("checked", "smul_overflow smull_overflow smulll_overflow uadd_overflow uaddl_overflow uaddll_overflow"),
     ("checked", "usub_overflow usubl_overflow usubll_overflow umul_overflow umull_overflow umulll_overflow"),
-    ("checked_p", "add_overflow_p sub_overflow_p mul_overflow_p"),
     ("constant_p", "constant_p"),
     ("object_size", "object_size dynamic_object_size"),
     # atomic operations: without threads, plain ones
@@ -199,18 +198,14 @@ _BUILTIN_ONLY: Final = (
     frozenset(
         name
         for model, *detail, names in _TABLE
-        if model in ("same", "bits", "rotate", "checked", "checked_p", "constant_p", "object_size")
+        if model in ("same", "bits", "rotate", "checked", "constant_p", "object_size")
         or model.startswith("arguments_")
         or detail == ["unsupported-float"]
         for name in names.split()
         if not name.startswith("ffs")
     )
-    | {"trap", "unreachable", "prefetch", "va_end", "alloca_with_align", "assume", "nontemporal_load"}
+    | {"trap", "unreachable", "prefetch", "va_end", "alloca_with_align", "nontemporal_load"}
     | {"nontemporal_store"}
-)
-
-OVERRIDING: Final = frozenset(
-    ("__VERIFIER_assume", "__VERIFIER_atomic_begin", "__VERIFIER_atomic_end", "__assert_fail")
 )
 
 
@@ -254,6 +249,10 @@ STREAMS: Final = frozenset(("stdin", "stdout", "stderr"))
 SYSTEM_HEADERS: Final = ("/usr/include/", "/libc/include/", "/lib/include/")
 
 
+# `__builtin_assume` is one of Clang's own
+_WORDS_OF_VERIFIERS: Final = frozenset((*ASSUMING, *ASSERTING)) - {"assume"}
+
+
 def _entries() -> Iterator[Entry]:
     for model, *detail, names in _TABLE:
         for name in names.split():
@@ -273,6 +272,6 @@ def known(name: str) -> str | None:
         plain = name.removeprefix("__builtin_")
         if plain.startswith("__") and plain.endswith("_chk"):
             plain = plain[2:].removesuffix("_chk")
-        if plain in LIBRARY and not plain.startswith("__VERIFIER"):
+        if plain in LIBRARY and plain not in _WORDS_OF_VERIFIERS:
             return plain
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from certus.core import build
@@ -10,6 +11,7 @@ from certus.core.diagnostic import Span
 from certus.core.program import Call, Store
 from certus.core.sorts import INT, MachineSort, Sort
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import is_input
 from certus.frontend.c import ast
 from certus.frontend.c.library import GENUINE_INPUTS, STANDARD, SYSTEM_HEADERS, known
 from certus.frontend.c.lower import places
@@ -17,7 +19,7 @@ from certus.frontend.c.lower.body import Body, Joint
 from certus.frontend.c.lower.pointers import from_integer
 from certus.frontend.c.lower.routines import havoc_routine
 from certus.frontend.c.lower.steps import Steps
-from certus.frontend.c.lower.values import U8, is_record, sort_of, to_sort
+from certus.frontend.c.lower.values import U8, is_record, is_scalar, sort_of, to_sort
 from certus.frontend.c.lower.world import World
 from certus.frontend.c.signatures import may_be
 from certus.frontend.c.types import (
@@ -56,6 +58,28 @@ def _is_simple(node: ast.Expression) -> bool:
     while isinstance(node, ast.Cast | ast.AddressOf):
         node = node.operand
     return isinstance(node, ast.IntegerConstant | ast.VariableReference | ast.StringLiteral)
+
+
+def evaluated(body: Body, argument: ast.Expression) -> Any:
+    """A routine that evaluates an argument whose value nobody needs: reading an object is a read. Of numbers
+    that are not modelled only the place is found."""
+    if is_scalar(argument.type) and not _is_literal(argument):
+        return body.value(argument)
+    return body.effect(argument)
+
+
+def without_messages(node: ast.Call) -> ast.Call:
+    """A call without the string literals at the end of its arguments."""
+    kept = list(node.arguments)
+    while kept and _is_literal(kept[-1]):
+        kept.pop()
+    return replace(node, arguments=tuple(kept))
+
+
+def _is_literal(node: ast.Expression) -> bool:
+    while isinstance(node, ast.Cast):
+        node = node.operand
+    return isinstance(node, ast.StringLiteral | ast.ChooseConstant)
 
 
 def fitted(body: Body, term: Expr, sort: Sort, span: Span) -> Expr:
@@ -131,7 +155,7 @@ def is_approximate(world: World, name: str) -> bool:
     """Whether "any value" is only an approximation of what a function without body does: it is known to
     the C library, or its attributes say more. Other functions of the user's own and sources of input really
     may give anything."""
-    if name in GENUINE_INPUTS or name.startswith("__VERIFIER_"):
+    if name in GENUINE_INPUTS or is_input(name):
         return False
     function = world.unit.functions.get(name)
     if library_entry(function, name) is not None or name in STANDARD:

@@ -26,11 +26,12 @@ from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
+from certus.frontend.c.lower.evaluation import Evaluation
 from certus.frontend.c.lower.scopes import Passage, Passages, Scope, StackObject
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import are_addresses, as_pointer, sort_of
 from certus.frontend.c.lower.world import Home, World
-from certus.frontend.c.typenames import refusal
+from certus.frontend.c.typenames import HINTS, refusal
 from certus.frontend.c.types import (
     CType,
     FloatType,
@@ -125,6 +126,8 @@ class Body:
         self.variables: dict[Expr, None] = {}  # all locals, in order
         self.temporaries: set[Expr] = set()
         self.homes: dict[str, Home] = {}  # of local variables, by identity
+        self.condition_start: int | None = None  # where the condition that decides what is lowered begins
+        self.evaluation: Evaluation | None = None  # of the expression of a witness
         self.unseen = ""  # the text of what has no source in this file
         self.has_labels = False
         self.labels: dict[str, Target] = {}
@@ -141,6 +144,7 @@ class Body:
 
     def value(self, node: ast.Expression) -> Any:
         """A routine for the value of an expression: a term, None for `void`."""
+        self.world.budget.check()
         plain = unqualified(node.type)
         if isinstance(plain, FloatType | OtherType) and not isinstance(node, ast.Unmodelled):
             return self.refuse_type(node)
@@ -225,6 +229,7 @@ class Body:
         self, op: BasicOp, span: Span, text: str, *, declares: bool = False, call: Span | None = None
     ) -> DraftEdge:
         """A step from the present node to a new one."""
+        self.world.budget.check()
         after = self.draft.node()
         made = self.draft.edge(self.at, op, after, span, text, declares=declares, call=call)
         mark = len(self.writes)
@@ -335,12 +340,14 @@ class Body:
             op = Assume(build.not_(condition))
             self.draft.edge(at, op, otherwise, span, text, branch=no, order=second)
 
-    def claim(self, condition: Expr, kind: str, span: Span, text: str) -> None:
-        """An error unless the condition holds."""
+    def claim(self, condition: Expr, kind: str, span: Span, text: str, *, start: int | None = None) -> None:
+        """An error unless the condition, whose evaluation began at `start`, holds."""
+        after, failed = self.draft.node(), self.draft.node()
+        start = self.at if start is None else start
+        if condition is not build.TRUE or kind == "assertion":
+            self.draft.error(failed, kind, span, text, statement=self.statement_span, start=start)
         if condition is build.TRUE:
             return
-        after, failed = self.draft.node(), self.draft.node()
-        self.draft.error(failed, kind, span, text, statement=self.statement_span)
         self.branch(condition, after, failed, span, text)
         self.at = after
 
@@ -357,7 +364,9 @@ class Body:
     ) -> Any:
         """Record that what stands here is not modelled; an arbitrary value of `sort` for it."""
         message = what if what[:1].isupper() and what.endswith(".") else f"{what} is not modelled."
-        diagnostic = Diagnostic(code, message[:1].upper() + message[1:], span=span, hint=hint)
+        diagnostic = Diagnostic(
+            code, message[:1].upper() + message[1:], span=span, hint=hint or HINTS.get(code)
+        )
         self.draft.refusals.append((self.at, diagnostic))
         return self.havoc(sort or INT, span, self.text(span))
 

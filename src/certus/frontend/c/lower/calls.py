@@ -9,13 +9,14 @@ from certus.core.program import Assume, Call
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.frontend.c import ast
-from certus.frontend.c.library import ENDING, LIBRARY, OVERRIDING, Entry, known
+from certus.frontend.c.library import ENDING, LIBRARY, Entry, known
 from certus.frontend.c.lower import variadic
 from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
     called_function,
     doubtful,
+    evaluated,
     fitted,
     library_entry,
     parts,
@@ -57,9 +58,9 @@ def _call(body: Body, node: ast.Call, *, wanted: bool) -> Steps[Expr | None]:
         return None
     errors, function = body.world.errors.functions, body.world.unit.functions.get(name)
     if name in errors:
-        yield from _error(body, node, errors[name])
+        yield from _error(body, node, name, errors[name])
         return _nothing(body, node)
-    if function is not None and function.body is not None and name not in OVERRIDING:
+    if function is not None and function.body is not None:
         return (yield from _direct_call(body, node, function, into))
     entry = library_entry(function, name)
     if entry is not None and _is_as_declared(node, entry):
@@ -89,16 +90,17 @@ def _nothing(body: Body, node: ast.Call) -> Expr | None:
     return None if sort is None else body.fresh(sort)
 
 
-def _error(body: Body, node: ast.Call, kind: str) -> Steps[None]:
+def _error(body: Body, node: ast.Call, function: str, kind: str) -> Steps[None]:
     """A call that must not happen."""
     claimed = body.text(node.span)
     for argument in node.arguments:
-        yield body.effect(argument)
+        yield evaluated(body, argument)
         if kind == "assertion" and argument is node.arguments[0]:
             claimed = _literal(argument) or claimed
     failed = body.draft.node()
     body.draft.edge(body.at, Assume(build.TRUE), failed, node.span, body.text(node.span))
-    body.draft.error(failed, kind, node.span, claimed, statement=body.statement_span)
+    start, statement = body.condition_start, body.statement_span
+    body.draft.error(failed, kind, node.span, claimed, statement=statement, function=function, start=start)
     body.stop()
 
 

@@ -10,6 +10,7 @@ from certus.core.diagnostic import Span
 from certus.core.sorts import MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.evaluation import Evaluation
 from certus.frontend.c.lower.values import to_sort
 
 _PLAIN: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
@@ -31,12 +32,43 @@ def arithmetic(body: Body, operator: str, a: Expr, b: Expr, span: Span) -> Expr:
     kind = body.world.errors.kind
     if operator in ("<<", ">>"):
         return _shift(body, operator, a, b, span)
+    if body.evaluation is not None:
+        _require_defined(body.evaluation, operator, a, b)
     if operator in "/%" and kind == "no-div-zero":
         claim = build.ne(b, build.constant(0, sort))
         body.claim(claim, "division-by-zero", span, f"the divisor of {body.text(span)} is not 0")
     if kind == "no-overflow" and sort.signed:
         body.claim(_fits(operator, a, b, sort), "overflow", span, f"{body.text(span)} does not overflow")
     return _PLAIN[operator](a, b)
+
+
+def _require_defined(evaluation: Evaluation, operator: str, a: Expr, b: Expr) -> None:
+    """No division by zero, and no overflow of signed numbers."""
+    sort = a.sort
+    assert isinstance(sort, MachineSort)
+    if operator in "/%":
+        evaluation.require(build.ne(b, build.constant(0, sort)))
+    if sort.signed and not (operator in "+-*" and evaluation.fits(operator, a, b, _PLAIN[operator](a, b))):
+        evaluation.require(_fits(operator, a, b, sort))
+
+
+def _require_possible_shift(evaluation: Evaluation, operator: str, a: Expr, b: Expr) -> None:
+    """The amount is less than the width; what is shifted to the left, if signed, fits as an exact product."""
+    sort, own = a.sort, b.sort
+    assert isinstance(sort, MachineSort)
+    assert isinstance(own, MachineSort)
+    evaluation.require(build.le(build.constant(0, own), b))
+    if own.high >= sort.width:
+        evaluation.require(build.lt(b, build.constant(sort.width, own)))
+    if operator == "<<" and sort.signed:
+        evaluation.require(_fits_shifted(a, _amount(b, sort), sort))
+
+
+def _fits_shifted(a: Expr, amount: Expr, sort: MachineSort) -> Expr:
+    zero, width = build.constant(0, sort), build.constant(sort.width, sort)
+    possible = build.and_(build.le(zero, amount), build.lt(amount, width), build.le(zero, a))
+    fits = build.le(a, build.shr(build.constant(sort.high, sort), amount))
+    return build.and_(possible, fits)
 
 
 def _fits(operator: str, a: Expr, b: Expr, sort: MachineSort) -> Expr:
@@ -55,6 +87,8 @@ def _fits(operator: str, a: Expr, b: Expr, sort: MachineSort) -> Expr:
 def negated(body: Body, a: Expr, span: Span) -> Expr:
     sort = a.sort
     assert isinstance(sort, MachineSort)
+    if body.evaluation is not None and sort.signed:
+        body.evaluation.require(build.ne(a, build.constant(sort.low, sort)))
     if body.world.errors.kind == "no-overflow" and sort.signed:
         claim = build.ne(a, build.constant(sort.low, sort))
         body.claim(claim, "overflow", span, f"{body.text(span)} does not overflow")
@@ -65,13 +99,12 @@ def _shift(body: Body, operator: str, a: Expr, b: Expr, span: Span) -> Expr:
     sort = a.sort
     assert isinstance(sort, MachineSort)
     amount = _amount(b, sort)
+    if body.evaluation is not None:
+        _require_possible_shift(body.evaluation, operator, a, b)
     if operator == ">>":
         return build.shr(a, amount)
     if body.world.errors.kind == "no-overflow" and sort.signed:
-        zero, width = build.constant(0, sort), build.constant(sort.width, sort)
-        possible = build.and_(build.le(zero, amount), build.lt(amount, width), build.le(zero, a))
-        fits = build.le(a, build.shr(build.constant(sort.high, sort), amount))
-        claim = build.and_(possible, fits)
+        claim = _fits_shifted(a, amount, sort)
         body.claim(claim, "overflow", span, f"{body.text(span)} does not overflow")
     return build.shl(a, amount)
 

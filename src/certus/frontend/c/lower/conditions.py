@@ -81,12 +81,23 @@ def _not(body: Body, node: ast.Unary) -> Steps[Condition]:
 
 
 def _logical(body: Body, node: ast.Logical) -> Steps[Condition]:
+    outer, begin = body.condition_start, body.at
     first: Condition = yield condition(body, node.left)
     conjunction, order = node.operator == "&&", (body.draft.reserve(), 0)
+    body.condition_start = begin
+    evaluation, before = body.evaluation, [] if body.evaluation is None else body.evaluation.part()
     second, start, end = yield from body.conditionally(condition(body, node.right))
+    body.condition_start = outer
     if first.is_term and second.is_term and start == end:
         both = (first.term, second.term)
+        if evaluation is not None:
+            guard = first.term if conjunction else build.not_(first.term)
+            evaluation.join(before, guard, evaluation.part())
         return Condition(build.and_(*both) if conjunction else build.or_(*both))
+    if evaluation is not None:
+        end = evaluation.claim(body, end, evaluation.part())
+        evaluation.pending = before
+        evaluation.settle(body)
     where = node.left.span, body.text(node.left.span)
     known = first.false if conjunction else first.true
     decided = body.draft.node() if known is None else known
@@ -156,6 +167,7 @@ def _branch(
 
 def conditional(body: Body, node: ast.Conditional) -> Steps[Expr | None]:
     """`condition ? then : otherwise`: one term if no part takes a step."""
+    outer, begin = body.condition_start, body.at
     if node.then is None:
         tested: Expr = yield body.value(node.condition)
         kept = body.fresh(tested.sort)
@@ -165,14 +177,27 @@ def conditional(body: Body, node: ast.Conditional) -> Steps[Expr | None]:
         found = yield condition(body, node.condition)
     first = first_end = body.draft.node()
     order, mark = (body.draft.reserve(), 0), len(body.draft.edges)
+    body.condition_start = begin
+    evaluation, before = body.evaluation, [] if body.evaluation is None else body.evaluation.part()
     yes: Expr | None
     if node.then is None:
         yes = kept
     else:
         yes, first, first_end = yield from body.conditionally(body.value(node.then))
+    if_true = [] if evaluation is None else evaluation.part()
     no, second, second_end = yield from body.conditionally(body.value(node.otherwise))
+    if_false = [] if evaluation is None else evaluation.part()
+    body.condition_start = outer
     if found.is_term and first == first_end and second == second_end and not _is_watched(body, node):
+        if evaluation is not None:
+            evaluation.join(before, found.term, if_true)
+            evaluation.join(evaluation.part(), build.not_(found.term), if_false)
         return build.ite(found.term, yes, no) if yes is not None and no is not None else None
+    if evaluation is not None:
+        first_end = evaluation.claim(body, first_end, if_true)
+        second_end = evaluation.claim(body, second_end, if_false)
+        evaluation.pending = before
+        evaluation.settle(body)
     inside = body.draft.edges[mark:]
     as_term = bool(body.world.watched) and found.is_term and all(edge.text == BRANCH for edge in inside)
     where = node.condition.span, body.text(node.condition.span)

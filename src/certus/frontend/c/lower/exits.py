@@ -15,7 +15,7 @@ from certus.core.sorts import INT
 from certus.core.terms import Expr
 from certus.frontend.c import ast
 from certus.frontend.c.library import Entry
-from certus.frontend.c.lower.arguments import arguments
+from certus.frontend.c.lower.arguments import arguments, evaluated
 from certus.frontend.c.lower.body import Body, IndirectCall, Rules
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.values import address_bits, integer_sort, sort_of
@@ -53,7 +53,7 @@ def register(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Ex
 def leave(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """`exit` and the like: run the functions, then the execution ends. `quick_exit` runs none of them."""
     for argument in node.arguments:
-        yield body.effect(argument)
+        yield evaluated(body, argument)
     if entry.name != "quick_exit":
         run_registered(body, node.span)
     body.stop()

@@ -17,7 +17,7 @@ from certus.frontend.c.lower.body import Body, Rules
 from certus.frontend.c.lower.steps import run
 from certus.frontend.c.lower.values import is_record, sort_of
 from certus.frontend.c.lower.world import Home, World
-from certus.frontend.c.typenames import refusal
+from certus.frontend.c.typenames import HINTS, refusal
 from certus.frontend.c.types import unqualified
 from certus.frontend.graph import Draft
 
@@ -108,7 +108,13 @@ def lower_function(world: World, function: ast.Function) -> Body:
         run(body.statement(function.body))
     except NoSize as reason:
         what = f"{function.name} uses {reason}, which is not modelled."
-        raise Unsupported(Diagnostic(reason.code, what, span=function.span)) from reason
+        hint = HINTS.get(reason.code)
+        raise Unsupported(Diagnostic(reason.code, what, span=function.span, hint=hint)) from reason
+    except AssertionError as failure:
+        if not body.draft.refusals:
+            raise
+        # What depends on a value that is not modelled may have no meaning either.
+        raise Unsupported(body.draft.refusals[0][1]) from failure
     _fall_off_the_end(body, function)
     finish_jumps(body)
     return body

@@ -33,7 +33,9 @@ from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
     doubtful,
+    evaluated,
     pointed_to,
+    without_messages,
 )
 from certus.frontend.c.lower.body import Body
 from certus.frontend.c.lower.checks import arithmetic
@@ -53,7 +55,7 @@ Model = Callable[[Body, ast.Call, Entry, bool], Any]
 
 def _stop(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     for argument in node.arguments:
-        yield body.effect(argument)
+        yield evaluated(body, argument)
     body.stop()
     sort = sort_of(node.type)
     return None if sort is None else body.fresh(sort)
@@ -67,10 +69,12 @@ def _assume(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Non
 
 def _assert(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     """`assert` as a function: without the header, or of another tool."""
-    (condition, *_) = yield from arguments(body, node)
+    start = body.at
+    (condition, *_) = yield from arguments(body, without_messages(node))
     text = body.text(node.span)
     if "__assert_fail" in body.world.errors.functions:
-        body.claim(truth(condition), "assertion", node.span, body.text(node.arguments[0].span))
+        claimed = body.text(node.arguments[0].span)
+        body.claim(truth(condition), "assertion", node.span, claimed, start=start)
     else:
         body.assume(truth(condition), node.span, text)
     return any_result(body, node) if wanted else None
@@ -82,7 +86,7 @@ def _refuse(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Any:
 
 def _inert(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]:
     for argument in node.arguments:
-        yield body.effect(argument)
+        yield evaluated(body, argument)
     return any_result(body, node) if wanted else None
 
 
@@ -244,13 +248,6 @@ _EXACT: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
 }
 
 
-def _checked_p(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Expr]:
-    """`__builtin_add_overflow_p(a, b, c)`: whether the exact result does not fit the type of `c`."""
-    a, b, c = yield from arguments(body, node)
-    exact, result = _exact(entry.name, a, b, c.sort)
-    return from_bool(build.ne(build.wrap(result, _wide(exact)), exact), integer_sort(node.type))
-
-
 def _signal(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Any:
     """Signals that are ignored, or end the program, are as if there were none; handlers are not modelled."""
     handler = node.arguments[-1]
@@ -323,7 +320,6 @@ MODELS: Final[Mapping[str, Model]] = {
     "character_table": _character_table,
     "rotate": _rotate,
     "divide": _divide,
-    "checked_p": _checked_p,
     "character": _character,
     "absolute": _absolute,
     "bits": _bits,

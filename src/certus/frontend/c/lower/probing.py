@@ -10,6 +10,7 @@ from certus.core.terms import Expr
 from certus.core.witness import probe_kind
 from certus.frontend.c import ast
 from certus.frontend.c.lower.body import Body
+from certus.frontend.c.lower.evaluation import Evaluation
 from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.survey import parts
 from certus.frontend.c.lower.values import truth
@@ -40,7 +41,8 @@ class Impure(InputError):
 
 
 def probe(body: Body, node: ast.Call) -> Steps[None]:
-    """An error site if the second argument is 0; nothing in the expression can be an error by itself."""
+    """An error site if the second argument is 0, and for an invariant one if its evaluation is undefined;
+    nothing else in the expression can be an error by itself."""
     first, tested = node.arguments
     while isinstance(first, ast.Cast):
         first = first.operand
@@ -50,10 +52,15 @@ def probe(body: Body, node: ast.Call) -> Steps[None]:
         raise Impure(number, node.span)
     rules, body.world.errors = body.world.errors, _NOTHING
     mark = len(body.draft.edges)
+    text = probe_kind(number)
+    if body.world.invariants:
+        body.evaluation = Evaluation(text, node.span)
     term: Expr = yield body.value(tested)
-    body.world.errors = rules
+    if body.evaluation is not None:
+        body.evaluation.settle(body)
+    body.world.errors, body.evaluation = rules, None
     after, failed = body.draft.node(), body.draft.node()
-    holds, text = truth(term), probe_kind(number)
+    holds = truth(term)
     body.draft.error(failed, text, node.span, text, statement=body.statement_span)
     body.draft.edge(body.at, Assume(holds), after, node.span, text, branch=True)
     body.draft.edge(body.at, Assume(build.not_(holds)), failed, node.span, text, branch=False)

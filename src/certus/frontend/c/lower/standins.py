@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from certus.frontend.c import ast
 from certus.frontend.c.ast import Conversion, Storage, Variable
-from certus.frontend.c.library import LIBRARY, OVERRIDING
+from certus.frontend.c.library import LIBRARY
 from certus.frontend.c.lower.arguments import library_entry
 from certus.frontend.c.lower.world import World
 from certus.frontend.c.types import VoidType, unqualified
@@ -17,7 +17,7 @@ from certus.frontend.c.types import VoidType, unqualified
 def callee(world: World, name: str) -> ast.Function:
     """What a call through a pointer to the function runs."""
     function = world.unit.functions[name]
-    special = name in world.errors.functions or name in OVERRIDING
+    special = name in world.errors.functions
     return function if function.body is not None and not special else _stand_in(function)
 
 

@@ -137,13 +137,16 @@ def if_(body: Body, node: ast.If) -> Steps[None]:
     text = body.text(node.condition.span)
     if body.text(node.span).startswith("if"):  # and no macro such as `assert`
         text = f"if ({text})"
+    outer, start = body.condition_start, body.at
     yield from branch_on(body, node.condition, then, otherwise, node.span, text)
+    body.condition_start = start
     body.at = then
     yield body.statement(node.then)
     body.draft.skip(body.at, join)
     body.at = otherwise
     if node.otherwise is not None:
         yield body.statement(node.otherwise)
+    body.condition_start = outer
     body.draft.skip(body.at, join)
     body.at = join
 

@@ -21,6 +21,7 @@ from certus.frontend.c.lower.arguments import (
     any_result,
     arguments,
     doubtful,
+    evaluated,
     havoc_elements,
     havoc_memory,
     havoc_some,
@@ -284,7 +285,7 @@ def output(body: Body, node: ast.Call, entry: Entry, wanted: bool) -> Steps[Any]
         _count(body, node, given, counted)
     else:
         for argument in node.arguments:
-            yield body.effect(argument)
+            yield evaluated(body, argument)
     return any_result(body, node) if wanted else None
 
 

@@ -9,10 +9,12 @@ refused.
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 from certus.core import build
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import BUILTIN, RESERVED, is_input
 from certus.frontend.c import ast
 from certus.frontend.c.layout import NoSize
 from certus.frontend.c.library import STANDARD
@@ -45,13 +47,19 @@ from certus.frontend.c.types import (
     unqualified,
 )
 
+ESCAPED: Final = "escaped-address"
+_KEPT: Final = "`{}` is not defined and gets an address: it is assumed not to use it once it has returned."
+
 
 def undefined(body: Body, node: ast.Call, name: str, function: ast.Function | None) -> Steps[Expr | None]:
     given = yield from arguments(body, node)
-    if name.startswith("__builtin_"):
+    if name.startswith(BUILTIN):
         refused = body.refuse(node.span, "unsupported-builtin", f"the function `{name}`", sort_of(node.type))
         return refused  # type: ignore[no-any-return]
-    if not name.startswith("__VERIFIER_nondet"):
+    if name.startswith(RESERVED) and not is_input(name):
+        code, what = "unsupported-verifier-function", f"the function `{name}`, which is not defined,"
+        return body.refuse(node.span, code, what, sort_of(node.type))  # type: ignore[no-any-return]
+    if not is_input(name):
         message = (
             f"`{name}` is not defined: its result is nondeterministic, and it is assumed to write only "
             "where its arguments point to, and not to call back."
@@ -61,13 +69,15 @@ def undefined(body: Body, node: ast.Call, name: str, function: ast.Function | No
     for number, (argument, term) in enumerate(zip(node.arguments, given, strict=True)):
         declared = parameters[number] if parameters is not None and number < len(parameters) else None
         if term is not None and term.sort is INT:
+            if term.kind is not Kind.CONST and not is_input(name):
+                body.world.warn(ESCAPED, ESCAPED, _KEPT.format(name), argument.span)
             _passed(body, name, argument, term, declared)
     if function is not None and function.noreturn:
         body.stop()
     elif function is not None and of_library(function.span) and name not in STANDARD:
         doubtful(body, node.span, f"what follows on `{name}`")  # which may not come back
     result: Expr | None = any_result(body, node)
-    if result is not None and not name.startswith("__VERIFIER_"):
+    if result is not None and not is_input(name):
         result = unknown_pointer(body, node, name, given, result)
     return result
 

@@ -47,8 +47,11 @@ def lower_unit(
     property_: ErrorRules,
     budget: Budget | None = None,
     watched: frozenset[tuple[int, int | None]] = frozenset(),
+    *,
+    invariants: bool = False,
 ) -> Lowered:
-    """The program of a unit; `watched` are places of `?` that must be branches. Raises `InputError` if there
+    """The program of a unit; `watched` are places of `?` that must be branches. With `invariants`, probes
+    claim that their evaluation is defined. Raises `InputError` if there
     is no `main` (or what else is its entry), `Unsupported`, `BudgetExceeded`."""
     main = unit.functions.get(unit.entry)
     if main is None or main.body is None:
@@ -59,14 +62,16 @@ def lower_unit(
             others = ", ".join(name for name, function in unit.functions.items() if function.body is not None)
             code, hint = "no-function", f"Functions: {others}."
         raise InputError([Diagnostic(code, message, span=span, hint=hint)])
-    world = _world(unit, property_)
-    world.watched = watched
+    budget = budget or Budget()
+    world = _world(unit, property_, budget)
+    world.watched, world.invariants = watched, invariants
+    budget.check()
     warn_of_orders(world)
-    bodies = _lower_reachable(world, main, budget or Budget())
+    bodies = _lower_reachable(world, main)
     return _Assembly(world, bodies).run()
 
 
-def _world(unit: ast.Unit, property_: ErrorRules) -> World:
+def _world(unit: ast.Unit, property_: ErrorRules, budget: Budget) -> World:
     initialised = {v.identity: expression for v, expression in unit.initialisers}
     surveys, addressed = _surveys(unit, initialised)
     text = SourceText(unit.source, unit.file)
@@ -75,7 +80,7 @@ def _world(unit: ast.Unit, property_: ErrorRules) -> World:
     sizes = build.var("$sizes", array(address, address)) if sized else None
     layout = Layout(unit.types)
     shapes = Shapes(layout)
-    return World(unit, layout, shapes, text, property_, surveys, addressed, initialised, sizes)
+    return World(unit, layout, shapes, text, property_, surveys, addressed, initialised, sizes, budget)
 
 
 def _surveys(
@@ -102,7 +107,7 @@ def _surveys(
     return surveys, frozenset(addressed)
 
 
-def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[str, Body]:
+def _lower_reachable(world: World, main: ast.Function) -> dict[str, Body]:
     """The bodies of all functions that can be called, and the start of the program."""
     start = Start(world, main)
     if world.unit.destructors and world.mentions(*EXITING):
@@ -117,7 +122,7 @@ def _lower_reachable(world: World, main: ast.Function, budget: Budget) -> dict[s
         missing = [name for name in world.wanted if name not in bodies]
         if missing:
             for name in missing:
-                budget.check()
+                world.budget.check()
                 bodies[name] = lower_function(world, callee(world, name))
         elif not start.initialise_new():
             for call in world.indirect:
@@ -172,7 +177,9 @@ class _Assembly:
         numbering = Numbering()
         procedures: dict[str, Procedure] = {}
         errors: list[ErrorSite] = []
+        decided: list[str] = []
         for name in self._in_source_order(used):
+            world.budget.check()
             graph = self.settled[name].number(numbering)
             drafted = self._drafted(name)
             mentioned = self._mentioned(name)
@@ -184,6 +191,7 @@ class _Assembly:
                 name, parameters, drafted.results, local, graph.entry, graph.exit, graph.edges, span
             )
             errors += graph.errors
+            decided += (name,) * graph.decided
         sizes = () if world.sizes is None else (world.sizes,)
         shared = (*world.globals, *(o.base for o in world.objects), *sizes)
         names = {v: variable.name for v, variable in world.globals.items()} | world.source_names
@@ -200,6 +208,7 @@ class _Assembly:
             world.scopes,
             world.named,
             world.unit.digest,
+            tuple(decided),
         )
         return Lowered(program, tuple(world.warnings.values()))
 
@@ -211,6 +220,7 @@ class _Assembly:
         used = {main: None}
         stack = [main]
         while stack:
+            self.world.budget.check()
             name = stack.pop()
             drafted = self._drafted(name)
             self.settled[name] = _tidy(drafted) if isinstance(drafted, Body) else drafted.draft.settle()
@@ -241,6 +251,7 @@ class _Assembly:
         found: set[Expr] = set()
         terms: dict[Expr, None] = {}
         for edge in self.settled[name].edges:
+            self.world.budget.check()
             found.update(writes(edge.op))
             terms.update(dict.fromkeys(reads(edge.op)))
         found.update(variables(*terms))

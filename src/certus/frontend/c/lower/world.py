@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from certus.core import build
+from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.objects import SourceObject
 from certus.core.sorts import INT, MachineSort, machine
@@ -72,7 +73,9 @@ class World:
     addressed: frozenset[str]  # identities of variables whose address is taken somewhere
     initialised: Mapping[str, ast.Expression]  # initialisers of static objects, by identity
     sizes: Expr | None = None  # the sizes of heap objects by address, where the program needs them
+    budget: Budget = field(default_factory=Budget)
     watched: frozenset[tuple[int, int | None]] = frozenset()  # lines and columns of `?` that must be branches
+    invariants: bool = False  # whether probes are invariants, whose evaluation must be defined
     globals: dict[Expr, ast.Variable] = field(default_factory=dict)  # static scalars in use
     global_variables: set[Expr] = field(default_factory=set)
     objects: list[StaticObject] = field(default_factory=list)
