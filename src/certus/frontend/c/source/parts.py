@@ -31,6 +31,7 @@ class Kind(Enum):
     JUMP = "jump"
     DECLARATION = "declaration"
     EXPRESSION = "expression"
+    EMPTY = "empty"
     FUNCTION = "function"
 
 
@@ -48,6 +49,7 @@ class Part:
     single: bool
     begin: int
     end: int
+    stop: int  # as `end`, with a semicolon that belongs to it
     around: int = -1
 
 
@@ -136,7 +138,7 @@ class _Pass:
             if text == "{" and not self._is_value(at, first):
                 if at > first:
                     end = max(at, self._partners[at])
-                    self._parts.append(Part(Kind.FUNCTION, first, at - 1, -1, False, first, end))
+                    self._parts.append(Part(Kind.FUNCTION, first, at - 1, -1, False, first, end, end))
                 self._at, self._frames = at + 1, (_Frame.BLOCK, at, at, None)
                 return
             if text in {";", "}"}:
@@ -182,6 +184,7 @@ class _Pass:
         elif text == "do":
             self._open(self._add(Kind.DO, at, at), at + 1)
         elif text == ";":
+            self._add(Kind.EMPTY, at, at)
             self._finish(at, at + 1)
         elif (colon := self._label()) is not None:
             self._add(Kind.CASE if text in ("case", "default") else Kind.LABEL, at, colon)
@@ -202,8 +205,9 @@ class _Pass:
         last = min(at, self._end) - 1
         declares = is_declaration(self._tokens, first)
         kind = _JUMPS.get(self._texts[first]) or (Kind.DECLARATION if declares else Kind.EXPRESSION)
-        self._add(kind, first, last)
-        self._finish(last, at + 1 if self._text(at) == ";" else at)
+        following = at + 1 if self._text(at) == ";" else at
+        self._parts[self._add(kind, first, last)].stop = following - 1
+        self._finish(last, following)
 
     def _label(self) -> int | None:
         """The colon of the label that starts here."""
@@ -224,7 +228,7 @@ class _Pass:
         if kind is Kind.FOR:
             block = first
         single = self._frames is not None and self._frames[0] is not _Frame.BLOCK
-        self._parts.append(Part(kind, first, last, block, single, first, last))
+        self._parts.append(Part(kind, first, last, block, single, first, last, last))
         return len(self._parts) - 1
 
     def _open(self, part: int, body: int) -> None:
@@ -238,7 +242,7 @@ class _Pass:
             frame, number, _, frames = frames
             if frame is _Frame.BLOCK:
                 break
-            self._parts[number].end = at - 1
+            self._parts[number].end = self._parts[number].stop = at - 1
         self._frames, self._at = frames, at + 1
         if frames is not None:
             self._finish(at, at + 1)
@@ -256,7 +260,7 @@ class _Pass:
             self._frames = outer
             if part.kind is Kind.DO:
                 last = self._do_while(number, last)
-            part.end = last
+            part.end, part.stop = last, self._at - 1
 
     def _do_while(self, number: int, last: int) -> int:
         """The condition behind a body, if it is there; the last token of the statement."""
