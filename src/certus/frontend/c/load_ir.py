@@ -74,7 +74,7 @@ def _lowered(
         module, bases = _linked(files, (*rules.functions, *sorted(OVERRIDING)))
         sources = Sources(module.debug, [each.source for each in files], bases)
         models = LibraryModels(module.types, model=model.name, property=rules.kind)
-        unit = Unit(module, sources, models, rules, budget)
+        unit = Unit(module, sources, models, rules, budget, entry)
         lowered = lower_program(unit, [each.digest for each in files], entry)
     except NotUnderstood as error:
         raise Unsupported(refused(error, sources, str(files[0].path))) from error

@@ -119,6 +119,8 @@ class Births:
             if signed is None:
                 signed = self._guess(name)
             slot.variable = body.local(shown or f"${name}", sort_of(slot.type, signed=signed))
+            if slot.boolean:
+                body.unit.booleans.add(slot.variable)
             if shown and slot.debug is not None:
                 body.unit.name_variable(body, slot.variable, slot.debug)
 

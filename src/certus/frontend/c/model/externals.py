@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.program import UNSPECIFIED, Alloc, Assign, Assume, Free, Store
+from certus.core.program import Alloc, Assign, Assume, Free, Store
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
@@ -16,6 +16,7 @@ from certus.frontend.c.library.meanings import Meaning
 from certus.frontend.c.library.signatures import may_be
 from certus.frontend.c.library.table import lookup
 from certus.frontend.c.model import effects, inputs, memory, unknown
+from certus.frontend.c.model.folding import unspecified
 from certus.frontend.c.model.kinds import declared_kinds
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import (
@@ -84,7 +85,7 @@ def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
         return
     sort = sort_of(instruction.result)
     if name.startswith("__certus_unspecified_"):
-        value = body.havoc(sort, UNSPECIFIED)
+        value = unspecified(body, name, instruction)
     elif name.startswith("__certus_unknown_"):
         value = body.havoc(sort, approximates=f"what `{body.name}` does")
     else:
@@ -164,6 +165,7 @@ def _exit(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None
         body.at = ending
     if meaning.registered:
         body.unit.run_registered(body)
+        body.unit.call_all(body, body.unit.destructors)
     body.stop()
     if after is not None:
         body.at = after

@@ -35,6 +35,7 @@ from certus.frontend.c.model.terms import (
     joined,
     sort_of,
     taken,
+    truth,
 )
 from certus.frontend.graph import Draft
 
@@ -47,6 +48,7 @@ _TRUE_WAYS: Final = ("if.then", "for.body", "while.body", "do.body", "cond.true"
 def lower_function(body: Body) -> None:
     """Lower all blocks of a function that control can reach."""
     _Function(body).run()
+    body.lowered = True
 
 
 class _Function:
@@ -307,6 +309,8 @@ def _convert(body: Body, instruction: ir.Convert) -> None:
         body.define(instruction, vectors.converted(body, operation, value, instruction.operand.type, type_))
     elif operation == "inttoptr":
         body.define(instruction, from_integer(body, body.scalar(value)))
+    elif operation == "trunc" and isinstance(value, Expr) and value in body.unit.booleans:
+        body.define(instruction, truth(value))
     elif isinstance(value, Pieces) and operation == "bitcast":
         body.define(instruction, value)
     else:

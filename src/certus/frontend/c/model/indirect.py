@@ -207,6 +207,8 @@ def _external(each: IndirectCall, name: str) -> None:
 
     body = each.body
     if name in body.unit.rules.functions:
+        defined = body.unit.span_of(body.unit.program, body.unit.program.functions.get(name))
+        body.span = body.span if defined is None else defined
         calls.error(body, body.unit.rules.functions[name], name)
         return
     arguments = []
