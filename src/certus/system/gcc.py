@@ -18,6 +18,7 @@ _PRINTING: Final = ("printf", "fprintf", "vprintf", "vfprintf", "fputs")  # not 
 FLAGS: Final = (
     *("-x", "c", "-std=gnu17", "-O0", "-m64", "-pipe", "-fno-pic", "-fno-pie", "-fno-stack-protector"),
     *OLD_C,
+    "-Werror=attributes",  # one that gcc does not know may mean anything
     *(f"-D{name}=certus{name}" for name in _RENAMED),
     *(f"-fno-builtin-{name}" for name in _PRINTING),
 )

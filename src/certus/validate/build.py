@@ -29,7 +29,7 @@ from certus.system.tools import ToolFailed, ToolResult, find_tool, run_tool
 from certus.validate.harness import hooks, is_builtin, stubs
 
 _FLAGS: Final = (
-    *("-w", "-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"),
+    *("-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"),
     "-ftrivial-auto-var-init=zero",  # one of the values an uninitialised variable may have
 )
 # Makes a definition of each plain `inline` function, without which a program may have none. The macros stay
@@ -116,9 +116,7 @@ class Builds:
         self._seconds = _SECONDS
 
     def build(self, compiler: Compiler = Compiler.CLANG, *, seconds: float = _SECONDS) -> Built:
-        """Build the program; every tool may take so many seconds. Raises `NotBuilt`.
-
-        gcc comes after Clang: where the system cannot confine programs, Clang refuses inline assembly."""
+        """Build the program; every tool may take so many seconds. Raises `NotBuilt`."""
         self._seconds = seconds
         try:
             self._clang = find_clang()
@@ -190,7 +188,7 @@ class Builds:
 
     def _for_clang(self, source: SourceText) -> tuple[str, tuple[str, ...]]:
         """The user's text, and the flags that Clang compiles it with."""
-        flags = [*COMMON, *_FLAGS, *self._wanted.checks, *self._finding_headers(source)]
+        flags = [*COMMON, "-w", *_FLAGS, *self._wanted.checks, *self._finding_headers(source)]
         if UNCONFINED in self._wanted.defines:
             flags.append(_NO_ASSEMBLY)
         return f'# 1 "{_quoted(source.file)}"\n{source.text}', tuple(flags)  # for __FILE__
@@ -201,7 +199,10 @@ class Builds:
         return ("-iquote", str(folder), *user, *self._clang.include_flags)
 
     def _for_gcc(self, source: SourceText) -> tuple[str, tuple[str, ...]]:
-        """The text as Clang has preprocessed it, and the flags that gcc compiles it with."""
+        """The text as Clang has preprocessed it, and the flags that gcc compiles it with. Where programs are
+        not confined Clang must accept it first: gcc cannot be asked to refuse inline assembly."""
+        if UNCONFINED in self._wanted.defines:
+            self._object("accepted", *self._for_clang(source))
         written, made = self._directory / "program.c", self._directory / "program.i"
         written.write_text(self._for_clang(source)[0], encoding="utf-8", errors="surrogateescape")
         flags = (*(flag for flag in COMMON if flag not in NOT_PREPROCESSED), *self._finding_headers(source))

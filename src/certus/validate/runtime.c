@@ -314,7 +314,14 @@ WEAK int fflush(void) { return 0; }
 static char streams[3];
 WEAK void *stdin = streams, *stdout = streams + 1, *stderr = streams + 2;
 
-/* ------------------------------------------------------------- what compilers call for division */
+/* ------------------------------------------------- what compilers call for single operations */
+
+WEAK int __popcountdi2(unsigned long long x)
+{
+    int n = 0;
+    for (; x; x &= x - 1) n++;
+    return n;
+}
 
 #ifdef __x86_64__
 typedef unsigned __int128 wide;

@@ -109,8 +109,12 @@ def test_a_trace(counting: SimpleNamespace) -> None:
     found = read(counting, Unsafe(trace), replay)
     assert found["verdict"] == "VIOLATED"
     assert found["check"] == {"kind": "replay", "steps": 4}
-    found = read(counting, Unsafe(trace), replace(replay, compiled="confirmed"))
-    assert found["check"] == {"kind": "replay", "steps": 4, "compiled": "confirmed"}
+    alone = Compilers(("clang",), "it is not installed")
+    found = read(counting, Unsafe(trace), replace(replay, compiled="confirmed", compilers=alone))
+    assert found["check"] == {
+        **{"kind": "replay", "steps": 4, "compiled": "confirmed"},
+        **{"compilers": ["clang"], "gcc": "it is not installed"},
+    }
     assert found["trace"] == {
         "steps": 4,
         "matter": 2,
