@@ -215,8 +215,8 @@ class Module:
         words = tokens(line)
         name = name_of(words[0])
         header, at = self._header(words, 2, _KINDS)
-        type_, at = self.types.read(words, at)
         if header.kind in ("alias", "ifunc"):
+            _, at = self.types.read_callee(words, at)
             if words[at] != ",":
                 raise NotUnderstood("an alias")
             target_type, at = self.types.read(words, at + 1)
@@ -224,6 +224,7 @@ class Module:
             self._tail(words, at)
             self.aliases[name] = Alias(name, header.linkage, header.kind == "ifunc", target)
             return
+        type_, at = self.types.read(words, at)
         initialiser = None
         if header.linkage not in ("external", "extern_weak"):
             initialiser = at
