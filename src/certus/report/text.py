@@ -24,12 +24,12 @@ from certus.report.content import (
     counted,
     derivation,
     file_of,
-    files_of,
     invariants,
     nothing_to_check,
     proof_of,
     relations,
     summaries,
+    title_of,
     total_seconds,
     value_text,
 )
@@ -74,7 +74,7 @@ def _first_line(outcome: Outcome, palette: Palette) -> str:
     answer = palette.paint(outcome.answer, _ANSWER_COLOURS[outcome.answer])
     cause = outcome.verdict.reason.code if isinstance(outcome.verdict, Unknown) else nothing_to_check(outcome)
     seconds = f"{total_seconds(outcome):.2f} s"
-    file = printable(", ".join(files_of(outcome)))
+    file = printable(title_of(outcome))
     return (
         f"{answer}  {file}  {outcome.property_name}{'  ' * bool(cause)}{cause}  ({outcome.engine}, {seconds})"
     )
