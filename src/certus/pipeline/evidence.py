@@ -118,8 +118,9 @@ def _are_sources(entries: list[Any]) -> bool:
     if not all(isinstance(e, dict) and all(isinstance(e.get(f), str) for f in fields) for e in entries):
         return False
     files = [Path(entry["file"]) for entry in entries]
-    different = len(set(files)) == len(files)
-    return len(files) == 1 or (different and all(each.suffix.lower() in C_SUFFIXES for each in files))
+    if len(files) < 2:
+        return bool(files)
+    return len(set(files)) == len(files) and all(each.suffix.lower() in C_SUFFIXES for each in files)
 
 
 def _run_again(directory: Path, manifest: Mapping[str, Any]) -> str | None:

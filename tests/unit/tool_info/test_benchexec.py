@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchexec.tools.template import BaseTool2, UnsupportedFeatureException
+from benchexec.tools.template import BaseTool2
 from benchexec.util import ProcessExitCode
 
 from certus.tool_info.benchexec import Tool
@@ -49,9 +49,9 @@ def test_an_option_of_the_user_comes_before_a_limit() -> None:
     assert words == ["certus", "verify", "--timeout", "5s", "x.c"]
 
 
-def test_two_files_are_no_task_for_us() -> None:
-    with pytest.raises(UnsupportedFeatureException):
-        Tool().cmdline("certus", [], task("x.c", "y.c"), NONE)
+def test_all_files_of_a_task_are_given() -> None:
+    words = Tool().cmdline("certus", [], task("x.c", "y.c"), NONE)
+    assert words == ["certus", "verify", "x.c", "y.c"]
 
 
 @pytest.mark.parametrize(
