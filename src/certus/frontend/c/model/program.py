@@ -348,6 +348,7 @@ class _Assembly:
         numbering = Numbering()
         procedures: dict[str, Procedure] = {}
         errors: list[ErrorSite] = []
+        decided: list[str] = []
         for name in self._in_source_order(used):
             body, graph = self.bodies[name], self.settled[name].number(numbering)
             mentioned = self._mentioned(name)
@@ -364,6 +365,7 @@ class _Assembly:
                 body.draft.span if name != START else None,
             )
             errors += graph.errors
+            decided += [name] if graph.decided else []
         initial = {made.base: build.integer(0) for made in unit.objects}
         initial |= unit.library_initial() | self.start.initial
         sizes = () if unit.sizes is None else (unit.sizes,)
@@ -381,6 +383,7 @@ class _Assembly:
             unit.scopes,
             unit.named,
             digest,
+            tuple(decided),
         )
         return Lowered(program, tuple(unit.warnings.values()))
 
