@@ -120,11 +120,12 @@ def _check_files(paths: Sequence[Path]) -> None:
             message = f"Several files are given, and {path} is no C file by its name."
             hint = f"C files end in {' or '.join(C_SUFFIXES)}."
             raise InputError([Diagnostic("usage", message, hint=hint)])
-    seen: dict[str, Path] = {}
+    seen: set[str] = set()
     for path in paths:
-        same = seen.setdefault(os.path.realpath(path), path)
-        if same is not path:
+        place = os.path.realpath(path)
+        if place in seen:
             raise InputError([Diagnostic("usage", f"{path} is given twice.", hint="Name each file once.")])
+        seen.add(place)
 
 
 def read_task_file(path: Path) -> TaskFile:

@@ -16,7 +16,6 @@ from certus.frontend.c.ir.link import Clash, Mention, link
 from certus.frontend.c.ir.module import Alias, Module
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.library.models import LibraryModels
-from certus.frontend.c.library.table import OVERRIDING
 from certus.frontend.c.load import collection_paused, error_rules
 from certus.frontend.c.model.program import lower_program
 from certus.frontend.c.model.sources import SourceFile, Sources
@@ -71,7 +70,7 @@ def _lowered(
 ) -> LoadedProgram:
     sources: Sources | None = None
     try:
-        module, bases = _linked(files, (*rules.functions, *sorted(OVERRIDING)))
+        module, bases = _linked(files, rules.functions)
         sources = Sources(module.debug, [each.source for each in files], bases)
         models = LibraryModels(module.types, model=model.name, property=rules.kind)
         unit = Unit(module, sources, models, rules, budget, entry)

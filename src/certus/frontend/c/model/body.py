@@ -54,6 +54,7 @@ class Body:
         self.text = ""
         self.number = 0
         self.block = ""
+        self.condition: int | None = None  # where the condition is evaluated that decided to come here
         self._sequence = 0
         self._pending: dict[str, frozenset[Expr]] = {}
         self._weight: dict[str, int] = {}
@@ -214,12 +215,11 @@ class Body:
 
     def claim(self, condition: Expr, kind: str, text: str) -> None:
         """An error unless the condition holds."""
-        if condition is build.TRUE:
-            return
-        after, failed = self.draft.node(), self.draft.node()
-        self.fork(condition, after, failed, branch=True)
-        self.draft.error(failed, kind, self.span, text, statement=self.statement)
-        self.at = after
+        start, after, failed = self.at, self.draft.node(), self.draft.node()
+        self.draft.error(failed, kind, self.span, text, statement=self.statement, start=start)
+        if condition is not build.TRUE:
+            self.fork(condition, after, failed, branch=True)
+            self.at = after
 
     def choose(self, condition: Expr, then: Callable[[], Expr], otherwise: Callable[[], Expr]) -> Expr:
         """Take the steps of one of two ways; the value is that of the way taken."""
@@ -375,7 +375,7 @@ class Body:
         """Return `size` bytes that nobody has set."""
         return self.havoc(machine(8 * size, signed=False), approximates="bytes that have no value")
 
-    def condition(self, value: Value) -> Expr:
+    def truth(self, value: Value) -> Expr:
         """Return a value as a condition."""
         return truth(self.scalar(value))
 

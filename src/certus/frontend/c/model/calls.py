@@ -50,7 +50,9 @@ def error(body: Body, kind: str, name: str, instruction: ir.Call | None = None) 
         claimed = body.unit.literal(body.module, instruction.arguments[0].operand) or written
     failed = body.draft.node()
     body.emit(Assume(build.TRUE), text=written, target=failed)
-    body.draft.error(failed, kind, body.span, claimed, statement=body.statement)
+    body.draft.error(
+        failed, kind, body.span, claimed, statement=body.statement, function=name, start=body.condition
+    )
     body.stop()
 
 

@@ -27,7 +27,7 @@ def failed(body: Body, instruction: ir.Call, name: str) -> None:
     kind, claimed = _claimed(body, name)
     node = body.draft.node()
     body.emit(Assume(build.TRUE), target=node)
-    body.draft.error(node, kind, body.span, claimed, statement=body.statement)
+    body.draft.error(node, kind, body.span, claimed, statement=body.statement, start=body.condition)
     body.stop()
 
 

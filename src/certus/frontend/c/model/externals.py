@@ -9,6 +9,7 @@ from certus.core import build
 from certus.core.program import Alloc, Assign, Assume, Free, Store
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.operands import Symbol
 from certus.frontend.c.library import meanings
@@ -37,7 +38,7 @@ def call(body: Body, instruction: ir.Call, name: str) -> None:
     if not body.unit.is_program(body.module) and name.startswith("__certus_"):
         _primitive(body, instruction, name)
         return
-    if name.startswith("__VERIFIER_nondet_") and lookup(name) is None:
+    if is_input(name) and lookup(name) is None:
         inputs.nondet(body, instruction, name)
         return
     known = lookup(name)

@@ -57,6 +57,7 @@ class _Function:
         self.flow = body.flow
         self.decisions = Decisions(body, self.lower)
         self.nodes = {label: body.draft.node() for label in self.flow.order}
+        self.origins: dict[str, int] = {}  # of blocks behind a branch: where its condition is evaluated
         self.exit, self.result = self._find_exit()
 
     def run(self) -> None:
@@ -72,6 +73,7 @@ class _Function:
             if label in self.decisions.absorbed:
                 continue
             body.block, body.at = label, self.nodes[label]
+            body.condition = self.origins.get(label)
             body.forget()
             for instruction in flow.blocks[label].instructions:
                 self.lower(instruction)
@@ -181,12 +183,16 @@ class _Function:
 
     def _branch(self, branch: ir.Branch) -> None:
         body = self.body
-        condition = body.condition(value_of(body, branch.condition))
+        condition = body.truth(value_of(body, branch.condition))
         self._note_loop(branch, [branch.then, branch.otherwise])
+        for label in (branch.then, branch.otherwise):
+            self.origins.setdefault(label, self.nodes[body.block])
         if condition.kind is Kind.CONST:
             self._go(branch.then if condition.value else branch.otherwise)
             return
         decision = self.decisions.decide(branch, condition)
+        for label in () if decision is None else (decision.then, decision.otherwise):
+            self.origins.setdefault(label, self.nodes[body.block])
         if decision is None:
             self._fork(condition, branch.then, branch.otherwise, {})
         elif decision.then == decision.otherwise or decision.condition.kind is Kind.CONST:
@@ -328,7 +334,7 @@ def _select(body: Body, instruction: ir.Select) -> None:
     a, b = body.scalar(then), body.scalar(otherwise)
     if a.kind is Kind.CONST:
         a = as_sort(a, b.sort)
-    body.define(instruction, build.ite(body.condition(test), a, as_sort(b, a.sort)))
+    body.define(instruction, build.ite(body.truth(test), a, as_sort(b, a.sort)))
 
 
 def _element_pointer(body: Body, instruction: ir.GetElementPointer) -> None:

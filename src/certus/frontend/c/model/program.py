@@ -362,6 +362,7 @@ class _Assembly:
         numbering = Numbering()
         procedures: dict[str, Procedure] = {}
         errors: list[ErrorSite] = []
+        decided: list[str] = []
         for name in self._in_source_order(used):
             body, graph = self.bodies[name], self.settled[name].number(numbering)
             mentioned = self._mentioned(name)
@@ -378,6 +379,7 @@ class _Assembly:
                 body.draft.span if name != START else None,
             )
             errors += graph.errors
+            decided += [name] if graph.decided else []
         initial = {made.base: build.integer(0) for made in unit.objects}
         initial |= unit.library_initial() | self.start.initial
         sizes = () if unit.sizes is None else (unit.sizes,)
@@ -396,7 +398,8 @@ class _Assembly:
             unit.scopes,
             unit.named,
             files[0].digest,
-            others=tuple(files[1:]),
+            tuple(decided),
+            tuple(files[1:]),
         )
         return Lowered(program, tuple(unit.warnings.values()))
 

@@ -30,7 +30,6 @@ from certus.frontend.c.ir.operands import (
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.library.models import LibraryModels
-from certus.frontend.c.library.table import OVERRIDING
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.indirect import IndirectCall
 from certus.frontend.c.model.kinds import leads_to_functions
@@ -136,8 +135,6 @@ class Unit:
 
     def definition(self, module: Module, name: str) -> Body | None:
         """Return the body of a function that is defined, which is thereby part of the program."""
-        if name in OVERRIDING and self.is_program(module):
-            return None
         home, found = self.resolve(module, name)
         function = home.functions.get(found)
         return None if function is None or not function.defined else self.body(home, function)

@@ -293,7 +293,7 @@ def test_error_functions_keep_their_meaning(tmp_path: Path) -> None:
     )
     program = load_ir(files(tmp_path, texts)).program
     (site,) = [each for each in program.errors if each.location.procedure == "g"]
-    assert site.kind == "reach-error"
+    assert (site.kind, site.function) == ("reach-error", "reach_error")
     assert reaches_error(program)
 
 
