@@ -15,7 +15,7 @@ from benchexec.tools.sv_benchmarks_util import get_data_model_from_task
 from benchexec.tools.template import BaseTool2
 
 MODELS: Final = {"ILP32": "ILP32", "LP64": "LP64"}
-_ANSWER: Final = re.compile(r"(HOLDS|VIOLATED|UNKNOWN)  .*  ([\w-]+)  \(")
+_ANSWER: Final = re.compile(r"(HOLDS|VIOLATED|UNKNOWN)  .*  (\S.*?)  \(")
 _CAUSES: Final = {
     "time-limit": result.RESULT_TIMEOUT,
     "cpu-limit": result.RESULT_TIMEOUT,

@@ -73,7 +73,7 @@ def test_a_violation_in_several_files(files: list[Path], tmp_path: Path) -> None
     assert "step$2" not in report
     assert outcome_json(found)["files"] == list(map(str, files))
     (run,) = sarif_log(found, exit_code=1)["runs"]
-    assert [each["location"]["uri"] for each in run["artifacts"]] == [str(file) for file in files]
+    assert [each["location"]["uri"] for each in run["artifacts"]] == [file.as_uri() for file in files]
     page = render_html(found)
     assert 'class="line met matters" id="L2.6"' in page
     assert 'id="L2.7"' in page

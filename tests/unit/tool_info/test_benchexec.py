@@ -58,6 +58,7 @@ def test_all_files_of_a_task_are_given() -> None:
     ("line", "result"),
     [
         ("HOLDS  a b.c  unreach-call  (bmc, 1.31 s)", "true"),
+        ("HOLDS  a.c  unreach-call  it has no call of f  (bmc, 1.31 s)", "true"),
         ("VIOLATED  a.c  unreach-call  (bmc, 1.31 s)", "false(unreach-call)"),
         ("VIOLATED  a  b (c).c  no-overflow  (bmc, 1.31 s)", "false(no-overflow)"),
         ("VIOLATED  a.smt2  check-sat  (spacer, 1.31 s)", "false"),
