@@ -57,10 +57,11 @@ class Births:
         self._declared: dict[str, ir.Declare] = {}
         flow = body.flow
         for instruction in flow.instructions():
-            if isinstance(instruction, ir.Declare) and isinstance(instruction.address, Local):
-                if self._declared.setdefault(instruction.address.name, instruction) is instruction:
-                    debug = body.module.debug.variable(instruction.variable)
-                    body.declared_at[f"{debug.name}{debug.line}"] = instruction.location
+            if not isinstance(instruction, ir.Declare) or not isinstance(instruction.address, Local):
+                continue
+            if self._declared.setdefault(instruction.address.name, instruction) is instruction:
+                debug = body.module.debug.variable(instruction.variable)
+                body.declared_at[f"{debug.name}{debug.line}"] = instruction.location
         for instruction in flow.blocks[flow.entry].instructions:
             if isinstance(instruction, ir.Alloca) and instruction.count is None:
                 assert instruction.name is not None

@@ -15,7 +15,6 @@ from certus.frontend.c.library.table import SYSTEM_HEADERS
 from certus.frontend.c.source.parts import Kind
 from certus.frontend.c.source.scopes import scope
 from certus.frontend.c.source.statements import Statements
-from certus.frontend.c.source.statements import Written as Statement
 
 _MARKER: Final = re.compile(
     r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
@@ -41,7 +40,7 @@ class SourceFile:
         self.text = text
         self._blanked = blanked
         self._statements: Statements | None = None
-        self._parts: dict[int, Statement | None] = {}
+        self._parts: dict[int, Written] = {}
         self._marked: list[int] = []
         self._claims: list[tuple[str, int]] = []
         file, line, last = shown, 1, 0
@@ -58,20 +57,26 @@ class SourceFile:
             self._statements = Statements(self.shown, self.text)
         return self._statements
 
-    def at(self, line: int, column: int) -> Statement | None:
-        """Return the statement at a place; places in one statement share what is found, where it has no
-        parts."""
+    def written(self, line: int, column: int) -> Written:
+        """Return what is written at a place; places in one statement share it, where it has no parts."""
         statements = self.statements
-        token = statements.tokens.at(line, column) if column else None
-        if token is not None and statements.tokens.texts[token : token + 2] == ["}", "while"]:
+        tokens = statements.tokens
+        token = tokens.at(line, column) if column else None
+        if token is not None and tokens.texts[token : token + 2] == ["}", "while"]:
             token += 1  # the condition of `do ... while`
-            line, column = statements.tokens.place(statements.tokens.starts[token])
+            line, column = tokens.place(tokens.starts[token])
         number = None if token is None else statements.part(token)
-        if number is None or statements.parts[number].kind in (Kind.FOR, Kind.DECLARATION):
-            return statements.at(line, column)
-        if number not in self._parts:
-            self._parts[number] = statements.at(line, column)
-        return self._parts[number]
+        known = None if number is None else self._parts.get(number)
+        if known is not None:
+            return known
+        found = statements.at(line, column)
+        if found is None:
+            span = self.presuming(Span(self.shown, line, max(column, 1), line, max(column, 1) + 1))
+            return Written(span, "}", span)
+        made = Written(self.presuming(found.span), found.text, self.presuming(found.statement))
+        if number is not None and statements.parts[number].kind not in (Kind.FOR, Kind.DECLARATION):
+            self._parts[number] = made
+        return made
 
     def presumed(self, line: int) -> tuple[str, int]:
         """Return what line markers claim a line of the file to be."""
@@ -171,11 +176,7 @@ class Sources:
             span = Span(file, place.line, column, place.line, column + 1, file, place.line)
             return Written(span, "", span)
         source, line, column = position
-        found = source.at(line, column)
-        if found is None:
-            span = source.presuming(Span(source.shown, line, max(column, 1), line, max(column, 1) + 1))
-            return Written(span, "}", span)
-        return Written(source.presuming(found.span), found.text, source.presuming(found.statement))
+        return source.written(line, column)
 
     def statement(self, position: Position | None) -> Span | None:
         """Return the statement at a position."""
