@@ -15,10 +15,12 @@ from certus.system.tools import find_tool
 # Types that headers define for Clang, and that gcc has as keywords.
 _RENAMED: Final = ("_Float32", "_Float64", "_Float128", "_Float32x", "_Float64x")
 _PRINTING: Final = ("printf", "fprintf", "vprintf", "vfprintf", "fputs")  # not to become calls of others
+TRAP: Final = "-fsanitize-undefined-trap-on-error"  # checks end the program; all versions of gcc know it
 FLAGS: Final = (
     *("-x", "c", "-std=gnu17", "-O0", "-m64", "-pipe", "-fno-pic", "-fno-pie", "-fno-stack-protector"),
     *OLD_C,
     "-Werror=attributes",  # one that gcc does not know may mean anything
+    *("-fsanitize=unreachable", TRAP),  # what cannot be reached ends an execution, as with Clang
     *(f"-D{name}=certus{name}" for name in _RENAMED),
     *(f"-fno-builtin-{name}" for name in _PRINTING),
 )

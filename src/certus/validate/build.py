@@ -25,6 +25,7 @@ from certus.system.clang import COMMON, TARGETS, Clang, ClangMissing, absolute_p
 from certus.system.elf import NotAnObject, Symbols, symbols
 from certus.system.gcc import FLAGS as GCC_FLAGS
 from certus.system.gcc import IS_GCC, NOT_PREPROCESSED, find_gcc
+from certus.system.gcc import TRAP as GCC_TRAP
 from certus.system.tools import ToolFailed, ToolResult, find_tool, run_tool
 from certus.validate.harness import hooks, is_builtin, stubs
 
@@ -35,9 +36,7 @@ _FLAGS: Final = (
 # Makes a definition of each plain `inline` function, without which a program may have none. The macros stay
 # as they are without it.
 OLD_INLINE: Final = ("-fgnu89-inline", "-U__GNUC_GNU_INLINE__", "-D__GNUC_STDC_INLINE__=1")
-_TRAPS: Final = {
-    "-fsanitize-trap=all": "-fsanitize-undefined-trap-on-error"
-}  # as all versions of gcc know it
+_TRAPS: Final = {"-fsanitize-trap=all": GCC_TRAP}  # the same flag of Clang and of gcc
 _SECONDS: Final = 30.0  # for a tool, at most
 _OWN_FLAGS: Final = ("-x", "c", "-std=gnu17", "-O0", "-fno-pic", "-fno-pie", "-ffreestanding", "-fno-builtin")
 _LIBC: Final = "-DCERTUS_LIBC"

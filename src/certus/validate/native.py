@@ -237,7 +237,8 @@ def _compared(
     first = planned.warnings or tuple(warnings[n] for n in sorted(warnings))[:1]
     ended = not planned.functions and natives[0].end in (End.RETURNED, End.STOPPED)
     why_not = "" if agreed else f"no run could be compared: {obstacle or 'all meet undefined behaviour'}"
-    others = len(natives) - len(agreed)
+    planned_runs = len(planned.supplies) if natives[0].count else 1
+    others = planned_runs - len(agreed)
     return Challenge(len(agreed), others, why_not, only_run_ended=ended, warnings=first), agreed
 
 

@@ -101,7 +101,7 @@ WEAK void *aligned_alloc(size_t align, size_t size)
 
 WEAK void *memalign(size_t align, size_t size) { return aligned_alloc(align, size); }
 WEAK int posix_memalign(void **to, size_t align, size_t size) { *to = aligned_alloc(align, size); return 0; }
-WEAK void *valloc(size_t size) { return malloc(size); }
+WEAK void *valloc(size_t size) { return aligned_alloc(4096, size); }
 WEAK void free(void *old) { (void)old; }
 WEAK void cfree(void *old) { (void)old; }
 

@@ -90,7 +90,8 @@ def test_compilers_that_disagree_end_the_whole_run(tmp_path: Path) -> None:
     path = tmp_path / "p.c"
     path.write_text(
         "void reach_error(void);\nint n;\nint next(void) { return ++n; }\n"
-        "void f(int a, int b) { if (a > b) reach_error(); }\nint main(void) { f(next(), next()); return 0; }\n"
+        "void f(int a, int b) { if (a > b) reach_error(); }\n"
+        "int main(void) { f(next(), next()); return 0; }\n"
     )
     found = verify(path, Settings(timeout=60, evidence=tmp_path / "kept"))
     assert isinstance(found.verdict, Unknown)
