@@ -350,10 +350,18 @@ def test_endings_are_told_apart(statement: str, ending: str, model: str, tmp_pat
     assert (found.confirmed, found.ending, found.disagrees) == (False, ending, True)
 
 
-def test_running_out_of_stack_is_no_disagreement(tmp_path: Path) -> None:
-    program = program_of(tmp_path, "void reach_error(void); int main() { reach_error(); return 0; }")
-    other = "void reach_error(void); int f(int n) { return f(n + 1) + 1; } int main() { return f(0); }"
-    changed = replace(program, source=other)
+@pytest.mark.parametrize(
+    "other",
+    [
+        "int f(int n) { return f(n + 1) + 1; } int main() { return f(0); }",
+        "int n = 1 << 28; int main() { int a[n]; a[0] = 1; return a[0]; }",
+    ],
+)
+@pytest.mark.parametrize("model", MODELS)
+def test_running_out_of_stack_is_no_disagreement(other: str, model: str, tmp_path: Path) -> None:
+    text = "void reach_error(void); int main() { reach_error(); return 0; }"
+    program = program_of(tmp_path, text, model=model)
+    changed = replace(program, source=f"void reach_error(void); {other}")
     found = compiled_replay(changed, Trace(program.errors[0].location.name), budget=Budget(60))
     assert (found.confirmed, found.ending, found.disagrees) == (False, "it ran out of stack", False)
 

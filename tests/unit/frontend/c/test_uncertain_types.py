@@ -48,6 +48,12 @@ REFUSED = {
         "RECORD; typedef struct r T; int taking(int n, T a[][n]) { return sizeof(a[0]); }\n"
         "int main(void) { return taking(3, 0); }",
     ),
+    "a parameter with such a record": (
+        AMBIGUOUS,
+        "#define R(name) typedef struct { struct { long w; } z[1]; struct { char c; } y; } name\n"
+        "R(S); R(T); struct P { S half; long i; }; int f(struct P p) { return p.i; }\n"
+        "int main(void) { return f((struct P){.half = {{{1}}}, .i = 2}); }",
+    ),
     "an unnamed union and the record in it": (
         AMBIGUOUS,
         "#define REGISTER(name) union { int raw; struct { int low : 3; } bits; } name\n"
