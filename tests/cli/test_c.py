@@ -186,7 +186,7 @@ class TestBadInput:
         ("old", "new", "start"),
         [
             ("prog.c", "other.c", "task.yml:2:14: error[cannot-read]: There is no input file other.c."),
-            ("prog.c", "[prog.c, prog.c]", "task.yml:2:14: error[bad-task-file]: "),
+            ("prog.c", "[prog.c, prog.c]", "task.yml:2:23: error[bad-task-file]: The input file prog.c"),
             ("prog.c", "prog.lp", "task.yml:2:14: error[cannot-read]: "),
             ("prog.c", "task.yml", "task.yml:2:14: error[bad-task-file]: The input task.yml is a task"),
             ("termination.prp", "boredom.prp", "boredom.prp:1:1: error[unknown-property]: "),

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 from certus.cli import abstract, bench, cfa, chc, check, engines, fuzz, library, ranges, validate, verify
@@ -30,7 +31,7 @@ _EPILOG = """exit codes:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    arguments = parser().parse_args(argv)
+    arguments = _parsed(argv)
     try:
         return int(arguments.run(arguments))
     except InputError as error:
@@ -56,6 +57,17 @@ def run() -> NoReturn:
         with suppress(OSError, ValueError):  # closed, or nobody reads it any more
             stream.flush()
     os._exit(code)
+
+
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments. Files may stand between options, where `argparse` does not look for them."""
+    top = parser()
+    arguments, others = top.parse_known_args(argv)
+    if others:
+        if not isinstance(getattr(arguments, "file", None), list) or any(w[:1] == "-" for w in others):
+            top.error(f"unrecognized arguments: {' '.join(others)}")
+        arguments.file += map(Path, others)
+    return arguments
 
 
 def parser() -> argparse.ArgumentParser:

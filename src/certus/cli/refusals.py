@@ -19,7 +19,8 @@ def write_refusals(
     source_of: Callable[[str], str | None],
 ) -> None:
     """In all forms that were asked for. One that cannot be written is not reported beside what is."""
-    file = str(getattr(arguments, "file", ""))
+    given = getattr(arguments, "file", "")
+    file = str(given[0] if isinstance(given, list) else given)
     if getattr(arguments, "json", False) and code is Exit.INPUT:
         from certus.report.json import render_input_error_json
 

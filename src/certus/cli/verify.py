@@ -40,7 +40,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description=_DESCRIPTION,
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="the program, or a task definition (.yml)")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        help="the program, or a task definition (.yml); a C program may have several files",
+    )
     parser.add_argument("--engine", metavar="NAME", help="how to look for an answer; see `certus engines`")
     parser.add_argument("--engines", metavar="A,B,..", type=names, help="run these side by side")
     parser.add_argument("--cores", metavar="N", type=cores, help="processes at a time (all there are)")

@@ -243,6 +243,15 @@ class Procedure:
         return {at: tuple(sorted(into, key=lambda e: e.index)) for at, into in found.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A file of a program, and the SHA-256 sum of its bytes."""
+
+    file: str
+    text: str
+    digest: str
+
+
 @dataclass(frozen=True)
 class Program:
     """Procedures over shared globals, starting in `main`.
@@ -267,6 +276,17 @@ class Program:
     objects: Mapping[Expr, SourceObject] = field(default_factory=dict)
     digest: str = ""
     decided: tuple[str, ...] = ()
+    others: tuple[SourceText, ...] = ()  # the files of a program after the first
+
+    @property
+    def units(self) -> tuple[SourceText, ...]:
+        """All files, in the order in which they were given."""
+        return (SourceText(self.file, self.source, self.digest), *self.others)
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The text of every file, by its name."""
+        return {unit.file: unit.text for unit in self.units}
 
     @cached_property
     def entry(self) -> Location:

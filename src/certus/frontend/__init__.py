@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -83,9 +84,19 @@ def _load_c(question: Question, arguments: Sequence[str], budget: Budget, entry:
         message = f"There is no data model {name}."
         raise InputError([Diagnostic("usage", message, hint=f"Choose {' or '.join(MODELS)}.")])
     check_supported(question.property, question.span)
-    read_source(question.file)  # refuses what is no text
-    return load_c(
-        question.file,
+    for file in question.files:
+        read_source(file)  # refuses what is no text
+    load: Callable[..., LoadedProgram] = load_c
+    if os.environ.get("CERTUS_FRONTEND") == "ir":
+        from certus.frontend.c.load_ir import load_ir
+
+        load = load_ir
+    elif question.others:
+        message = "The program has several files, and this front end reads programs in one file."
+        hint = "Set the environment variable CERTUS_FRONTEND=ir."
+        raise InputError([Diagnostic("several-files", message, span=question.span, hint=hint)])
+    return load(
+        question.files if question.others else question.file,
         property=question.property,
         model=DATA_MODELS[name],
         arguments=arguments,

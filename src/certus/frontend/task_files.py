@@ -1,4 +1,4 @@
-"""Task definitions (`.yml`) as in SV-COMP: an input, its data model, properties and their expected verdicts.
+"""Task definitions (`.yml`) as in SV-COMP: the input, its data model, properties and their expected verdicts.
 
 What is asked is a `Question`; it comes from a task file or from the user alone. A task file that is malformed
 or contradicts itself, its files or the user is refused at the line in question.
@@ -6,7 +6,10 @@ or contradicts itself, its files or the user is refused at the line in question.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import builtins
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,14 +37,20 @@ _SUBPROPERTIES: Final = {"valid-memsafety": ("valid-deref", "valid-free", "valid
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Does the program in `file` have the property? `data_model` is None where the language has none,
-    `expected` is the verdict that the task file states, and `span` the place where it asks."""
+    """Does the program in `file` have the property? `others` are the further files of a program in several.
+    `data_model` is None where the language has none, `expected` is the verdict that the task file states, and
+    `span` the place where it asks."""
 
     file: Path
     property: Property
     data_model: str | None = None
     expected: bool | None = None
     span: Span | None = None
+    others: tuple[Path, ...] = ()
+
+    @builtins.property
+    def files(self) -> tuple[Path, ...]:
+        return (self.file, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,7 @@ class TaskFile:
     """A task definition. `data_model` is None if it states none."""
 
     path: Path
-    input: Path
+    inputs: tuple[Path, ...]
     properties: tuple[TaskProperty, ...]
     data_model: str | None
     data_model_span: Span | None
@@ -79,8 +88,16 @@ class TaskFile:
         )
 
 
-def read_question(path: Path, *, property: str | None = None, data_model: str | None = None) -> Question:
-    """What to verify, from a program or a task file and what the user says. Raises `InputError`."""
+def read_question(
+    path: Path | Sequence[Path], *, property: str | None = None, data_model: str | None = None
+) -> Question:
+    """What to verify, from a program (in one file, or for C in several) or a task file, and what the user
+    says. Raises `InputError`."""
+    if not isinstance(path, Path):
+        first, *others = path
+        _check_files(path)
+        asked = read_question(first, property=property, data_model=data_model)
+        return replace(asked, others=(*asked.others, *others))
     if path.suffix.lower() not in SUFFIXES or path.is_dir():
         usual = CHECK_SAT if path.suffix.lower() in CHC_SUFFIXES else UNREACH_CALL
         return Question(path, property_of(property or usual), data_model)
@@ -90,7 +107,25 @@ def read_question(path: Path, *, property: str | None = None, data_model: str | 
         hint = "Leave out --data-model."
         raise InputError([Diagnostic("contradictory-task", message, span=task.data_model_span, hint=hint)])
     chosen = task.choose(property)
-    return Question(task.input, chosen.property, data_model or task.data_model, chosen.expected, chosen.span)
+    model, (first, *others) = data_model or task.data_model, task.inputs
+    return Question(first, chosen.property, model, chosen.expected, chosen.span, tuple(others))
+
+
+def _check_files(paths: Sequence[Path]) -> None:
+    """Refuse several files that are not the files of one C program."""
+    if len(paths) == 1:
+        return
+    for path in paths:
+        if path.suffix.lower() not in C_SUFFIXES:
+            message = f"Several files are given, and {path} is no C file by its name."
+            hint = f"C files end in {' or '.join(C_SUFFIXES)}."
+            raise InputError([Diagnostic("usage", message, hint=hint)])
+    seen: set[str] = set()
+    for path in paths:
+        place = os.path.realpath(path)
+        if place in seen:
+            raise InputError([Diagnostic("usage", f"{path} is given twice.", hint="Name each file once.")])
+        seen.add(place)
 
 
 def read_task_file(path: Path) -> TaskFile:
@@ -105,27 +140,34 @@ def read_task_file(path: Path) -> TaskFile:
     if model is not None and reader.text(model, "data_model") not in MODELS:
         reader.refuse(model, f"There is no data model {model.value}.", f"Choose {' or '.join(MODELS)}.")
     language = options.get("language")
-    file = _input_file(reader, reader.required(root, "input_files"))
-    _check_language(reader, language, file)
+    files = _input_files(reader, reader.required(root, "input_files"))
+    for file in files:
+        _check_language(reader, language, file)
     return TaskFile(
         path,
-        file,
+        files,
         _properties(reader, reader.required(root, "properties")),
         None if model is None else model.value,
         None if model is None else reader.span(model),
     )
 
 
-def _input_file(reader: Nodes, node: Any) -> Path:
+def _input_files(reader: Nodes, node: Any) -> tuple[Path, ...]:
     nodes = [node] if reader.is_scalar(node) else list(reader.sequence(node, "`input_files`"))
-    if len(nodes) != 1:
-        reader.refuse(node, f"The task has {len(nodes)} input files; Certus reads programs in one file.")
-    path = reader.path.parent / reader.text(nodes[0], "input_files")
-    if not path.is_file():
-        reader.refuse(nodes[0], f"There is no input file {path}.", code="cannot-read")
-    if path.suffix.lower() in SUFFIXES:
-        reader.refuse(nodes[0], f"The input {path} is a task definition, not a program.")
-    return path
+    if not nodes:
+        reader.refuse(node, "The task has no input files.")
+    found: dict[str, Path] = {}
+    for each in nodes:
+        path = reader.path.parent / reader.text(each, "input_files")
+        if not path.is_file():
+            reader.refuse(each, f"There is no input file {path}.", code="cannot-read")
+        if path.suffix.lower() in SUFFIXES:
+            reader.refuse(each, f"The input {path} is a task definition, not a program.")
+        if len(nodes) > 1 and path.suffix.lower() not in C_SUFFIXES:
+            reader.refuse(each, f"The task has {len(nodes)} input files, and {path} is no C file.")
+        if found.setdefault(os.path.realpath(path), path) is not path:
+            reader.refuse(each, f"The input file {path} is named twice.")
+    return tuple(found.values())
 
 
 def _check_language(reader: Nodes, node: Any, file: Path) -> None:

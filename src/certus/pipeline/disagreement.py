@@ -12,6 +12,7 @@ from certus.core.challenge import COMPILERS_DISAGREE
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.horn import HornSystem
 from certus.core.program import Program
+from certus.pipeline.sources import texts_of
 
 
 def save_runs(evidence: Path | None, subject: Program | HornSystem, runs: Mapping[str, Any]) -> Path:
@@ -20,9 +21,9 @@ def save_runs(evidence: Path | None, subject: Program | HornSystem, runs: Mappin
     place.mkdir(parents=True, exist_ok=True)
     told = {"file": subject.file, **runs}
     (place / "disagreement.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    (place / f"program{Path(subject.file).suffix}").write_text(
-        subject.source, encoding="utf-8", errors="surrogateescape"
-    )
+    for number, (file, text) in enumerate(texts_of(subject).items(), 1):
+        name = f"program{'' if number == 1 else number}{Path(file).suffix}"
+        (place / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     return place
 
 

@@ -25,7 +25,7 @@ from certus.pipeline.clauses import has_clauses
 from certus.pipeline.confirm import confirm
 from certus.pipeline.evidence import clause_texts, digest, read_manifest, read_manifest_question, read_verdict
 from certus.pipeline.settings import Settings
-from certus.pipeline.sources import changed_headers
+from certus.pipeline.sources import changed_headers, texts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,10 @@ def recheck(
         late = Diagnostic("time-limit", "the source was not read in time", hint="try a larger --timeout")
         return RecheckResult("UNKNOWN", problems=(late,))
     problems: list[Diagnostic] = []
-    if digest(subject.source) != manifest["sha256"]:
-        problems.append(_problem("the source is not the one that was verified: its SHA-256 differs"))
+    for text, saved_as in zip(texts_of(subject).values(), manifest["sources"], strict=True):
+        if digest(text) != saved_as["sha256"]:
+            name = "the source" if len(manifest["sources"]) == 1 else saved_as["file"]
+            problems.append(_problem(f"{name} is not the one that was verified: its SHA-256 differs"))
     for header in changed_headers(directory, manifest["headers"]):
         problems.append(_problem(f"{header} is not the header that was read: its SHA-256 differs"))
     claimed = read_verdict(directory, subject)

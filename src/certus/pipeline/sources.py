@@ -1,7 +1,8 @@
-"""What was verified, in a directory of evidence: its source, and for C the headers of the user's.
+"""What was verified, in a directory of evidence: its sources, and for C the headers of the user's.
 
-A program with headers keeps its shape: source and headers stand below `source/` as they stood below the
-innermost directory that they share, and the flags for Clang point there. So the evidence needs nothing else.
+A program with headers, or in several files, keeps its shape: sources and headers stand below `source/`
+as they stood below the innermost directory that they share, and the flags for Clang point there. So the
+evidence needs nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -25,10 +26,10 @@ FLAGS: Final = ("-I", "-D", "-U", "-std=")  # all that evidence may give to Clan
 
 @dataclass(frozen=True, slots=True)
 class SavedSources:
-    """Where the source is, relative to the directory, and the SHA-256 of every header; the flags that Clang
-    needs to read it there."""
+    """Where the sources are, relative to the directory, and the SHA-256 of every header; the flags that
+    Clang needs to read them there."""
 
-    source: str
+    files: tuple[str, ...]
     headers: dict[str, str] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
 
@@ -36,26 +37,34 @@ class SavedSources:
 def save_sources(
     directory: Path, subject: Program | HornSystem, *, data_model: str | None, arguments: Sequence[str]
 ) -> SavedSources:
-    """Write the text of what was verified, and the headers it includes."""
+    """Write the texts of what was verified, and the headers they include."""
+    texts = {Path(file): text for file, text in texts_of(subject).items()}
+    found = (_headers(file, data_model or DEFAULT_MODEL, arguments) for file in texts)
+    headers = {os.path.abspath(each): each.read_bytes() for some in found for each in some}
     shutil.rmtree(directory / FOLDER, ignore_errors=True)
-    file = Path(subject.file)
-    headers = _headers(file, data_model or DEFAULT_MODEL, arguments)
-    if not headers:
+    if not headers and len(texts) == 1:
         kept = tuple(each for each in arguments if not each.startswith("-I"))
-        source = f"source{file.suffix}"
+        source = f"source{Path(subject.file).suffix}"
         _write(directory / source, subject.source)
-        return SavedSources(source, {}, kept)
-    root = os.path.commonpath([os.path.abspath(each.parent) for each in (file, *headers)])
-    source = _placed(file, root)
-    _write(directory / source, subject.source)
+        return SavedSources((source,), {}, kept)
+    places = [*map(os.path.abspath, texts), *headers]
+    root = os.path.commonpath([os.path.dirname(each) for each in places])
+    files = {_placed(file, root): text for file, text in texts.items()}
     digests: dict[str, str] = {}
-    for header in headers:
+    for header, content in headers.items():
         name = _placed(header, root)
-        content = header.read_bytes()
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / name).write_bytes(content)
-        digests[name] = hashlib.sha256(content).hexdigest()
-    return SavedSources(source, digests, tuple(_moved(arguments, root)))
+        if name not in files:
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            (directory / name).write_bytes(content)
+            digests[name] = hashlib.sha256(content).hexdigest()
+    for name, text in files.items():
+        _write(directory / name, text)
+    return SavedSources(tuple(files), digests, tuple(_moved(arguments, root)))
+
+
+def texts_of(subject: Program | HornSystem) -> Mapping[str, str]:
+    """The texts that were verified, by their files."""
+    return subject.texts if isinstance(subject, Program) else {subject.file: subject.source}
 
 
 def _headers(file: Path, model: str, arguments: Sequence[str]) -> list[Path]:
@@ -66,7 +75,7 @@ def _headers(file: Path, model: str, arguments: Sequence[str]) -> list[Path]:
     return own_headers(file, model=model, arguments=arguments)
 
 
-def _placed(file: Path, root: str) -> str:
+def _placed(file: str | Path, root: str) -> str:
     return str(Path(FOLDER) / os.path.relpath(os.path.abspath(file), root))
 
 

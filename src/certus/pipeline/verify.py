@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.errors import BudgetExceeded, Unsupported
+from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.outcome import Outcome, Replay
-from certus.core.program import Program
+from certus.core.program import Program, SourceText
 from certus.core.task import Task
 from certus.core.verdict import Unknown
 from certus.engines.registry import ENGINES
@@ -27,9 +27,13 @@ __all__ = ["Settings", "verify"]
 
 
 def verify(
-    path: str | Path, settings: Settings | None = None, *, on_progress: Callable[[str], None] | None = None
+    path: str | Path | Sequence[str | Path],
+    settings: Settings | None = None,
+    *,
+    on_progress: Callable[[str], None] | None = None,
 ) -> Outcome:
-    """Verify the program in a file. Raises `InputError` if it, or the settings, are malformed.
+    """Verify the program in a file, or a C program in several. Raises `InputError` if it, or the settings,
+    are malformed.
 
     The time limit covers the front end too, which works in this process and looks at the budget."""
     settings = settings or Settings()
@@ -39,9 +43,13 @@ def verify(
     for name, engine in ENGINES.items():
         if settings.engine in (AUTO, name):
             engine_options(engine, settings)
-    question = Question(Path(path), Property(settings.property_name or UNREACH_CALL))
+    paths = [Path(path)] if isinstance(path, str | Path) else [Path(each) for each in path]
+    if not paths:
+        raise InputError([Diagnostic("usage", "There is no file to verify.", hint="Name one.")])
+    wanted = Property(settings.property_name or UNREACH_CALL)
+    question = Question(paths[0], wanted, others=tuple(paths[1:]))
     try:
-        question = read_question(Path(path), property=settings.property_name, data_model=settings.data_model)
+        question = read_question(paths, property=settings.property_name, data_model=settings.data_model)
         if has_clauses(question.file):
             return verify_clauses(question, settings, on_progress=on_progress)
         loaded = load_question(question, arguments=settings.clang_arguments, budget=budget)
@@ -80,11 +88,8 @@ def _specification(wanted: Property, outcome: Outcome) -> str:
 
 def _not_loaded(question: Question, settings: Settings, reason: Diagnostic, start: float) -> Outcome:
     """There is no program to verify: the front end cannot model it, or took too long."""
-    try:
-        source = question.file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        source = ""
-    nothing = Program({}, "main", (), (), source=source, file=str(question.file))
+    first, *others = (SourceText(str(file), _text(file), "") for file in question.files)
+    nothing = Program({}, "main", (), (), source=first.text, file=first.file, others=tuple(others))
     spent = time.monotonic() - start
     return Outcome(
         nothing,
@@ -94,6 +99,13 @@ def _not_loaded(question: Question, settings: Settings, reason: Diagnostic, star
         seconds={"frontend": spent, "total": spent},
         expected=question.expected,
     )
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _too_slow(settings: Settings) -> Diagnostic:

@@ -4,6 +4,7 @@ Counterexamples are in `certus.report.steps`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +34,7 @@ from certus.core.verdict import Safe, Unsafe
 from certus.core.walk import postorder, variables
 
 _READABLE_BITS: Final = 2000
+_NUMBERED: Final = re.compile(r"(?<=.)\$\d[\d.]*$")
 INPUT: Final = "*"  # the name of a nondeterministic value that the source does not give to a variable
 RESULT: Final = "(result)"  # the name of what a procedure returns
 
@@ -62,6 +64,22 @@ class Bound:
 
 def file_of(outcome: Outcome) -> str:
     return outcome.subject.file or "<input>"
+
+
+def function_name(procedure: str) -> str:
+    """The name of a function in its file: if several files have one of this name, `$` and a number follow."""
+    return _NUMBERED.sub("", procedure)
+
+
+def files_of(outcome: Outcome) -> list[str]:
+    """The files that were verified; there are several of a program in several units."""
+    others = outcome.subject.others if isinstance(outcome.subject, Program) else ()
+    return [outcome.subject.file, *(each.file for each in others)]
+
+
+def title_of(outcome: Outcome) -> str:
+    """The names of all files."""
+    return ", ".join(files_of(outcome)) or "<input>"
 
 
 def nothing_to_check(outcome: Outcome) -> str:

@@ -24,6 +24,7 @@ from certus.report.content import (
     bounds,
     derivation,
     file_of,
+    files_of,
     invariants,
     is_vast,
     proof_of,
@@ -50,7 +51,9 @@ def render_input_error_json(file: str, diagnostics: Sequence[Diagnostic]) -> str
 
 
 def outcome_json(outcome: Outcome) -> Json:
-    found = _header(file_of(outcome)) | {
+    files = files_of(outcome)
+    found = _header(file_of(outcome)) | ({"files": files} if len(files) > 1 else {})
+    found |= {
         "property": outcome.property_name,
         "engine": outcome.engine,
         "verdict": outcome.answer,

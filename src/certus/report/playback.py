@@ -11,6 +11,7 @@ from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from certus.core.diagnostic import Span
 from certus.core.effects import written
 from certus.core.errors import Undefined
 from certus.core.evaluate import evaluate
@@ -43,11 +44,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The state after one step: the call stack as (procedure, line of the call), and the changes. `noticed`
+    """The state after one step: the call stack as (procedure, place of the call), and the changes. `noticed`
     comes before them: cells of memory that were read, and the keys of cells that are not known any more.
     `because` are the values that decided a branch."""
 
-    stack: tuple[tuple[str, int | None], ...]
+    stack: tuple[tuple[str, Span | None], ...]
     changes: tuple[Change, ...]
     noticed: tuple[Change | str, ...]
     because: tuple[tuple[str, str], ...] = ()
@@ -59,7 +60,7 @@ class _Frame:
     them in the program (`texts`)."""
 
     procedure: str
-    called_at: int | None
+    called_at: Span | None
     values: dict[Expr, Datum] = field(default_factory=dict)
     source: dict[Expr, int] = field(default_factory=dict)
     texts: dict[Expr, str] = field(default_factory=dict)
@@ -105,9 +106,8 @@ class Playback:
         top.procedure = edge.source.procedure
         because = self._because(edge) if isinstance(edge.op, Assume) and edge.branch is not None else ()
         if isinstance(edge.op, Call):
-            line = None if edge.span is None else edge.span.line
             top.texts.update(dict.fromkeys(edge.op.targets, call_text(edge.op, edge.text)))
-            self.frames.append(_Frame(edge.op.procedure, line))
+            self.frames.append(_Frame(edge.op.procedure, edge.span))
         if isinstance(edge.op, Alloc):
             self._begun(edge.op, dict(step.changes), top)
         changes = [self._written(edge, variable, value) for variable, value in step.changes]

@@ -14,13 +14,21 @@ from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.outcome import Outcome
 from certus.core.verdict import Unknown, Unsafe
 from certus.core.version import VERSION
-from certus.report.content import assumptions, file_of, nothing_to_check
+from certus.report.content import assumptions, file_of, files_of, nothing_to_check
 from certus.report.rules import Rule, rules
 from certus.report.sarif_results import ROOT, Json, artifact, physical, results, text
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ASKED: Final = frozenset(
-    ("usage", "unknown-property", "bad-property-file", "contradictory-task", "unknown-language", "no-clang")
+    (
+        "usage",
+        "unknown-property",
+        "bad-property-file",
+        "contradictory-task",
+        "unknown-language",
+        "no-clang",
+        "several-files",
+    )
 )
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
@@ -39,7 +47,7 @@ def render_refusal_sarif(file: str, diagnostics: Sequence[Diagnostic], *, exit_c
     invocation = _invocation(met, exit_code, description, successful=False)
     if asked:
         invocation["toolConfigurationNotifications"] = asked
-    return _rendered(_log(file, (), invocation, results=[], properties={"verdict": None}))
+    return _rendered(_log([file], (), invocation, results=[], properties={"verdict": None}))
 
 
 def _rendered(log: Json) -> str:
@@ -50,7 +58,7 @@ def sarif_log(outcome: Outcome, *, exit_code: int) -> Json:
     about, notes = rules(outcome), list(_notifications(outcome))
     known = not isinstance(outcome.verdict, Unknown)
     return _log(
-        file_of(outcome),
+        [file_of(outcome), *files_of(outcome)[1:]],
         about,
         _invocation(notes, exit_code, outcome.answer, successful=known),
         results=list(results(outcome, about)),
@@ -73,7 +81,7 @@ def _invocation(notes: list[Json], exit_code: int, description: str, *, successf
 
 
 def _log(
-    file: str, about: Sequence[Rule], invocation: Json, *, results: list[Json], properties: Json
+    files: Sequence[str], about: Sequence[Rule], invocation: Json, *, results: list[Json], properties: Json
 ) -> Json:
     notes = (
         *invocation["toolExecutionNotifications"],
@@ -90,7 +98,7 @@ def _log(
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": text("where certus was started")}},
-        "artifacts": [{"location": artifact(file), "roles": ["analysisTarget"]}],
+        "artifacts": [{"location": artifact(file), "roles": ["analysisTarget"]} for file in files],
         "invocations": [invocation],
         "results": results,
         "properties": properties,

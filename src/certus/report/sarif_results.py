@@ -13,7 +13,7 @@ from certus.core.diagnostic import Diagnostic, Span
 from certus.core.outcome import Outcome
 from certus.core.program import Call, Havoc, Program, Return
 from certus.core.values import Datum
-from certus.report.content import counted, derivation, file_of, value_text
+from certus.report.content import counted, derivation, file_of, function_name, value_text
 from certus.report.rules import CLAUSES, Rule
 from certus.report.steps import Move, Path, path
 
@@ -31,7 +31,7 @@ def results(outcome: Outcome, about: Sequence[Rule]) -> Iterator[Json]:
         index, rule = _rule_of(site.kind, about)
         calls = _open_calls(found)
         place = {} if site.span is None else {"physicalLocation": physical(site.span)}
-        named = {"logicalLocations": [{"name": site.location.procedure, "kind": "function"}]}
+        named = {"logicalLocations": [_function(site.location.procedure)]}
         yield {
             **_failed(index, rule),
             "message": text(_message(found, rule)),
@@ -90,14 +90,16 @@ def _fingerprint(found: Path, calls: Sequence[Move], program: Program) -> str:
     """The same as long as the lines of the claim and of the calls that lead there are, and the procedure:
     other lines do not count, except for equal ones before the claim, which are counted."""
     site = found.error
-    lines = [" ".join(line.split()) for line in program.source.split("\n")]
+    texts = {
+        file: [" ".join(line.split()) for line in text.split("\n")] for file, text in program.texts.items()
+    }
 
     def text_at(span: Span | None, otherwise: str) -> str:
-        known = span is not None and span.file == program.file and span.line <= len(lines)
-        return lines[span.line - 1] if known and span is not None else otherwise
+        lines = [] if span is None else texts.get(span.file, [])
+        return lines[span.line - 1] if span is not None and span.line <= len(lines) else otherwise
 
     claim = text_at(site.span, site.text)
-    before = 0 if site.span is None else lines[: site.span.line - 1].count(claim)
+    before = 0 if site.span is None else texts.get(site.span.file, [])[: site.span.line - 1].count(claim)
     callers = dict.fromkeys(text_at(call.span, call.statement) for call in calls)
     return f"{_hash(site.kind, site.location.procedure, claim, site.text, *callers)}:{before + 1}"
 
@@ -179,8 +181,12 @@ def _stack(found: Path, calls: Sequence[Move]) -> Json:
     return {"message": text("the calls that lead to the violation"), "frames": frames}
 
 
+def _function(procedure: str) -> Json:
+    return {"name": function_name(procedure), "kind": "function"}
+
+
 def _frame(span: Span | None, procedure: str) -> Json:
-    place: Json = {"logicalLocations": [{"name": procedure, "kind": "function"}]}
+    place: Json = {"logicalLocations": [_function(procedure)]}
     if span is not None:
         place["physicalLocation"] = physical(span)
     return {"location": place}

@@ -35,7 +35,7 @@ from certus.core.program import (
 from certus.core.terms import Value
 from certus.core.verdict import Unsafe
 from certus.report.cfa import statement
-from certus.report.content import INPUT, RESULT, Names, value_text
+from certus.report.content import INPUT, RESULT, Names, function_name, value_text
 from certus.report.playback import MEMORY, Change, Playback, Scene
 from certus.report.wording import condition_of, without_markers
 
@@ -258,7 +258,7 @@ def reason_text(step: Step, scene: Scene, program: Program, names: Names) -> str
     line = _line(reader.span, program)
     if reason.role is Role.CALL:
         called = edge.op.procedure if isinstance(edge.op, Call) else "$"  # a name with `$` is not the user's
-        known = f"calls {called}, which" if not called.startswith("$") else "what it calls"
+        known = f"calls {function_name(called)}, which" if not called.startswith("$") else "what it calls"
         return f"{known} matters at {line}"
     if reason.role is Role.BRANCH:
         return f"decides {_continuation(edge, reader, line)}"

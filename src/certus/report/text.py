@@ -29,6 +29,7 @@ from certus.report.content import (
     proof_of,
     relations,
     summaries,
+    title_of,
     total_seconds,
     value_text,
 )
@@ -73,7 +74,7 @@ def _first_line(outcome: Outcome, palette: Palette) -> str:
     answer = palette.paint(outcome.answer, _ANSWER_COLOURS[outcome.answer])
     cause = outcome.verdict.reason.code if isinstance(outcome.verdict, Unknown) else nothing_to_check(outcome)
     seconds = f"{total_seconds(outcome):.2f} s"
-    file = printable(file_of(outcome))
+    file = printable(title_of(outcome))
     return (
         f"{answer}  {file}  {outcome.property_name}{'  ' * bool(cause)}{cause}  ({outcome.engine}, {seconds})"
     )
@@ -90,8 +91,10 @@ def _shown(outcome: Outcome, diagnostic: Diagnostic, palette: Palette) -> str:
 
 def _source(outcome: Outcome, span: Span | None) -> str | None:
     """The text that a place is in; none for a place in a header or in a task file."""
-    elsewhere = span is not None and span.file != outcome.subject.file
-    return None if elsewhere else outcome.subject.source
+    subject = outcome.subject
+    if span is None or span.file == subject.file:
+        return subject.source
+    return subject.texts.get(span.file) if isinstance(subject, Program) else None
 
 
 # ------------------------------------------------------------------------------------------ HOLDS

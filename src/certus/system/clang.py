@@ -1,4 +1,4 @@
-"""Find a Clang and let it describe a C file as a tree.
+"""Find a Clang and let it describe a C file, as a tree or as LLVM IR.
 
 The `ziglang` wheel carries a Clang and the headers of a C library, for both data models; `CERTUS_CLANG`
 names another one. Clang indents its JSON by nesting depth, so that the text of a deeply nested program is
@@ -148,6 +148,47 @@ def run_clang(
     return ClangResult(tree, said, ok=True, files=tuple(files))
 
 
+@dataclass(frozen=True, slots=True)
+class ClangText:
+    """`text` is the LLVM IR of a file, empty if Clang refused it; `messages` is what it said."""
+
+    text: str
+    messages: str
+    ok: bool
+
+
+def emit_ir(
+    path: Path,
+    *,
+    model: str,
+    flags: Sequence[str],
+    arguments: Sequence[str] = (),
+    seconds: float | None = None,
+) -> ClangText:
+    """Let Clang compile `path` to textual IR for the data model of that name. `flags` are ours, `arguments`
+    the user's.
+
+    Raises `ToolFailed` if Clang reaches a limit and `ClangMissing` if there is none."""
+    clang = find_clang()
+    file = Path(os.path.abspath(path))
+    command = [
+        *clang.command,
+        f"--target={TARGETS[model]}",
+        *("-x", "c", "-std=gnu17", "-S", "-emit-llvm", "-fbracket-depth=100000", "-ferror-limit=20"),
+        *("-fno-color-diagnostics", *OLD_C, NO_TABLES, *flags),
+        *absolute_paths(arguments),
+        *clang.include_flags,
+        *(str(file), "-o", "-"),
+    ]
+    with tempfile.TemporaryDirectory(prefix="certus-") as directory:
+        limit = SECONDS if seconds is None else min(seconds, SECONDS)
+        code, messages = _run(command, Path(directory), limit, indented=True)
+        if code != 0:
+            return ClangText("", messages, ok=False)
+        text = (Path(directory) / "tree").read_bytes().decode("utf-8", "surrogateescape")
+    return ClangText(text, messages, ok=True)
+
+
 def layout_text(
     path: Path, *, model: str, arguments: Sequence[str] = (), seconds: float | None = None
 ) -> str:
@@ -202,8 +243,9 @@ def _without_indentation(text: IO[bytes]) -> Iterator[bytes]:
         yield _INDENTATION.sub(b"\n", room[:size])
 
 
-def _run(command: list[str], directory: Path, seconds: float) -> tuple[int, str]:
-    """Run Clang there; its tree goes to the file `tree`. The exit code and the messages."""
+def _run(command: list[str], directory: Path, seconds: float, *, indented: bool = False) -> tuple[int, str]:
+    """Run Clang there; what it prints goes to the file `tree`, with its indentation if `indented`. The exit
+    code and the messages."""
 
     def work(_: Reporter) -> bytes:
         soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
@@ -216,15 +258,15 @@ def _run(command: list[str], directory: Path, seconds: float) -> tuple[int, str]
             subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                stdout=tree if indented else subprocess.PIPE,
                 stderr=messages,
                 env={"TMPDIR": str(directory), "HOME": str(directory)},
                 cwd=directory,
             ) as process,
         ):
-            assert process.stdout is not None
-            for part in _without_indentation(process.stdout):
-                tree.write(part)
+            if process.stdout is not None:
+                for part in _without_indentation(process.stdout):
+                    tree.write(part)
             code = process.wait()
         return str(code).encode()
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from benchexec import result
 from benchexec.tools.sv_benchmarks_util import get_data_model_from_task
-from benchexec.tools.template import BaseTool2, UnsupportedFeatureException
+from benchexec.tools.template import BaseTool2
 
 MODELS: Final = {"ILP32": "ILP32", "LP64": "LP64"}
-_ANSWER: Final = re.compile(r"(HOLDS|VIOLATED|UNKNOWN)  .*  ([\w-]+)  \(")
+_ANSWER: Final = re.compile(r"(HOLDS|VIOLATED|UNKNOWN)  .*  (\S.*?)  \(")
 _CAUSES: Final = {
     "time-limit": result.RESULT_TIMEOUT,
     "cpu-limit": result.RESULT_TIMEOUT,
@@ -36,8 +36,6 @@ class Tool(BaseTool2):  # type: ignore[misc]
         return str(self._version_from_tool(executable, line_prefix="certus"))
 
     def cmdline(self, executable: str, options: list[str], task: Any, rlimits: Any) -> list[str]:
-        if len(list(task.input_files_or_identifier)) != 1:
-            raise UnsupportedFeatureException("Certus reads programs in one file")
         words = [executable, "verify", *options]
         if task.property_file:
             words += ["--property", task.property_file]
@@ -53,7 +51,7 @@ class Tool(BaseTool2):  # type: ignore[misc]
             words += ["--memory", str(rlimits.memory)]
         if rlimits.cpu_cores and "--cores" not in options:
             words += ["--cores", str(rlimits.cpu_cores)]
-        return [*words, task.single_input_file]
+        return [*words, *task.input_files]
 
     def determine_result(self, run: Any) -> str:
         found = next((match for match in map(_ANSWER.match, run.output) if match is not None), None)

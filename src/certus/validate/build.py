@@ -13,14 +13,14 @@ itself stays compiled by Clang, the confinement above all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from certus.core.errors import CertusError
-from certus.core.program import Program
+from certus.core.program import Program, SourceText
 from certus.system.clang import COMMON, TARGETS, Clang, ClangMissing, absolute_paths, find_clang
 from certus.system.elf import NotAnObject, Symbols, symbols
 from certus.system.gcc import FLAGS as GCC_FLAGS
@@ -86,6 +86,16 @@ class Built:
     harness: str
 
 
+@dataclass(slots=True)
+class _Unit:
+    """A file of the program: the name of its object, the text that is compiled, and how."""
+
+    name: str
+    text: str
+    flags: tuple[str, ...]
+    symbols: Symbols = field(default_factory=lambda: Symbols((), ()))
+
+
 class Builds:
     """The executables of one program in one directory, by one compiler or by both. `arguments` are the
     user's flags for Clang's preprocessor.
@@ -131,47 +141,71 @@ class Builds:
         if builtins:
             raise NotBuilt(f"the compiler does not know the builtin function `{builtins[0]}`")
         if missing:
-            self._object("stubs", stubs(missing, program.source), own)
+            self._object("stubs", stubs(missing, "\n".join(unit.text for unit in program.units)), own)
             parts.append("stubs")
         made = self._directory / f"{_program_name(compiler)}-linked"
         self._link(made, [str(self._directory / f"{part}.o") for part in parts], library=library)
         return Built(made, tuple(missing), harness)
 
     def _compile_program(self, compiler: Compiler) -> Symbols:
-        """Compile the user's file, and again if that shows what is missing: definitions of functions that
-        are only `inline`, or code that sees the entry of an error function with a body."""
-        name, program = _program_name(compiler), self._program
-        text, flags = self._for_clang() if compiler is Compiler.CLANG else self._for_gcc()
-        found = self._object(name, text, flags, compiler)
-        if any(each in program.procedures for each in found.undefined):
-            flags = (*flags, *OLD_INLINE)
-            found = self._object(name, text, flags, compiler)
-        hooked = hooks(self._wanted.errors, found.functions)
-        if hooked:
-            self._object(name, text + hooked, ("-finstrument-functions", *flags), compiler)
+        """Compile the user's files, and some again if that shows what is missing: definitions of functions
+        that are only `inline`, or code that sees the entry of an error function with a body."""
+        made, program = _program_name(compiler), self._program
+        units: list[_Unit] = []
+        for number, source in enumerate(program.units, 1):
+            name = made if not program.others else f"{made}-{number}"
+            text, flags = (self._for_clang if compiler is Compiler.CLANG else self._for_gcc)(source)
+            units.append(_Unit(name, text, flags))
+        found = self._joined(made, units, compiler)
+        missing = {each for each in found.undefined if each in program.procedures}
+        if missing:
+            for unit in units:
+                if not missing.isdisjoint(unit.symbols.undefined):
+                    unit.flags = (*unit.flags, *OLD_INLINE)
+            found = self._joined(made, units, compiler, first=True)
+        hooked = [hooks(self._wanted.errors, unit.symbols.functions) for unit in units]
+        for unit, added in zip(units, hooked, strict=True):
+            if added:
+                unit.text, unit.flags = unit.text + added, ("-finstrument-functions", *unit.flags)
+        if any(hooked):
+            self._joined(made, units, compiler, first=bool(missing))
         return found
 
-    def _for_clang(self) -> tuple[str, tuple[str, ...]]:
+    def _joined(
+        self, name: str, units: Sequence[_Unit], compiler: Compiler, *, first: bool = False
+    ) -> Symbols:
+        """Compile files to one object. With `first`, the first of several definitions counts: each file that
+        needs it has one of an `inline` function."""
+        for unit in units:
+            unit.symbols = self._object(unit.name, unit.text, unit.flags, compiler)
+        if len(units) == 1:
+            return units[0].symbols
+        made = self._directory / f"{name}.o"
+        parts = [str(self._directory / f"{unit.name}.o") for unit in units]
+        self._run_linker(made, ("-r", *(("-z", "muldefs") if first else ()), *parts))
+        return symbols(made.read_bytes())
+
+    def _for_clang(self, source: SourceText) -> tuple[str, tuple[str, ...]]:
         """The user's text, and the flags that Clang compiles it with."""
-        flags = [*COMMON, "-w", *_FLAGS, *self._wanted.checks, *self._finding_headers()]
+        flags = [*COMMON, "-w", *_FLAGS, *self._wanted.checks, *self._finding_headers(source)]
         if UNCONFINED in self._wanted.defines:
             flags.append(_NO_ASSEMBLY)
-        return f'# 1 "{_quoted(self._program.file)}"\n{self._program.source}', tuple(flags)  # for __FILE__
+        return f'# 1 "{_quoted(source.file)}"\n{source.text}', tuple(flags)  # for __FILE__
 
-    def _finding_headers(self) -> tuple[str, ...]:
-        folder = Path(self._program.file).absolute().parent
+    def _finding_headers(self, source: SourceText) -> tuple[str, ...]:
+        folder = Path(source.file).absolute().parent
         user = absolute_paths(self._arguments)
         return ("-iquote", str(folder), *user, *self._clang.include_flags)
 
-    def _for_gcc(self) -> tuple[str, tuple[str, ...]]:
+    def _for_gcc(self, source: SourceText) -> tuple[str, tuple[str, ...]]:
         """The text as Clang has preprocessed it, and the flags that gcc compiles it with. Where programs are
         not confined Clang must accept it first: gcc cannot be asked to refuse inline assembly."""
         if UNCONFINED in self._wanted.defines:
-            self._object("accepted", *self._for_clang())
-        source, made = self._directory / "program.c", self._directory / "program.i"
-        source.write_text(self._for_clang()[0], encoding="utf-8", errors="surrogateescape")
-        flags = (*(flag for flag in COMMON if flag not in NOT_PREPROCESSED), *self._finding_headers())
-        self._run_clang((*flags, "-E", str(source), "-o", str(made)))
+            self._object("accepted", *self._for_clang(source))
+        written, made = self._directory / "program.c", self._directory / "program.i"
+        written.write_text(self._for_clang(source)[0], encoding="utf-8", errors="surrogateescape")
+        flags = (*(flag for flag in COMMON if flag not in NOT_PREPROCESSED), *self._finding_headers(source))
+        self._run_clang((*flags, "-E", str(written), "-o", str(made)))
         text = IS_GCC + made.read_text(encoding="utf-8", errors="surrogateescape")
         checks = tuple(_TRAPS.get(flag, flag) for flag in self._wanted.checks)
         return text, (*GCC_FLAGS, *_FLAGS, *checks)
@@ -210,20 +244,28 @@ class Builds:
             raise NotBuilt(f"the program could not be compiled: {_first(result)}")
 
     def _link(self, made: Path, parts: Sequence[str], *, library: bool) -> None:
+        if not library:
+            self._run_linker(made, ("-static", *parts))
+            return
+        compiler, linker = find_tool("gcc"), find_tool("ld")
+        assert compiler is not None
+        assert linker is not None
+        flags = (f"-B{linker.parent}", "-no-pie", "-Wl,--wrap=main", "-o", str(made))
+        _check_linked(run_tool(compiler, (*flags, *parts)))
+
+    def _run_linker(self, made: Path, arguments: Sequence[str]) -> None:
+        """Link without a C library."""
         tool, *command = self._clang.command
-        if library:
-            compiler, linker = find_tool("gcc"), find_tool("ld")
-            assert compiler is not None
-            assert linker is not None
-            flags = (f"-B{linker.parent}", "-no-pie", "-Wl,--wrap=main", "-o", str(made))
-            result = run_tool(compiler, (*flags, *parts))
-        elif Path(tool).name.startswith("zig"):
-            result = run_tool(Path(tool), ("ld.lld", "-static", "-o", str(made), *parts))
+        if Path(tool).name.startswith("zig"):
+            _check_linked(run_tool(Path(tool), ("ld.lld", "-o", str(made), *arguments)))
         else:
-            alone = (self._target, "-nostdlib", "-static", "-no-pie", "-o", str(made))
-            result = run_tool(Path(tool), (*command, *alone, *parts))
-        if result.code != 0:
-            raise NotBuilt(f"the program could not be linked: {_first(result)}")
+            alone = (self._target, "-nostdlib", "-no-pie", "-o", str(made))
+            _check_linked(run_tool(Path(tool), (*command, *alone, *arguments)))
+
+
+def _check_linked(result: ToolResult) -> None:
+    if result.code != 0:
+        raise NotBuilt(f"the program could not be linked: {_first(result)}")
 
 
 def no_gcc(program: Program) -> str:

@@ -99,10 +99,11 @@ def hooks(errors: Mapping[str, int], defined: Sequence[str]) -> str:
     if not tests:
         return ""
     apart = "__attribute__((no_instrument_function)) void"
+    own = f"static __attribute__((used)) {apart}"  # each file with an error function has such hooks
     return (
         f"\n{apart} certus_finish(int);"
-        f"\n{apart} __cyg_profile_func_enter(void *certus_entered, void *certus_from) {{{tests} }}"
-        f"\n{apart} __cyg_profile_func_exit(void *certus_left, void *certus_to) {{ }}\n"
+        f"\n{own} __cyg_profile_func_enter(void *certus_entered, void *certus_from) {{{tests} }}"
+        f"\n{own} __cyg_profile_func_exit(void *certus_left, void *certus_to) {{ }}\n"
     )
 
 

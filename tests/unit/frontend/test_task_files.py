@@ -135,7 +135,7 @@ class TestTime:
 class TestTaskFiles:
     def test_a_task(self, task: Path) -> None:
         found = read_task_file(task)
-        assert found.input == task.parent / "prog.c"
+        assert found.inputs == (task.parent / "prog.c",)
         assert found.data_model == "ILP32"
         assert [(each.property.name, each.expected) for each in found.properties] == [
             ("termination", False),
@@ -187,7 +187,33 @@ class TestTaskFiles:
 
     def test_one_input_file_in_a_list(self, task: Path) -> None:
         task.write_text(TASK.replace("'prog.c'", "[prog.c]"))
-        assert read_task_file(task).input.name == "prog.c"
+        assert read_task_file(task).inputs == (task.parent / "prog.c",)
+
+    def test_several_input_files(self, task: Path) -> None:
+        (task.parent / "more.c").write_text("int x;\n")
+        task.write_text(TASK.replace("'prog.c'", "[prog.c, more.c]"))
+        found = read_question(task)
+        assert found.files == (task.parent / "prog.c", task.parent / "more.c")
+        assert (found.file, found.others) == (found.files[0], found.files[1:])
+
+    def test_several_files_of_the_user(self, task: Path) -> None:
+        first, second = task.parent / "prog.c", task.parent / "more.i"
+        assert read_question([first, second], data_model="ILP32").files == (first, second)
+        for files, word in (
+            ([first, task], "no C file"),
+            ([first, first], "twice"),
+            ([first, task.parent / ".." / task.parent.name / "prog.c"], "twice"),
+        ):
+            with pytest.raises(InputError, match=word):
+                read_question(files)
+
+    def test_a_front_end_for_one_file_says_so(self, task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("CERTUS_FRONTEND", raising=False)
+        (task.parent / "more.c").write_text("int x;\n")
+        question = read_question([task.parent / "prog.c", task.parent / "more.c"])
+        with pytest.raises(InputError, match="programs in one file") as caught:
+            load_question(question)
+        assert caught.value.diagnostics[0].code == "several-files"
 
     def test_without_a_task_file_the_user_says_it_all(self, task: Path) -> None:
         found = read_question(task.parent / "prog.c", property="no-overflow", data_model="ILP32")
@@ -202,7 +228,9 @@ CHANGES: Mapping[str, tuple[str, str, str, int]] = {
     "another version": ("'2.0'", "'1.0'", "bad-task-file", 1),
     "no input": ("input_files: 'prog.c'\n", "", "bad-task-file", 1),
     "missing input": ("prog.c", "other.c", "cannot-read", 2),
-    "several inputs": ("'prog.c'", "[prog.c, prog.c]", "bad-task-file", 2),
+    "an input twice": ("'prog.c'", "[prog.c, prog.c]", "bad-task-file", 2),
+    "no inputs": ("'prog.c'", "[]", "bad-task-file", 2),
+    "an input that is no C": ("'prog.c'", "[prog.c, ../properties/termination.prp]", "bad-task-file", 2),
     "an input that is no name": ("'prog.c'", "[[prog.c]]", "bad-task-file", 2),
     "an empty input": ("'prog.c'", "''", "bad-task-file", 2),
     "a missing property file": ("termination.prp", "nothing.prp", "cannot-read", 4),

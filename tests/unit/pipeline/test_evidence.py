@@ -94,7 +94,9 @@ def test_a_changed_trace_does_not_pass(tmp_path: Path) -> None:
         ("manifest.json", None, "cannot be read"),
         ("manifest.json", "{", "no JSON"),
         ("manifest.json", "[]", "no JSON object"),
-        ("manifest.json", '{"format": 1}', "no proper field"),
+        ("manifest.json", '{"format": 2}', "no proper field"),
+        ("manifest.json", '{"format": 1}', "this version reads format 2"),
+        ("manifest.json", '{"format": 3}', "its format is 3"),
         ("manifest.json", "[" * 100_000, "nested more deeply"),
         ("evidence.json", "{}", "does not fit"),
         ("evidence.json", "[" * 100_000, "nested more deeply"),
@@ -117,10 +119,37 @@ def test_a_manifest_cannot_lead_out_of_the_directory(tmp_path: Path) -> None:
     directory = saved(tmp_path, HOLDS)
     path = directory / "manifest.json"
     manifest = json.loads(path.read_text())
-    manifest["source"] = "../prog.lp"
+    manifest["sources"][0]["file"] = "../prog.lp"
     path.write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="outside the directory"):
         recheck(directory)
+
+
+@pytest.mark.parametrize("sources", [[], [3], [{"file": "source.lp"}], "twice", "other"])
+def test_sources_that_are_none_are_refused(tmp_path: Path, sources: object) -> None:
+    directory = saved(tmp_path, HOLDS)
+    path = directory / "manifest.json"
+    manifest = json.loads(path.read_text())
+    entry = manifest["sources"][0]
+    some = {"twice": [entry, entry], "other": [entry, entry | {"file": "other.lp"}]}
+    manifest["sources"] = some[sources] if isinstance(sources, str) else sources
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="no proper field 'sources'"):
+        recheck(directory)
+
+
+def test_evidence_of_format_1_tells_the_command_to_run_again(tmp_path: Path) -> None:
+    directory = saved(tmp_path, HOLDS)
+    old = {"format": 1, "source": "source/a b.c", "property": "no-overflow", "data_model": "ILP32"}
+    old["clang_arguments"] = ["-Isource/include", "-DN=3"]
+    (directory / "manifest.json").write_text(json.dumps(old))
+    with pytest.raises(InputError) as caught:
+        recheck(directory)
+    hint = caught.value.diagnostics[0].hint
+    assert hint == (
+        f"verify it again: `certus verify '{directory}/source/a b.c' --property no-overflow "
+        f"-I{directory}/source/include -DN=3 --data-model ILP32 --evidence {directory}-2`"
+    )
 
 
 # -------------------------------------------------------------------------------- Horn clauses
@@ -130,7 +159,7 @@ def test_a_model_is_saved_with_its_clauses(tmp_path: Path) -> None:
     directory = saved(tmp_path, SAT)
     manifest = json.loads((directory / "manifest.json").read_text())
     assert manifest["property"] == "check-sat"
-    assert manifest["source"] == "source.smt2"
+    assert [each["file"] for each in manifest["sources"]] == ["source.smt2"]
     assert (directory / "source.smt2").read_text() == SAT
     result = recheck(directory)
     assert len(manifest["clauses"]) == result.clauses == result.discharged["z3"]

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchexec.tools.template import BaseTool2, UnsupportedFeatureException
+from benchexec.tools.template import BaseTool2
 from benchexec.util import ProcessExitCode
 
 from certus.tool_info.benchexec import Tool
@@ -49,15 +49,16 @@ def test_an_option_of_the_user_comes_before_a_limit() -> None:
     assert words == ["certus", "verify", "--timeout", "5s", "x.c"]
 
 
-def test_two_files_are_no_task_for_us() -> None:
-    with pytest.raises(UnsupportedFeatureException):
-        Tool().cmdline("certus", [], task("x.c", "y.c"), NONE)
+def test_all_files_of_a_task_are_given() -> None:
+    words = Tool().cmdline("certus", [], task("x.c", "y.c"), NONE)
+    assert words == ["certus", "verify", "x.c", "y.c"]
 
 
 @pytest.mark.parametrize(
     ("line", "result"),
     [
         ("HOLDS  a b.c  unreach-call  (bmc, 1.31 s)", "true"),
+        ("HOLDS  a.c  unreach-call  it has no call of f  (bmc, 1.31 s)", "true"),
         ("VIOLATED  a.c  unreach-call  (bmc, 1.31 s)", "false(unreach-call)"),
         ("VIOLATED  a  b (c).c  no-overflow  (bmc, 1.31 s)", "false(no-overflow)"),
         ("VIOLATED  a.smt2  check-sat  (spacer, 1.31 s)", "false"),
@@ -100,8 +101,6 @@ def test_benchexec_accepts_the_module(tmp_path: Path) -> None:
         check=True,
     )
     said = done.stdout + done.stderr
-    warnings = [line for line in said.splitlines() if "WARNING" in line]
-    assert len(warnings) == 1
-    assert "does not support tasks with multiple input files" in warnings[0]
+    assert "WARNING" not in said
     assert "--data-model" in said
     assert said.rstrip().endswith("“true”")

@@ -46,7 +46,7 @@ def load_c(
     wanted = property_of(property) if isinstance(property, str) else property
     rules = error_rules(wanted)
     budget = budget or Budget()
-    with _collection_paused():
+    with collection_paused():
         unit = read_unit(Path(path), model=model, arguments=arguments, budget=budget, entry=entry)
         lowered = lower_unit(unit, rules, budget)
     return LoadedProgram(lowered.program, lowered.warnings)
@@ -67,7 +67,7 @@ def load_probed(
     `?:`. With `invariants`, probes claim that their evaluation is defined. Raises `InputError`, at the place
     of the probe, for one that has no place or is no expression; otherwise as `load_c`."""
     rules = error_rules(property)
-    with _collection_paused():
+    with collection_paused():
         unit = read_unit(path, model=model, arguments=arguments, budget=budget)
         lowered = lower_unit(unit, rules, budget)
         original = LoadedProgram(lowered.program, lowered.warnings)
@@ -103,7 +103,7 @@ def _blame(
 
 
 @contextmanager
-def _collection_paused() -> Iterator[None]:
+def collection_paused() -> Iterator[None]:
     """Trees have no cycles, and looking for some in hundreds of thousands of nodes takes half the time. After
     that, all objects count as old ones: otherwise collection would begin by walking all of them at once."""
     enabled = gc.isenabled()

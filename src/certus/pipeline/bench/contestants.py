@@ -74,7 +74,11 @@ class Contestant:
             "bits": bits,
             "timeout": f"{limits.seconds:g}",
         }
-        return [re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), word) for word in self.words]
+        words: list[str] = []
+        for word in self.words:
+            words.append(re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), word))
+            words += task.others if word == "{file}" else ()
+        return words
 
     def read(self, ended: Ended, limits: Limits) -> Answered:
         """The answer, if it was given within the limits."""

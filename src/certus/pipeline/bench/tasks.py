@@ -27,7 +27,8 @@ PROPERTIES: Final = (*SUPPORTED, CHECK_SAT)
 @dataclass(frozen=True, slots=True)
 class BenchTask:
     """One question. `name` is the file as the user came to it; `file` is what our engines are given (the task
-    definition if there is one), `program` what it is about; both absolute. `digest` changes when they do."""
+    definition if there is one), `program` what it is about, with `others` if it is in several files; all
+    absolute. `digest` changes when they do."""
 
     name: str
     file: str
@@ -36,6 +37,7 @@ class BenchTask:
     data_model: str | None
     expected: bool | None
     digest: str
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +125,23 @@ def _questions(file: Path, wanted: Sequence[str]) -> Iterator[BenchTask]:
         task = read_task_file(file)
         for each in task.properties:
             if each.property.name in wanted:
-                yield _task(file, task.input, each.property.name, task.data_model, each.expected)
+                yield _task(file, task.inputs, each.property.name, task.data_model, each.expected)
         return
     if not file.is_file():
         raise InputError([Diagnostic("cannot-read", f"there is no file {file}")])
     usual = read_question(file).property.name
     possible = [usual] if usual in wanted or usual == CHECK_SAT else SUPPORTED
     for name in (name for name in possible if name in wanted):
-        yield _task(file, file, name, None, None)
+        yield _task(file, (file,), name, None, None)
 
 
-def _task(file: Path, program: Path, name: str, model: str | None, expected: bool | None) -> BenchTask:
-    content = hashlib.sha256(file.read_bytes() + program.read_bytes()).hexdigest()[:16]
-    places = os.path.abspath(file), os.path.abspath(program)
-    return BenchTask(str(file), *places, name, model, expected, content)
+def _task(
+    file: Path, programs: Sequence[Path], name: str, model: str | None, expected: bool | None
+) -> BenchTask:
+    content = hashlib.sha256(b"".join(each.read_bytes() for each in (file, *programs))).hexdigest()[:16]
+    places = os.path.abspath(file), os.path.abspath(programs[0])
+    others = tuple(os.path.abspath(each) for each in programs[1:])
+    return BenchTask(str(file), *places, name, model, expected, content, others)
 
 
 def _first(error: InputError | Unsupported) -> Diagnostic:

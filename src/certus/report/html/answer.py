@@ -18,13 +18,14 @@ from certus.report.content import (
     bounds,
     counted,
     derivation,
+    files_of,
     invariants,
     proof_of,
     relations,
     summaries,
     value_text,
 )
-from certus.report.html.markup import code, line_link, sentence, table, text
+from certus.report.html.markup import Key, code, line_key, line_link, sentence, table, text
 from certus.report.html.source import Notes
 from certus.report.solvers import silent_texts
 
@@ -39,32 +40,32 @@ def notes(outcome: Outcome) -> Notes:
     if isinstance(outcome.verdict, Unknown):
         told.insert(0, outcome.verdict.reason)
     for diagnostic in told:
-        line = _line(diagnostic, program.file)
+        line = _line(diagnostic, files_of(outcome))
         if line:
             found.below[line].append(_diagnostic_note(diagnostic))
     if proof is None or not isinstance(program, Program):
         return found
-    by_line: defaultdict[tuple[int, bool], list[Invariant]] = defaultdict(list)
+    files = files_of(outcome)
+    by_line: defaultdict[tuple[Key, bool], list[Invariant]] = defaultdict(list)
     for invariant in invariants(proof, program):
-        if invariant.span is not None and invariant.span.file == program.file:
-            by_line[invariant.span.line, invariant.location.loop is not None].append(invariant)
+        if key := line_key(invariant.span, files):
+            by_line[key, invariant.location.loop is not None].append(invariant)
     for (line, is_loop), group in by_line.items():
         (found.below if is_loop else found.above)[line] += _invariant_notes(group)
     for name, formula in summaries(proof, program):
-        span = program.procedures[name].span
-        if span is not None and span.file == program.file:
-            found.below[span.line].append(_note("summary", f"every call of {code(name)}", [code(formula)]))
+        if key := line_key(program.procedures[name].span, files):
+            found.below[key].append(_note("summary", f"every call of {code(name)}", [code(formula)]))
     for bound in bounds(proof, program)[0]:
-        if bound.span is not None and bound.span.file == program.file:
+        if key := line_key(bound.span, files):
             words = f"entered at most {counted(bound.count, 'time')}"
-            found.below[bound.span.line].append(_note("bound", words, []))
+            found.below[key].append(_note("bound", words, []))
     return found
 
 
-def _line(diagnostic: Diagnostic, file: str) -> int:
+def _line(diagnostic: Diagnostic, files: Sequence[str]) -> Key:
     """The line that a diagnostic is about: of its span, or of the first loop that it names; 0 for none."""
     if diagnostic.span is not None:
-        return diagnostic.span.line if diagnostic.span.file == file else 0
+        return line_key(diagnostic.span, files)
     named = re.search(r"\bloop at line (\d+)", diagnostic.message)
     return int(named[1]) if named else 0
 
@@ -108,7 +109,7 @@ def panel(outcome: Outcome) -> str:
     verdict = outcome.verdict
     parts: list[str] = []
     if isinstance(verdict, Unknown):
-        parts.append(_section("Why there is no answer", _card(verdict.reason, outcome.subject.file)))
+        parts.append(_section("Why there is no answer", _card(verdict.reason, files_of(outcome))))
     else:
         parts.append(_section("Why it holds", "".join(_proof(outcome))) if proof_of(outcome) else "")
         parts.append(_derivation(outcome))
@@ -121,7 +122,7 @@ def checked(outcome: Outcome) -> str:
     parts = [_section("How it was checked", f'<ul class="checks">{inside}</ul>') if inside else ""]
     taken = "".join(f"<li>{text(words)}</li>" for words in assumptions(outcome))
     parts.append(_section("Assuming", f"<ul>{taken}</ul>") if taken else "")
-    cards = "".join(_card(d, outcome.subject.file) for d in outcome.diagnostics)
+    cards = "".join(_card(d, files_of(outcome)) for d in outcome.diagnostics)
     parts.append(_section("Remarks", cards) if cards else "")
     return "".join(parts)
 
@@ -130,9 +131,9 @@ def _section(title: str, inside: str) -> str:
     return f"<section><h2>{text(title)}</h2>{inside}</section>\n"
 
 
-def _card(diagnostic: Diagnostic, file: str) -> str:
+def _card(diagnostic: Diagnostic, files: Sequence[str]) -> str:
     hint = f'<p class="hint">{sentence(diagnostic.hint)}</p>' if diagnostic.hint else ""
-    place = line_link(diagnostic.span, file)
+    place = line_link(diagnostic.span, files)
     return (
         f'<div class="card {_kind(diagnostic)}"><p class="label">{text(diagnostic.code)} {place}</p>'
         f"<p>{sentence(diagnostic.message)}</p>{hint}</div>"
@@ -177,7 +178,7 @@ def _inductive(outcome: Outcome, program: Program) -> Iterator[str]:
         place = _place(invariant.span, invariant.location.name, program)
         yield f'<div class="card proof"><p class="label">loop at {place}{calls}</p><ul>{parts}</ul></div>'
     for name, formula in summaries(proof, program):
-        place = line_link(program.procedures[name].span, program.file)
+        place = line_link(program.procedures[name].span, list(program.texts))
         title = f'<p class="label">procedure {code(name)} {place}</p>'
         yield f'<div class="card proof">{title}{code(formula)}</div>'
     others = len(found) - len(inner[:40])
@@ -186,7 +187,7 @@ def _inductive(outcome: Outcome, program: Program) -> Iterator[str]:
 
 
 def _place(span: Span | None, name: str, program: Program) -> str:
-    return line_link(span, program.file) or code(name)
+    return line_link(span, list(program.texts)) or code(name)
 
 
 def _derivation(outcome: Outcome) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 from certus.core.diagnostic import Span
 from certus.report.diagnostics import printable
 
+Key = int | str
+
 
 def text(words: str) -> str:
     """`words` as they are, whatever they contain. Signs that change the direction of text are not obeyed."""
@@ -33,7 +35,7 @@ def sentence(words: str) -> str:
 
 def _plain(words: str) -> str:
     flagged = re.sub(r"(?<![\w-])--[a-z][\w-]*(?: \w[\w.=]*(?:,\w+)*)?", r"<code>\g<0></code>", text(words))
-    return re.sub(r"\bline (\d+)\b", r'<a class="go" href="#L\1">line \1</a>', flagged)
+    return re.sub(r"\bline (\d+)\b(?! of \w)", r'<a class="go" href="#L\1">line \1</a>', flagged)
 
 
 def data(name: str, content: Any) -> str:
@@ -43,13 +45,24 @@ def data(name: str, content: Any) -> str:
     return f'<script type="application/json" id="{name}">{harmless}</script>'
 
 
-def line_link(span: Span | None, file: str) -> str:
-    """A link to a line of the source that is shown; of another file, only its name."""
+def line_key(span: Span | None, files: Sequence[str]) -> Key:
+    """What tells a line from others on the page: its number in the first of the files that are shown, and in
+    the others with the number of the file in front; 0 for a line that is not shown."""
+    if span is None or span.file not in files:
+        return 0
+    number = list(files).index(span.file)
+    return f"{number + 1}.{span.line}" if number else span.line
+
+
+def line_link(span: Span | None, files: Sequence[str]) -> str:
+    """A link to a line of the sources that are shown; of another file, only its name."""
     if span is None:
         return ""
-    if span.file != file:
-        return f'<span class="elsewhere">{text(f"{span.file}:{span.line}")}</span>'
-    return f'<a class="go" href="#L{span.line}">line {span.line}</a>'
+    key, place = line_key(span, files), f"{span.file}:{span.line}"
+    if not key:
+        return f'<span class="elsewhere">{text(place)}</span>'
+    words = f"line {span.line}" if span.file == files[0] else text(place)
+    return f'<a class="go" href="#L{key}">{words}</a>'
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:

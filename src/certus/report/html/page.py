@@ -15,9 +15,9 @@ from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.verdict import Unknown
 from certus.core.version import VERSION
-from certus.report.content import file_of, nothing_to_check, total_seconds, value_text
+from certus.report.content import files_of, nothing_to_check, title_of, total_seconds, value_text
 from certus.report.html import answer, automata, numbers, trace
-from certus.report.html.markup import code, data, line_link, text
+from certus.report.html.markup import Key, code, data, line_key, line_link, text
 from certus.report.html.source import Notes, listing
 from certus.report.steps import Path as Counterexample
 from certus.report.steps import path
@@ -42,7 +42,7 @@ def render_html(outcome: Outcome) -> str:
         "statistics": numbers.statistics(outcome),
     }
     shown = {name: inside for name, inside in tabs.items() if inside}
-    title = f"{outcome.answer}: {file_of(outcome)}"
+    title = f"{outcome.answer}: {title_of(outcome)}"
     return f"""<!DOCTYPE html>
 <html lang="en" data-answer="{outcome.answer}">
 <head>
@@ -95,7 +95,7 @@ def _header(outcome: Outcome, found: Counterexample | None) -> str:
         contradicted = f'<p class="contradicted">The task file expects {expected}.</p>'
     return f"""<header>
 <div class="title">
-<h1><span class="answer">{outcome.answer}</span> <span class="file">{text(file_of(outcome))}</span></h1>
+<h1><span class="answer">{outcome.answer}</span> <span class="file">{text(title_of(outcome))}</span></h1>
 <p class="claim">{_claim(outcome, found)}</p>{contradicted}</div>
 <button id="theme" type="button" title="Light or dark" aria-label="Switch between light and dark">◐</button>
 </header>"""
@@ -108,7 +108,7 @@ def _claim(outcome: Outcome, found: Counterexample | None) -> str:
     if isinstance(outcome.verdict, Unknown):
         return f"No answer to {asked}: {code(outcome.verdict.reason.code)} ({took})"
     if found is not None:
-        place = line_link(found.error.span, outcome.subject.file)
+        place = line_link(found.error.span, files_of(outcome))
         claim = f" {code(found.error.text)}" if found.error.text else ""
         kind = text(found.error.kind.replace("-", " "))
         return f"{asked} is violated: {kind}{claim} {place} ({took})"
@@ -135,30 +135,37 @@ def _panel(name: str, inside: str) -> str:
 # ---------------------------------------------------------------------------------------- source
 
 
-def _start(outcome: Outcome, notes: Notes) -> int:
-    """The line to begin at: the first that has something to say, else that of the main procedure."""
-    said = [*notes.above, *notes.below]
+def _start(outcome: Outcome, notes: Notes) -> Key:
+    """The line to begin at: the first of the first file that has something to say, else that of the main
+    procedure."""
+    said = [key for key in (*notes.above, *notes.below) if isinstance(key, int)]
     main = outcome.subject.procedures.get("main") if isinstance(outcome.subject, Program) else None
     span = None if main is None else main.span
-    return min(said) if said else 0 if span is None or span.file != outcome.subject.file else span.line
+    return min(said) if said else line_key(span, files_of(outcome))
 
 
 def _source(outcome: Outcome, found: Counterexample | None) -> str:
-    subject = outcome.subject
-    marked: dict[int, str] = {}
+    subject, files = outcome.subject, files_of(outcome)
+    marked: dict[Key, str] = {}
     for move in () if found is None else found.moves:
-        if move.span is not None and move.span.file == subject.file:
-            line = move.span.line
+        line = line_key(move.span, files)
+        if line:
             marked[line] = "met matters" if move.reason else marked.get(line, "met")
     notes = answer.notes(outcome)
     side = answer.panel(outcome)
     if found is not None:
-        side = trace.panel(found, subject.file)
-        span = found.error.span
-        if span is not None and span.file == subject.file:
-            marked[span.line] = f"{marked.get(span.line, 'met')} violated"
+        side = trace.panel(found, files)
+        line = line_key(found.error.span, files)
+        if line:
+            marked[line] = f"{marked.get(line, 'met')} violated"
+    others = subject.others if isinstance(subject, Program) else ()
     lines = listing(subject.source, subject.file, notes, marked)
+    if others:
+        lines = f'<p class="gap">{text(subject.file)}</p>{lines}'
+    for number, other in enumerate(others, 2):
+        lines += f'<p class="gap">{text(other.file)}</p>'
+        lines += listing(other.text, other.file, notes, marked, number)
     aside = f"<aside>{side}{answer.checked(outcome)}</aside>"
-    start = f' data-start="{line}"' if (line := _start(outcome, notes)) else ""
+    start = f' data-start="{first}"' if (first := _start(outcome, notes)) else ""
     code_ = f'<div class="code" tabindex="0" role="region" aria-label="Source"{start}>{lines}</div>'
     return f'<div class="split">{code_}\n{aside}</div>'

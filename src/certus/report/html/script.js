@@ -108,7 +108,8 @@
     const link = event.target.closest('a[href^="#L"]');
     if (!link) return;
     event.preventDefault();
-    choose(Number(link.getAttribute("href").slice(2)));
+    const key = link.getAttribute("href").slice(2);
+    choose(key.includes(".") ? key : Number(key)); // a line of another file has the number of the file in front
   });
   for (const number of document.querySelectorAll(".no")) number.tabIndex = -1;
 
@@ -231,9 +232,10 @@
     }
     return values.size ? make("table", "", body) : make("p", "quiet", "no value is known");
   };
-  const lineLink = (number) => {
-    const link = make("a", "go", "line " + number);
-    link.href = "#L" + number;
+  const lineLink = (key) => {
+    const [file, line] = typeof key === "string" ? key.split(".") : [1, key];
+    const link = make("a", "go", file === 1 ? "line " + line : `${trace.files[file - 1]}:${line}`);
+    link.href = "#L" + key;
     return link;
   };
   const MANY = 12, FEW = 12;
@@ -266,7 +268,7 @@
     $("state").replaceChildren(title, ...parts);
   };
 
-  const linked = (words) => words.split(/\bline (\d+)/).map((part, k) => (k % 2 ? lineLink(part) : part));
+  const linked = (words) => words.split(/\bline (\d+\b(?! of ))/).map((part, k) => (k % 2 ? lineLink(Number(part)) : part));
   const showStep = (n) => {
     const step = trace.steps[n], parts = [];
     const statement = make("p", "statement", code($("S" + n).querySelector("code").textContent));

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from certus.report.html.markup import text
+from certus.report.html.markup import Key, text
 
 COLOURED: Final = 6000  # lines; the words of a longer source are not told apart
 WHOLE: Final = 20_000  # lines; of a longer source only the surroundings of what matters are shown
@@ -66,22 +66,26 @@ def coloured_lines(source: str, file: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What stands between the lines, as HTML: above a line, what holds before it; all else below it."""
+    """What stands between the lines (`markup.line_key`), as HTML: above a line, what holds before it; all
+    else below it."""
 
-    above: Mapping[int, list[str]]
-    below: Mapping[int, list[str]]
+    above: Mapping[Key, list[str]]
+    below: Mapping[Key, list[str]]
 
 
-def listing(source: str, file: str, notes: Notes, marked: Mapping[int, str]) -> str:
-    """The source, with notes between its lines; `marked` lines have a class of their own."""
+def listing(source: str, file: str, notes: Notes, marked: Mapping[Key, str], number: int = 1) -> str:
+    """The source, with notes between its lines; `marked` lines have a class of their own. `number` is that
+    of the file among those that are shown."""
     lines = coloured_lines(source, file)
     if lines and not lines[-1]:
         lines.pop()
-    return "".join(_listed(lines, notes, marked)) if lines else '<p class="gap">There is no source.</p>'
+    return (
+        "".join(_listed(lines, notes, marked, number)) if lines else '<p class="gap">There is no source.</p>'
+    )
 
 
-def _listed(lines: Sequence[str], notes: Notes, marked: Mapping[int, str]) -> Iterator[str]:
-    shown = _shown(len(lines), {*notes.above, *notes.below, *marked})
+def _listed(lines: Sequence[str], notes: Notes, marked: Mapping[Key, str], file: int) -> Iterator[str]:
+    shown = _shown(len(lines), set(_own_lines({*notes.above, *notes.below, *marked}, file)))
     yield '<div class="source">'
     before = 0  # the last line that was shown
     for number, line in enumerate(lines, 1):
@@ -91,12 +95,22 @@ def _listed(lines: Sequence[str], notes: Notes, marked: Mapping[int, str]) -> It
             yield f"{_END_CHUNK if number > CHUNK else ''}{_CHUNK}"
         yield _gap(number - 1 - before)
         before = number
-        yield from notes.above.get(number, ())
-        kind = f" {marked[number]}" if number in marked else ""
-        yield f'<div class="line{kind}" id="L{number}"><a class="no" href="#L{number}">{number}</a>'
+        key: Key = number if file == 1 else f"{file}.{number}"
+        yield from notes.above.get(key, ())
+        kind = f" {marked[key]}" if key in marked else ""
+        yield f'<div class="line{kind}" id="L{key}"><a class="no" href="#L{key}">{number}</a>'
         yield f"<code>{line}</code></div>\n"
-        yield from notes.below.get(number, ())
+        yield from notes.below.get(key, ())
     yield f"{_gap(len(lines) - before)}{_END_CHUNK if len(lines) > CHUNK else ''}</div>"
+
+
+def _own_lines(keys: set[Key], file: int) -> Iterator[int]:
+    """The lines of a file that keys stand for."""
+    for key in keys:
+        if isinstance(key, int) and file == 1:
+            yield key
+        elif isinstance(key, str) and key.startswith(f"{file}."):
+            yield int(key.partition(".")[2])
 
 
 def _gap(count: int) -> str:

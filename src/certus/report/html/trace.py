@@ -11,12 +11,13 @@ from typing import Any, Final
 
 from certus.core.diagnostic import Span
 from certus.core.program import Call, Program
-from certus.report.content import counted, value_text
-from certus.report.html.markup import code, text
+from certus.report.content import counted, function_name, value_text
+from certus.report.html.markup import Key, code, line_key, text
 from certus.report.playback import Change
 from certus.report.steps import Move, Path, effect_of
 from certus.report.wording import condition_of
 
+_Frame = tuple[int, str, Key | None]  # the number of the caller's, the function, where it is called
 _ICONS: Final = {
     name: f'<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="{shape}"/></svg>'
     for name, shape in {
@@ -34,25 +35,27 @@ _ICONS: Final = {
 def trace_data(program: Program, found: Path) -> dict[str, Any]:
     """What the script needs: for each step its line, the top of its call stack (a number in `frames`), the
     changes as [scope, key, name, value], and the values that decided a branch."""
-    frames: dict[tuple[int, str, int | None], int] = {}
-    steps = [_step_data(move, program.file, frames) for move in found.moves]
+    frames: dict[_Frame, int] = {}
+    files = list(program.texts)
+    steps = [_step_data(move, files, frames) for move in found.moves]
     site = found.error
     return {
         "claim": f"{'violated' if site.kind == 'assertion' else site.kind.replace('-', ' ')}: {site.text}",
         "folds": any(not move.reason for move in found.moves),
         "initially": [_told(change) for change in found.initially],
+        "files": [PurePath(file).name for file in files],
         "frames": [list(frame) for frame in frames],
         "scopes": _scopes(program, found),
         "steps": steps,
     }
 
 
-def _step_data(move: Move, file: str, frames: dict[tuple[int, str, int | None], int]) -> dict[str, Any]:
+def _step_data(move: Move, files: Sequence[str], frames: dict[_Frame, int]) -> dict[str, Any]:
     scene = move.scene
     step: dict[str, Any] = {
         "at": move.edge.target.name,
-        "line": _line(move.span, file),
-        "stack": _stack(scene.stack, frames),
+        "line": line_key(move.span, files),
+        "stack": _stack(scene.stack, files, frames),
         "set": [_told(change) for change in scene.changes if not change.before],
     }
     if isinstance(move.edge.op, Call):
@@ -65,7 +68,7 @@ def _step_data(move: Move, file: str, frames: dict[tuple[int, str, int | None], 
         step["gap"] = True
     if move.branch is not None:
         step["why"] = [condition_of(move.statement), move.branch, list(scene.because)]
-    if move.span is not None and (place := _elsewhere(move.span, file)):
+    if move.span is not None and (place := _elsewhere(move.span, files)):
         step["in"] = place
     return step
 
@@ -74,12 +77,12 @@ def _told(change: Change) -> list[int | str]:
     return [change.scope, change.key, change.name, change.value]
 
 
-def _stack(stack: Sequence[tuple[str, int | None]], frames: dict[tuple[int, str, int | None], int]) -> int:
+def _stack(stack: Sequence[tuple[str, Span | None]], files: Sequence[str], frames: dict[_Frame, int]) -> int:
     """The number of the top frame; a frame is told with that of its caller, so that stacks share their lower
     ends."""
     number = -1
-    for procedure, line in stack:
-        frame = (number, procedure, line)
+    for procedure, place in stack:
+        frame = (number, function_name(procedure), line_key(place, files) or None)
         number = frames.setdefault(frame, len(frames))
     return number
 
@@ -94,23 +97,19 @@ def _scopes(program: Program, found: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def _elsewhere(span: Span, file: str) -> str:
+def _elsewhere(span: Span, files: Sequence[str]) -> str:
     """The place that a preprocessed file, or one that includes others, was made from."""
-    if span.file != file:
+    if span.file not in files:
         return f"{span.file}:{span.line}"
-    if span.presumed_file not in (None, file):
+    if span.presumed_file not in (None, span.file):
         return f"{span.presumed_file}:{span.presumed_line}"
     return ""
-
-
-def _line(span: Span | None, file: str) -> int:
-    return 0 if span is None or span.file != file else span.line
 
 
 # ---------------------------------------------------------------------------------------- markup
 
 
-def panel(found: Path, file: str) -> str:
+def panel(found: Path, files: Sequence[str]) -> str:
     """What stands beside the source: controls, the present step, values, call stack, all steps."""
     return f"""
 <section class="stepper" aria-label="Counterexample">
@@ -130,7 +129,7 @@ def panel(found: Path, file: str) -> str:
 <h2>Steps</h2>
 <p class="quiet">{_about(found)}</p>
 <ol id="steps" role="listbox" tabindex="0" aria-label="Steps of the counterexample">
-{"".join(_item(n, move, file) for n, move in enumerate(found.moves))}</ol>
+{"".join(_item(n, move, files) for n, move in enumerate(found.moves))}</ol>
 </section>
 """
 
@@ -143,13 +142,14 @@ def _about(found: Path) -> str:
     return f"{counted(found.steps, 'step')}{matter}{told}{kept}. Arrow keys step through them."
 
 
-def _item(number: int, move: Move, file: str) -> str:
+def _item(number: int, move: Move, files: Sequence[str]) -> str:
     gap = (
         f'<li class="gap" role="presentation">{counted(move.omitted, "step")} not kept</li>\n'
         if move.omitted
         else ""
     )
-    place = str(_line(move.span, file) or _short(move.span))
+    key = line_key(move.span, files)
+    place = str(key) if isinstance(key, int) and key else _short(move.span)
     effect = "" if move.branch is None else f'<em class="{_word(move)}">{_word(move)}</em>'
     changes = "".join(f"<span>{text(effect_of(c, move.statement))}</span>" for c in move.scene.changes)
     depth = f' data-depth="{min(move.depth, 12)}"' if move.depth else ""

@@ -90,9 +90,9 @@ def _place(program: Program, location: Location) -> tuple[str, Span] | None:
     loop = location.loop
     if loop is None:
         return _statement(program, location)
-    if loop.file != program.file:
+    if loop.file not in program.texts:
         return None
-    line = program.source.split("\n", loop.line)[loop.line - 1]
+    line = program.texts[loop.file].split("\n", loop.line)[loop.line - 1]
     keyword = _KEYWORD.match(line, loop.column - 1)  # none if it stands in a macro
     if keyword is None or keyword[0] != "do":
         return None if keyword is None else (_LOOP, loop)
@@ -106,7 +106,7 @@ def _statement(program: Program, location: Location) -> tuple[str, Span] | None:
     """The statement that starts at a location; of several that start at one place of the source
     (declarations, statements of a macro), the first."""
     span = location.statement
-    if span is None or span.file != program.file:
+    if span is None or span.file not in program.texts:
         return None
     start = (span.line, span.column)
     for other in program.procedures[location.procedure].locations:

@@ -18,7 +18,7 @@ from certus.report.witness.scope import names_at, place_at
 
 
 def segments(program: Program, trace: Trace, replay: Replay) -> tuple[tuple[Waypoint, ...], ...] | None:
-    """One waypoint a segment; None if the violation stands in another file than the program."""
+    """One waypoint a segment; None if the violation stands in a header."""
     target = _target(program, program.error_at(program.location[replay.error]))
     if target is None:
         return None
@@ -30,7 +30,7 @@ def segments(program: Program, trace: Trace, replay: Replay) -> tuple[tuple[Wayp
 
 def _target(program: Program, site: ErrorSite) -> Waypoint | None:
     for span in (site.statement, site.span):
-        if span is not None and span.file == program.file:
+        if span is not None and span.file in program.texts:
             return Waypoint("target", place_at(span, site.location.procedure))
     return None
 
@@ -41,7 +41,7 @@ def _inputs(program: Program, step: Step) -> Iterator[Waypoint]:
         return
     if edge.call is None:
         yield from _assumptions(program, edge.target, step.changes)
-    elif edge.call.file == program.file and len(step.changes) == 1:
+    elif edge.call.file in program.texts and len(step.changes) == 1:
         ((variable, value),) = step.changes
         if isinstance(variable.sort, MachineSort):
             last = Span(
@@ -61,7 +61,7 @@ def _assumptions(
 ) -> Iterator[Waypoint]:
     """What is true before the statement at a location."""
     span = location.statement
-    if span is None or span.file != program.file:
+    if span is None or span.file not in program.texts:
         return
     names = names_at(program, span)
     said = [

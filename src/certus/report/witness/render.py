@@ -83,7 +83,8 @@ def render_witness(witness: Witness, *, engine: str, remark: str, created: str) 
 
 def _task(program: Program, specification: str) -> WitnessTask:
     model = "LP64" if program.pointer_bits == 64 else "ILP32"
-    return WitnessTask((program.file,), {program.file: program.digest}, specification, model)
+    hashes = {unit.file: unit.digest for unit in program.units}
+    return WitnessTask(tuple(hashes), hashes, specification, model)
 
 
 def _segments(found: Sequence[Sequence[Waypoint]]) -> list[Yaml]:

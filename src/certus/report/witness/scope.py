@@ -6,12 +6,13 @@ from certus.core.diagnostic import Span
 from certus.core.program import Program
 from certus.core.terms import Expr
 from certus.core.witness import Place
+from certus.report.content import function_name
 
 
 def place_at(span: Span, procedure: str) -> Place:
     """The first character of a stretch; procedures that are ours have no name."""
-    function = None if "$" in procedure else procedure
-    return Place(span.file, span.line, span.column, function)
+    name = function_name(procedure)
+    return Place(span.file, span.line, span.column, None if "$" in name else name)
 
 
 def names_at(program: Program, place: Span, *, in_loop: bool = False) -> dict[Expr, str]:

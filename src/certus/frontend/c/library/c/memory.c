@@ -1,0 +1,114 @@
+/* Objects: the functions on memory of <string.h>, and loops over elements of one, two, four and eight bytes, which the
+ * lowering calls where it knows the elements of the objects, so that these keep their types. */
+
+#include "certus.h"
+
+#define LOOPS(bytes, type, word)                                                                                      \
+    void __certus_copy##bytes(type *to, const type *from, size_t count)                                               \
+    {                                                                                                                 \
+        for (size_t i = 0; i < count; i++) to[i] = from[i];                                                           \
+    }                                                                                                                 \
+    void __certus_move##bytes(type *to, const type *from, size_t count)                                               \
+    {                                                                                                                 \
+        if (to <= from) for (size_t i = 0; i < count; i++) to[i] = from[i];                                           \
+        else for (size_t i = count; i > 0; i--) to[i - 1] = from[i - 1];                                              \
+    }                                                                                                                 \
+    void __certus_fill##bytes(type *to, type value, size_t count)                                                     \
+    {                                                                                                                 \
+        for (size_t i = 0; i < count; i++) to[i] = value;                                                             \
+    }                                                                                                                 \
+    void __certus_unknown##bytes(type *to, size_t count) /* the elements get any values */                            \
+    {                                                                                                                 \
+        for (size_t i = 0; i < count; i++) to[i] = __certus_unknown_##word();                                         \
+    }
+
+LOOPS(1, byte, byte)
+LOOPS(2, unsigned short, short)
+LOOPS(4, unsigned, int)
+LOOPS(8, unsigned long long, word)
+
+void __certus_input1(byte *to, size_t count)
+{
+    for (size_t i = 0; i < count; i++) to[i] = __certus_input_byte();
+}
+
+void *memcpy(void *to, const void *from, size_t count)
+{
+    __certus_copy1(to, from, count);
+    return to;
+}
+
+void *mempcpy(void *to, const void *from, size_t count)
+{
+    __certus_copy1(to, from, count);
+    return (byte *)to + count;
+}
+
+void *memmove(void *to, const void *from, size_t count)
+{
+    __certus_move1(to, from, count);
+    return to;
+}
+
+void bcopy(const void *from, void *to, size_t count) { __certus_move1(to, from, count); }
+
+void *memccpy(void *to, const void *from, int last, size_t count)
+{
+    byte *t = to;
+    const byte *f = from;
+    for (size_t i = 0; i < count; i++) {
+        t[i] = f[i];
+        if (f[i] == (byte)last) return t + i + 1;
+    }
+    return 0;
+}
+
+void *memset(void *to, int value, size_t count)
+{
+    __certus_fill1(to, (byte)value, count);
+    return to;
+}
+
+void bzero(void *to, size_t count) { __certus_fill1(to, 0, count); }
+
+int memcmp(const void *a, const void *b, size_t count)
+{
+    const byte *x = a, *y = b;
+    for (size_t i = 0; i < count; i++)
+        if (x[i] != y[i]) return difference(x[i], y[i]);
+    return 0;
+}
+
+void *memchr(const void *in, int wanted, size_t count)
+{
+    const byte *s = in;
+    for (size_t i = 0; i < count; i++)
+        if (s[i] == (byte)wanted) return (void *)(s + i);
+    return 0;
+}
+
+void *memrchr(const void *in, int wanted, size_t count)
+{
+    const byte *s = in;
+    for (size_t i = count; i > 0; i--)
+        if (s[i - 1] == (byte)wanted) return (void *)(s + i - 1);
+    return 0;
+}
+
+void *rawmemchr(const void *in, int wanted)
+{
+    const byte *s = in;
+    while (*s != (byte)wanted) s++;
+    return (void *)s;
+}
+
+void *memmem(const void *in, size_t count, const void *part, size_t length)
+{
+    const byte *s = in, *p = part;
+    for (size_t i = 0; length <= count && i <= count - length; i++) {
+        size_t same = 0;
+        while (same < length && s[i + same] == p[same]) same++;
+        if (same == length) return (void *)(s + i);
+    }
+    return 0;
+}

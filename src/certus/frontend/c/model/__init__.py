@@ -1,0 +1,1 @@
+"""LLVM IR to a `Program`: the lowering of the C front end."""

@@ -1,0 +1,80 @@
+"""Compiling a C file to LLVM IR: flags, line markers, messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus.core.errors import InputError
+from certus.frontend.c.compile import compile_file, compile_text, without_markers
+from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.ir.module import Module
+
+
+def test_markers_are_blanked_and_lines_kept() -> None:
+    text = b'int a;\n# 5 "x.h" 1 3\nint b;\n#line 7\n'
+    assert without_markers(text) == b"int a;\n\nint b;\n\n"
+
+
+@pytest.mark.parametrize(
+    "text", [b"int a;\n#define X 1\n", b"# 5\nint a = __LINE__;\n", b"#define A \\\n# 5\n"]
+)
+def test_what_is_no_marker_stays(text: bytes) -> None:
+    assert without_markers(text) == text
+
+
+def test_debug_information_has_the_lines_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.i"
+    path.write_text('# 100 "other.c"\nint f(int x)\n{\n  return x;\n}\n')
+    compiled = compile_file(path, property="unreach-call", model="ILP32")
+    assert compiled.blanked
+    module = Module(compiled.text)
+    (block,) = module.blocks(module.functions["f"])
+    place = module.debug.place(block.last.location)
+    assert place is not None
+    assert place.line == 4
+    assert module.debug.file(place.scope) == compiled.main
+    assert module.layout.pointer_bits == 32
+
+
+def test_checks_of_a_property(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text("int f(int x) { return x / (x + 1); }\n")
+
+    def handlers(property: str) -> list[str]:
+        module = Module(compile_file(path, property=property, model="LP64").text)
+        return [name for name in module.functions if name.startswith("__ubsan")]
+
+    assert handlers("unreach-call") == []
+    assert handlers("no-overflow") == [
+        "__ubsan_handle_add_overflow_abort",
+        "__ubsan_handle_divrem_overflow_abort",
+    ]
+    assert handlers("no-div-zero") == ["__ubsan_handle_divrem_overflow_abort"]
+
+
+def test_signed_operations_are_marked_and_library_calls_are_calls(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text('unsigned long strlen(const char *);\nint f(int x) { return x + strlen("a"); }\n')
+    module = Module(compile_file(path, property="unreach-call", model="LP64").text)
+    (block,) = module.blocks(module.functions["f"])
+    assert any(isinstance(each, ir.Call) for each in block.instructions)
+
+
+def test_messages_of_clang(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text("int f( { }\n")
+    with pytest.raises(InputError) as caught:
+        compile_file(path, property="unreach-call", model="LP64")
+    span = caught.value.diagnostics[0].span
+    assert span is not None
+    assert (span.file, span.line) == (str(path), 1)
+
+
+def test_another_text_is_compiled_beside_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text("int x;\n")
+    (tmp_path / "b.h").write_text("int y;\n")
+    compiled = compile_text(path, b'#include "b.h"\n', property="unreach-call", model="LP64")
+    assert "y" in Module(compiled.text).globals
