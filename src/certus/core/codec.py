@@ -24,7 +24,7 @@ from certus.core.evidence_codec import (
 )
 from certus.core.outcome import Check, DerivationCheck, Outcome, PassSize, ProofCheck, Size, Undecided
 from certus.core.reading import mapping, natural, seconds, sequence, shown, text
-from certus.core.replay_codec import decode_replay, encode_replay
+from certus.core.replay_codec import decode_compilers, decode_replay, encode_compilers, encode_replay
 from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 
@@ -250,7 +250,7 @@ def encode_challenge(found: Challenge) -> Json:
         "not_compared": found.not_compared,
         "why_not": found.why_not,
         "only_run_ended": found.only_run_ended,
-        "warning": None if found.warning is None else encode_diagnostic(found.warning),
+        "warnings": [encode_diagnostic(warning) for warning in found.warnings],
         "disagreement": None
         if said is None
         else [
@@ -258,32 +258,42 @@ def encode_challenge(found: Challenge) -> Json:
             {name: list(values) for name, values in said.inputs.items()},
             said.native,
             said.model,
+            said.gcc,
+            {compiler: list(asked) for compiler, asked in said.asked.items()},
         ],
+        "compilers": encode_compilers(found.compilers),
+        "gcc_compared": found.gcc_compared,
     }
 
 
 def decode_challenge(data: object) -> Challenge:
-    names = ("compared", "not_compared", "why_not", "only_run_ended", "warning", "disagreement")
-    found = mapping(data, "a challenge", names)
-    warning, said = found["warning"], found["disagreement"]
+    names = ("compared", "not_compared", "why_not", "only_run_ended", "warnings", "disagreement")
+    found = mapping(data, "a challenge", (*names, "compilers", "gcc_compared"))
+    said = found["disagreement"]
     return Challenge(
         natural(found["compared"], "the compared runs"),
         natural(found["not_compared"], "the other runs"),
         text(found["why_not"], "a reason"),
         found["only_run_ended"] is True,
-        None if warning is None else decode_diagnostic(warning),
+        tuple(decode_diagnostic(warning) for warning in sequence(found["warnings"], "warnings")),
         None if said is None else _decode_disagreement(said),
+        decode_compilers(found["compilers"]),
+        natural(found["gcc_compared"], "the runs of gcc's program"),
     )
 
 
 def _decode_disagreement(data: object) -> Disagreement:
-    code, inputs, native, model = sequence(data, "a disagreement", 4)
+    code, inputs, native, model, gcc, asked = sequence(data, "a disagreement", 6)
     values = {
         name: tuple(int(value) for value in sequence(listed, "inputs"))
         for name, listed in mapping(inputs, "inputs").items()
     }
-    words = (text(each, "a disagreement") for each in (code, native, model))
-    return Disagreement(next(words), values, next(words), next(words))
+    functions = {
+        compiler: tuple(text(name, "a function") for name in sequence(listed, "functions"))
+        for compiler, listed in mapping(asked, "functions").items()
+    }
+    code, native, model, gcc = (text(each, "a disagreement") for each in (code, native, model, gcc))
+    return Disagreement(code, values, native, model, gcc, functions)
 
 
 def encode_undecided(check: ProofCheck) -> Json:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from certus.core.challenge import Challenge
+from certus.core.challenge import Challenge, Compilers
 from certus.core.diagnostic import Diagnostic
 from certus.core.horn import HornSystem
 from certus.core.program import Program
@@ -62,7 +62,8 @@ class Replay:
 
     `matter` is how many steps matter in all, and `initial` the globals whose values at the start do; both
     are None if the run was too long to look at. `compiled` tells of the compiled program: CONFIRMED,
-    why it could not confirm the trace, or nothing if it was not asked."""
+    why it could not confirm the trace, or nothing if it was not asked; `compilers` says whose program
+    confirmed it."""
 
     steps: int
     kept: tuple[Step, ...]
@@ -70,6 +71,7 @@ class Replay:
     compiled: str = ""
     matter: int | None = None
     initial: tuple[Expr, ...] | None = None
+    compilers: Compilers = field(default_factory=Compilers)
 
 
 class Undecided(Enum):

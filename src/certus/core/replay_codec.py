@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from certus.core.challenge import Compilers
 from certus.core.evidence_codec import require_location
 from certus.core.outcome import Reason, Replay, Role, Step
 from certus.core.program import Program
@@ -24,6 +25,7 @@ def encode_replay(check: Replay) -> Json:
         "kept": [_encode_step(step, numbers) for step in check.kept],
         "error": check.error,
         "compiled": check.compiled,
+        "compilers": encode_compilers(check.compilers),
         "matter": check.matter,
         "initial": None if check.initial is None else [numbers[v] for v in check.initial],
         "variables": encode_terms(list(numbers)),
@@ -49,7 +51,7 @@ def _encode_reason(reason: Reason | None, numbers: dict[Expr, int]) -> list[Any]
 
 
 def decode_replay(data: object, program: Program) -> Replay:
-    keys = ("steps", "kept", "error", "compiled", "matter", "initial", "variables")
+    keys = ("steps", "kept", "error", "compiled", "compilers", "matter", "initial", "variables")
     found = mapping(data, "a replay", keys)
     variables = decode_terms(found["variables"])
     if any(v.kind is not Kind.VAR for v in variables):
@@ -67,6 +69,20 @@ def decode_replay(data: object, program: Program) -> Replay:
         None
         if initial is None
         else tuple(_numbered(v, variables) for v in sequence(initial, "the initial values that matter")),
+        decode_compilers(found["compilers"]),
+    )
+
+
+def encode_compilers(compilers: Compilers) -> list[Any]:
+    return [list(compilers.agreed), compilers.absent, compilers.differs]
+
+
+def decode_compilers(data: object) -> Compilers:
+    agreed, absent, differs = sequence(data, "the compilers", 3)
+    return Compilers(
+        tuple(text(name, "a compiler") for name in sequence(agreed, "the compilers that agreed")),
+        text(absent, "a reason"),
+        text(differs, "how a program ended"),
     )
 
 

@@ -19,6 +19,7 @@ FOREMOST: Final = (  # whoever says it; a trace that was found says more than th
     "internal-contradiction",
     "interrupted",
     "compiled-replay-disagrees",
+    "compilers-disagree",
     "trace-needs-unmodelled-value",
     "trace-needs-undefined-behaviour",
     "trace-not-replayed",
@@ -35,6 +36,7 @@ OWN_WORDS: Final = frozenset(  # the hint that comes with these says more than a
         "trace-needs-unmodelled-value",
         "trace-needs-undefined-behaviour",
         "compiled-replay-disagrees",
+        "compilers-disagree",
         "second-solver-missing",
     }
 )

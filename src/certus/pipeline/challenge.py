@@ -7,7 +7,6 @@ once there is a proof to challenge.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from certus.core.budget import Budget
-from certus.core.challenge import CONTRADICTION, Challenge, Disagreement
+from certus.core.challenge import CLANG, COMPILERS_DISAGREE, CONTRADICTION, GCC, Challenge, Disagreement
 from certus.core.codec import decode_challenge, encode_challenge
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Execution
@@ -24,6 +23,7 @@ from certus.core.program import Program
 from certus.core.verdict import Safe, Unknown
 from certus.frontend.properties import Property
 from certus.frontend.task_files import C_SUFFIXES
+from certus.pipeline.disagreement import compilers_disagree, inputs_text, save_runs
 from certus.pipeline.settings import Settings
 from certus.system.child import Children, ChildResult
 
@@ -99,9 +99,8 @@ class Challenger:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What is known so far of undefined behaviour."""
-        warning = None if self._found is None else self._found.warning
-        return () if warning is None else (warning,)
+        """What is known so far of undefined behaviour, and of the order of inputs."""
+        return () if self._found is None else self._found.warnings
 
     def _work(self) -> bytes:
         settings = self.settings
@@ -119,8 +118,7 @@ def judged(outcome: Outcome, found: Challenge, evidence: Path | None = None) -> 
     """A HOLDS after its challenge; UNKNOWN if a native run speaks against it, or if the proof is the only
     run, which does not come to its end natively. Runs that disagree are saved in `evidence`."""
     proof = outcome.verdict.proof if isinstance(outcome.verdict, Safe) else None
-    warnings = () if found.warning is None else (found.warning,)
-    outcome = replace(outcome, challenge=found, diagnostics=(*warnings, *outcome.diagnostics))
+    outcome = replace(outcome, challenge=found, diagnostics=(*found.warnings, *outcome.diagnostics))
     reason: Diagnostic | None = None
     if found.disagreement is not None:
         reason = _reason(outcome, found.disagreement, evidence)
@@ -133,20 +131,15 @@ def judged(outcome: Outcome, found: Challenge, evidence: Path | None = None) -> 
 
 
 def _reason(outcome: Outcome, found: Disagreement, evidence: Path | None) -> Diagnostic:
-    place = evidence or Path(tempfile.mkdtemp(prefix="certus-disagreement-"))
-    saved = {
-        "file": outcome.subject.file,
-        "inputs": {name: list(values) for name, values in found.inputs.items()},
-        "native": found.native,
-        "model": found.model,
-    }
-    place.mkdir(parents=True, exist_ok=True)
-    (place / "disagreement.json").write_text(json.dumps(saved, indent=1) + "\n", encoding="utf-8")
-    (place / f"program{Path(outcome.subject.file).suffix}").write_text(
-        outcome.subject.source, encoding="utf-8", errors="surrogateescape"
-    )
-    given = ", ".join(f"{name}() = {value}" for name, values in found.inputs.items() for value in values[:3])
-    where = f" with the inputs {given}" if given else ""
+    inputs = {name: list(values) for name, values in found.inputs.items()}
+    if found.code == COMPILERS_DISAGREE:
+        endings = {CLANG: found.native, GCC: found.gcc}
+        runs = {name: {"ended": endings[name], "asked": list(found.asked[name])} for name in endings}
+        place = save_runs(evidence, outcome.subject, {"inputs": inputs, **runs})
+        return compilers_disagree(found.native, found.gcc, found.inputs, place)
+    both = {"inputs": inputs, "native": found.native, "model": found.model}
+    place = save_runs(evidence, outcome.subject, both)
+    where = inputs_text(found.inputs)
     if found.code == CONTRADICTION:
         message = f"{outcome.engine} found a proof, but model and compiled program reach the error{where}"
     else:

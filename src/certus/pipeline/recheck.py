@@ -104,9 +104,14 @@ def _natively(
         from certus.pipeline.compiled import replay_compiled
 
         verdict, replayed = replay_compiled(program, verdict, check, settings, budget=budget)
-        said = "" if replayed is None else f"replayed by the compiled program: {replayed.compiled}"
+        said = "" if replayed is None else _replayed_text(replayed)
         return replace(outcome, verdict=verdict, check=replayed), said
     return outcome, ""
+
+
+def _replayed_text(check: Replay) -> str:
+    said = f"replayed by the compiled program: {check.compiled}"
+    return "; ".join(filter(None, (said, check.compilers.sentence)))
 
 
 def _read_again(question: Question, arguments: Sequence[str], budget: Budget) -> Program | HornSystem:

@@ -13,7 +13,6 @@ execution that violates one refutes the witness, and so does one that violates t
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from certus.core.callstrings import CallStrings
 from certus.core.challenge import CONTRADICTION
 from certus.core.codec import decode_outcome, encode_outcome
 from certus.core.diagnostic import Diagnostic, Severity, Span
-from certus.core.errors import BudgetExceeded, InputError, Unsupported
+from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Inductive, Partitioned, Point, Proof, Trace, in_frame
 from certus.core.memory import Partition, uses_memory
 from certus.core.outcome import Outcome, Replay
@@ -38,19 +37,18 @@ from certus.core.terms import Expr
 from certus.core.validation import Answer, Kind, Validation
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.walk import substitute, variables
-from certus.core.witness import CorrectnessWitness, Place, ViolationWitness, Witness, probe_number
+from certus.core.witness import CorrectnessWitness, ViolationWitness, Witness, probe_number
 from certus.frontend import DEFAULT_MODEL
 from certus.frontend.c.lower.evaluation import UNDEFINED
 from certus.frontend.c.probes import Probe, conjuncts
-from certus.frontend.properties import Property, check_supported, property_of, property_of_line
-from certus.frontend.source import read_source
-from certus.frontend.task_files import C_SUFFIXES
-from certus.frontend.witness import CODE, read_witness
+from certus.frontend.properties import Property, check_supported
+from certus.frontend.witness import read_witness
 from certus.logic.memoryterms import ConditionReader
 from certus.pipeline.auto import Portfolio
 from certus.pipeline.challenge import Challenger, judged
 from certus.pipeline.confirm import confirm
 from certus.pipeline.settings import Settings
+from certus.pipeline.witness_question import question_of
 from certus.system.child import Children, Reporter, run_limited
 from certus.transform.guide import Guided, guide
 from certus.transform.likeness import Likeness, likeness
@@ -66,7 +64,7 @@ def validate_witness(
     """Raises `InputError` if the witness is malformed or not about this program."""
     start, budget = time.monotonic(), Budget(settings.timeout)
     found = read_witness(witness)
-    wanted = _question(found, file, settings)
+    wanted = question_of(found, file, settings)
     kind: Kind = "violation" if isinstance(found, ViolationWitness) else "correctness"
 
     def answer(said: Answer, reason: Diagnostic, outcome: Outcome | None = None) -> Validation:
@@ -93,43 +91,6 @@ def _note(code: str, message: str, span: Span | None = None) -> Diagnostic:
 
 
 # --------------------------------------------------------------------------------------- what is asked
-
-
-def _question(witness: Witness, file: Path, settings: Settings) -> Property:
-    """The property, once it is clear that the witness is about this file."""
-    if file.suffix.lower() not in C_SUFFIXES:
-        raise InputError([Diagnostic("usage", f"{file} is no C program.", hint="Witnesses are about those.")])
-    read_source(file)  # says what is wrong if it cannot be read
-    task = witness.task
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    if digest not in task.hashes.values():
-        message = f"The witness is about another program: the SHA-256 sum of {file} is {digest}."
-        raise InputError([Diagnostic(CODE, message, span=task.span)])
-    lines = file.read_bytes().split(b"\n")
-    for place, span in _places(witness):
-        length = len(lines[place.line - 1]) if place.line <= len(lines) else 0
-        if place.column is not None and place.column > max(length, 1) and place.line <= len(lines):
-            message = f"Line {place.line} of {file} ends before column {place.column}."
-            raise InputError([Diagnostic(CODE, message, span=span, hint=f"Its length is {length}.")])
-        if Path(place.file).name not in (file.name, *(Path(each).name for each in task.files)):
-            message = f"The witness speaks of {place.file}, which is not the program."
-            raise InputError([Diagnostic(CODE, message, span=span)])
-    if settings.data_model not in (None, task.data_model):
-        message = f"The witness says {task.data_model}, the command line {settings.data_model}."
-        raise InputError([Diagnostic("contradictory-witness", message, span=task.span)])
-    if settings.property_name is not None:
-        return property_of(settings.property_name)
-    assert task.span is not None
-    if not task.specification:
-        message, hint = "The witness names no property.", "Name it, as in `--property unreach-call`."
-        raise InputError([Diagnostic(CODE, message, span=task.span, hint=hint)])
-    return property_of_line(task.specification, task.span)
-
-
-def _places(witness: Witness) -> list[tuple[Place, Span | None]]:
-    if isinstance(witness, CorrectnessWitness):
-        return [(each.place, each.span) for each in witness.invariants]
-    return [(each.place, each.span) for segment in witness.segments for each in segment]
 
 
 @dataclass(slots=True)

@@ -185,7 +185,7 @@ def _check(outcome: Outcome) -> Json | None:
     if isinstance(check, DerivationCheck):
         return {"kind": "derivation", "steps": check.steps}
     if isinstance(check, Replay):
-        compiled = {"compiled": check.compiled} if check.compiled else {}
+        compiled = {"compiled": check.compiled, **check.compilers.json()} if check.compiled else {}
         return {"kind": "replay", "steps": check.steps, **compiled}
     return None
 

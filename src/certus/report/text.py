@@ -249,10 +249,15 @@ def check_lines(outcome: Outcome) -> Iterator[str]:
     elif isinstance(check, Replay):
         yield f"  checked: replayed on the program, {counted(check.steps, 'step')} of the interpreter"
         if check.compiled:
-            confirmed = check.compiled == CONFIRMED
-            yield f"  replayed: interpreter{', compiled' if confirmed else f' only; {check.compiled}'}"
+            yield f"  replayed: interpreter{_compiled_text(check)}"
     if outcome.challenge is not None:
         yield f"  {outcome.challenge.sentence}"
+
+
+def _compiled_text(check: Replay) -> str:
+    if check.compiled != CONFIRMED:
+        return f" only; {check.compiled}"
+    return "; ".join(filter(None, (", compiled", check.compilers.sentence)))
 
 
 def finding_lines(outcome: Outcome) -> Iterator[str]:

@@ -55,6 +55,7 @@ NO_TABLES: Final = "-D__NO_CTYPE"
 COMMON: Final = (
     *("-x", "c", "-std=gnu17", "-O0", "-fno-pic", "-fno-pie", "-fno-stack-protector"),
     *("-fbracket-depth=100000", *OLD_C, OFFSETOF, NO_TABLES),
+    *("-fsanitize=unreachable", "-fsanitize-trap=unreachable"),  # what cannot be reached ends an execution
 )
 
 _CHUNK: Final = 1 << 20

@@ -5,6 +5,9 @@ The program is built with a harness that supplies the trace's inputs (`validate.
 The compiled program must reach the error if the run depends on nothing but the inputs of the trace. That
 is what the interpreter finds out first: every other value (uninitialised variables, addresses, results of
 functions nobody defines) is one that must not be looked at.
+
+If gcc is there, the program that it compiles replays the trace, too. A violation stands if Clang's program
+reaches the error, since that is the program that was verified.
 """
 
 from __future__ import annotations
@@ -12,17 +15,18 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from certus.core.budget import Budget
+from certus.core.challenge import CLANG, GCC, Compilers
 from certus.core.evidence import Trace
 from certus.core.program import Alloc, Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.system.confined import Ended, run_confined
-from certus.validate.build import UNCONFINED, Built, NotBuilt, Wanted, build
+from certus.validate.build import UNCONFINED, Builds, Built, Compiler, NotBuilt, Wanted, no_gcc
 from certus.validate.compile import compile_program
 from certus.validate.harness import (
     ARGUMENT,
@@ -39,6 +43,8 @@ from certus.validate.inputs import Contents, NoInputs, Nondeterministic, TraceIn
 from certus.validate.interpreter import run
 
 _SECONDS: Final = 10.0  # for the compiled program, at most
+_GCC_SECONDS: Final = 2.0  # for gcc, and for the program that it compiled
+_GCC_SHARE: Final = 0.1  # of the time that is left, likewise
 MEMORY: Final = 3 << 30  # bytes of addresses
 # By the kind of error: flags that make it end the program, by a signal.
 CHECKS: Final = {
@@ -51,11 +57,14 @@ TRAPS: Final = (-signal.SIGILL, -signal.SIGTRAP, -signal.SIGFPE)
 @dataclass(frozen=True, slots=True)
 class CompiledReplay:
     """Whether the compiled program reached the error, and how it ended. `why_not` says why it may end
-    otherwise than the trace, or could not be run at all; if it is None it had to confirm the trace."""
+    otherwise than the trace, or could not be run at all; if it is None it had to confirm the trace.
+    `compilers` are those whose programs reached the error, and `supply` what they were given."""
 
     confirmed: bool
     ending: str
     why_not: str | None = None
+    compilers: Compilers = field(default_factory=Compilers)
+    supply: Supply = field(default_factory=Supply)
 
     @property
     def disagrees(self) -> bool:
@@ -80,25 +89,70 @@ def compiled_replay(
         lambda undefined: harness(supply, undefined, error, about=f"{site.kind}: {site.text}"),
         CHECKS.get(site.kind, ()),
     )
-    try:
-        ended, built = _run(program, wanted, arguments, budget, keep)
-        if ended.code == Code.UNCONFINED:
-            ended, built = _run(program, replace(wanted, defines=(UNCONFINED,)), arguments, budget, keep)
-    except NotBuilt as error_found:
-        return CompiledReplay(False, "not run", str(error_found))
-    return _judged(ended, site.kind, unsure, built.missing)
-
-
-def _run(
-    program: Program, wanted: Wanted, arguments: Sequence[str], budget: Budget, keep: Path | None
-) -> tuple[Ended, Built]:
+    replayed = _Replays(program, wanted, arguments, budget, site.kind, unsure)
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
-        built = build(program, wanted, arguments=arguments, directory=Path(directory))
+        return replace(replayed.run(Path(directory), keep), supply=supply)
+
+
+@dataclass(slots=True)
+class _Replays:
+    """The runs of one trace by both compilers' programs."""
+
+    program: Program
+    wanted: Wanted
+    arguments: Sequence[str]
+    budget: Budget
+    kind: str
+    unsure: str | None
+
+    def run(self, directory: Path, keep: Path | None) -> CompiledReplay:
+        builds = self._builds(directory)
+        try:
+            built, ended = self._ended(builds, directory, Compiler.CLANG)
+            if ended.code == Code.UNCONFINED:
+                self.wanted = replace(self.wanted, defines=(UNCONFINED,))
+                builds = self._builds(directory)
+                built, ended = self._ended(builds, directory, Compiler.CLANG)
+        except NotBuilt as error:
+            return CompiledReplay(False, "not run", str(error))
         if keep is not None:
             keep.write_text(built.harness, encoding="utf-8")
-        seconds = budget.part(1.0, at_most=_SECONDS).remaining() or 0.0
-        ended = run_confined(built.executable, directory=Path(directory), seconds=seconds, memory=MEMORY)
-    return ended, built
+        found = _judged(ended, self.kind, self.unsure, built.missing)
+        if not (found.confirmed or found.disagrees):
+            return found
+        return replace(found, compilers=self._compilers(found, builds, directory))
+
+    def _compilers(self, clang: CompiledReplay, builds: Builds, directory: Path) -> Compilers:
+        """Whose program reaches the error: Clang's as given, and that of gcc, if it can be had."""
+        agreed = (CLANG,) if clang.confirmed else ()
+        absent = no_gcc(self.program)
+        if absent:
+            return Compilers(agreed, absent)
+        try:
+            built, ended = self._ended(builds, directory, Compiler.GCC)
+        except NotBuilt as error:
+            return Compilers(agreed, str(error))
+        found = _judged(ended, self.kind, self.unsure, built.missing)
+        if found.confirmed:
+            return Compilers((*agreed, GCC))
+        if ended.code is None or (found.why_not is not None and self.unsure is None):
+            return Compilers(agreed, found.why_not or found.ending)
+        return Compilers(agreed, differs=found.ending)
+
+    def _builds(self, directory: Path) -> Builds:
+        return Builds(self.program, self.wanted, arguments=self.arguments, directory=directory)
+
+    def _ended(self, builds: Builds, directory: Path, compiler: Compiler) -> tuple[Built, Ended]:
+        if compiler is Compiler.CLANG:
+            built = builds.build()
+            limit = self.budget.part(1.0, at_most=_SECONDS)
+        else:
+            share = self.budget.part(_GCC_SHARE, at_most=_GCC_SECONDS)
+            built = builds.build(compiler, seconds=share.remaining() or 0.0)
+            limit = self.budget.part(_GCC_SHARE, at_most=_GCC_SECONDS)
+        seconds = limit.remaining() or 0.0
+        ended = run_confined(built.executable, directory=directory, seconds=seconds, memory=MEMORY)
+        return built, ended
 
 
 def _judged(ended: Ended, kind: str, unsure: str | None, missing: Sequence[str]) -> CompiledReplay:

@@ -195,13 +195,17 @@ class Model:
 _ENDS: Final = {Ending.ERROR: End.ERROR, Ending.EXIT: End.RETURNED, Ending.BLOCKED: End.STOPPED}
 
 
+def inputs_text(inputs: Sequence[tuple[str, int]]) -> str:
+    """The first of the inputs of a run, as messages have them; empty if there are none."""
+    listed = ", ".join(f"{name}() = {value}" for name, value in inputs[:_TOLD])
+    more = ", ..." if len(inputs) > _TOLD else ""
+    return f" with the inputs {listed}{more}" if listed else ""
+
+
 def _warning(done: Run, inputs: Supplied) -> Diagnostic:
-    given = ", ".join(f"{name}() = {value}" for name, value in inputs.given[:_TOLD])
-    more = ", ..." if len(inputs.given) > _TOLD else ""
-    which = f" with the inputs {given}{more}" if given else ""
     return Diagnostic(
         UNDEFINED,
-        f"an execution{which} meets undefined behaviour here: {done.cause}",
+        f"an execution{inputs_text(inputs.given)} meets undefined behaviour here: {done.cause}",
         Severity.WARNING,
         None if done.edge is None else done.edge.span,
         hint="correct this first: the answer does not cover what follows undefined behaviour",

@@ -6,7 +6,7 @@ random runs of the interpreter first, then special values, small numbers, consta
 numbers by chance. The interpreter runs the model on the same inputs. A run can be compared if the
 interpreter finishes it and it depends on nothing but these inputs: no undefined behaviour, no value that
 nobody set, no address, no result of a function that nobody defines. Then both must end alike, and ask for
-the same inputs in the same order.
+the same inputs in the same order. If gcc is there, its program repeats these runs (`second_opinion`).
 
 Nothing here depends on a proof, so the challenge can run beside the engines.
 """
@@ -26,14 +26,13 @@ from certus.core.challenge import CONTRADICTION, MODEL_DISAGREES, Challenge, Dis
 from certus.core.diagnostic import Diagnostic
 from certus.core.program import Havoc, Program
 from certus.core.sorts import MachineSort, Sort
-from certus.system.confined import run_confined
-from certus.validate.build import RUNS as MANY_RUNS
-from certus.validate.build import UNCONFINED, NotBuilt, Wanted, build
-from certus.validate.compiled import CHECKS, MEMORY
+from certus.validate.build import Compiler, NotBuilt, Wanted
+from certus.validate.compiled import CHECKS
 from certus.validate.harness import is_input, runs_harness
 from certus.validate.inputs import RandomInputs, constants
 from certus.validate.model_runs import Behaviour, End, Model, Stream, Values
-from certus.validate.native_table import Table
+from certus.validate.native_binary import Binary
+from certus.validate.second_opinion import second_opinion
 
 RUNS: Final = 256  # runs, unless the program asks for no input
 RANDOM: Final = 100  # of them on the inputs of random runs
@@ -71,15 +70,25 @@ def challenge(
     model = Model(program, _seconds(budget), alone=not functions)
     planned = _Plan(program, functions, model)
     why_not = _obstacle(planned) if execute else NOT_EXECUTED
-    natives: list[Behaviour] = []
     if not why_not:
         try:
-            natives = _native_runs(program, errors, planned, arguments, budget)
+            with tempfile.TemporaryDirectory(prefix="certus-") as name:
+                binary = _binary(program, errors, planned, arguments, Path(name))
+                return _challenged(program, planned, model, binary, budget)
         except NotBuilt as error:
             why_not = str(error)
-    if why_not:
-        return Challenge(why_not=why_not, warning=planned.warning)
-    return _compared(planned, model, natives, budget)
+    return Challenge(why_not=why_not, warnings=planned.warnings)
+
+
+def _challenged(program: Program, planned: _Plan, model: Model, binary: Binary, budget: Budget) -> Challenge:
+    """Compare native runs with those of the interpreter, and those that agree with the ones of gcc's program.
+    gcc comes last, since it may take time that another answer needs."""
+    natives = binary.runs(planned.supplies, Compiler.CLANG, seconds=_seconds(budget))
+    found, agreed = _compared(planned, model, natives, budget)
+    if not agreed:
+        return found
+    runs = [(planned.supplies[number], natives[number]) for number in agreed]
+    return second_opinion(program, found, binary, runs, budget=budget, seconds=_seconds(budget))
 
 
 def _seconds(budget: Budget) -> float:
@@ -131,9 +140,9 @@ class _Plan:
         return f"`{wide[0]}` gives values of more than 128 bits" if wide else ""
 
     @property
-    def warning(self) -> Diagnostic | None:
-        """That of the first run with undefined behaviour."""
-        return next((b.warning for b in self.behaviours.values() if b.warning is not None), None)
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """That of the first run with undefined behaviour, if there is one."""
+        return tuple(b.warning for b in self.behaviours.values() if b.warning is not None)[:1]
 
     def words(self) -> dict[str, int]:
         """How many words of 64 bits a value of each function has."""
@@ -174,10 +183,10 @@ class _Plan:
 # -------------------------------------------------------------------------------- the compiled program
 
 
-def _native_runs(
-    program: Program, errors: ErrorCodes, planned: _Plan, arguments: Sequence[str], budget: Budget
-) -> list[Behaviour]:
-    """How the compiled program ends on all inputs, or on as many as there is time for."""
+def _binary(
+    program: Program, errors: ErrorCodes, planned: _Plan, arguments: Sequence[str], directory: Path
+) -> Binary:
+    """The compiled program, to be run on planned inputs."""
     inputs = planned.words()
     texts = {edge.text for edge in program.edge.values()}
 
@@ -185,49 +194,28 @@ def _native_runs(
         others = [name for name in undefined if name not in inputs and any(name in text for text in texts)]
         return runs_harness(undefined, errors.functions, inputs, others)
 
-    wanted = Wanted(
-        errors.functions,
-        harness,
-        CHECKS.get(errors.kind, ()),
-        (MANY_RUNS,),
-        _unknown_functions(program),
+    checks, unknown = CHECKS.get(errors.kind, ()), _unknown_functions(program)
+    return Binary(
+        program,
+        Wanted(errors.functions, harness, checks, unknown=unknown),
+        arguments=arguments,
+        directory=directory,
+        words=inputs,
+        microseconds=_ONE_RUN if planned.functions else _ONLY_RUN,
+        traps=bool(errors.kind),
     )
-    table = Table(inputs, planned.supplies, microseconds=_limit(planned))
-    _execute(program, wanted, table, arguments, budget)
-    if table.unconfined:
-        _execute(program, replace(wanted, defines=(MANY_RUNS, UNCONFINED)), table, arguments, budget)
-    return table.behaviours(frozenset(errors.functions.values()), traps=bool(errors.kind))
-
-
-def _limit(planned: _Plan) -> int:
-    return _ONE_RUN if planned.functions else _ONLY_RUN
-
-
-def _execute(
-    program: Program, wanted: Wanted, table: Table, arguments: Sequence[str], budget: Budget
-) -> None:
-    """Build the program and run it on the inputs of the table, which notes how it ended."""
-    with tempfile.TemporaryDirectory(prefix="certus-") as name:
-        directory = Path(name)
-        built = build(program, wanted, arguments=arguments, directory=directory)
-        path = directory / "table"
-        path.write_bytes(table.encoded())
-        ended = run_confined(
-            built.executable, directory=directory, seconds=_seconds(budget), memory=MEMORY, table=path
-        )
-        table.read(path.read_bytes())
-    if not table.finished:
-        why = ended.limit if ended.code is None else f"exit code {ended.code}"
-        raise NotBuilt(f"the compiled program could not be run: {why}")
 
 
 # ------------------------------------------------------------------------------------------ comparison
 
 
-def _compared(planned: _Plan, model: Model, natives: Sequence[Behaviour], budget: Budget) -> Challenge:
+def _compared(
+    planned: _Plan, model: Model, natives: Sequence[Behaviour], budget: Budget
+) -> tuple[Challenge, list[int]]:
     """Compare native runs with those of the interpreter: first those that reached an error, then the others
-    as time permits."""
-    compared, obstacle = 0, ""
+    as time permits. The challenge, and the numbers of the runs that agree."""
+    agreed: list[int] = []
+    obstacle = ""
     warnings: dict[int, Diagnostic] = {}
     for number in sorted(range(len(natives)), key=lambda n: natives[n].end is not End.ERROR):
         native, values = natives[number], planned.supplies[number]
@@ -241,14 +229,17 @@ def _compared(planned: _Plan, model: Model, natives: Sequence[Behaviour], budget
             continue
         disagreement = _disagreement(native, said, values)
         if disagreement is not None:
-            return Challenge(disagreement=disagreement, warning=planned.warning)
+            return Challenge(disagreement=disagreement, warnings=planned.warnings), []
         found = _hindrance(native, said)
-        compared += not found
+        if not found:
+            agreed.append(number)
         obstacle = obstacle or found
-    first = planned.warning or next((warnings[n] for n in sorted(warnings)), None)
+    first = planned.warnings or tuple(warnings[n] for n in sorted(warnings))[:1]
     ended = not planned.functions and natives[0].end in (End.RETURNED, End.STOPPED)
-    why_not = "" if compared else f"no run could be compared: {obstacle or 'all meet undefined behaviour'}"
-    return Challenge(compared, len(natives) - compared, why_not, only_run_ended=ended, warning=first)
+    why_not = "" if agreed else f"no run could be compared: {obstacle or 'all meet undefined behaviour'}"
+    planned_runs = len(planned.supplies) if natives[0].count else 1
+    others = planned_runs - len(agreed)
+    return Challenge(len(agreed), others, why_not, only_run_ended=ended, warnings=first), agreed
 
 
 def _followed(model: Model, values: Values, said: Behaviour | None, seconds: float) -> Behaviour:

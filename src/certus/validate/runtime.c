@@ -101,7 +101,7 @@ WEAK void *aligned_alloc(size_t align, size_t size)
 
 WEAK void *memalign(size_t align, size_t size) { return aligned_alloc(align, size); }
 WEAK int posix_memalign(void **to, size_t align, size_t size) { *to = aligned_alloc(align, size); return 0; }
-WEAK void *valloc(size_t size) { return malloc(size); }
+WEAK void *valloc(size_t size) { return aligned_alloc(4096, size); }
 WEAK void free(void *old) { (void)old; }
 WEAK void cfree(void *old) { (void)old; }
 
@@ -314,7 +314,14 @@ WEAK int fflush(void) { return 0; }
 static char streams[3];
 WEAK void *stdin = streams, *stdout = streams + 1, *stderr = streams + 2;
 
-/* ------------------------------------------------------------- what compilers call for division */
+/* ------------------------------------------------- what compilers call for single operations */
+
+WEAK int __popcountdi2(unsigned long long x)
+{
+    int n = 0;
+    for (; x; x &= x - 1) n++;
+    return n;
+}
 
 #ifdef __x86_64__
 typedef unsigned __int128 wide;

@@ -130,11 +130,15 @@ static byte other_stack[1 << 16] __attribute__((aligned(16)));
 enum { STACK_SIZE = 600 << 20, SEGMENTATION = 11, BUS = 7 };
 
 /* The kernel tells the address of the access: behind three numbers, aligned for a pointer. */
-static void accessed(int signal, byte **told, void *context)
+static int on_stack(const byte *address) { return (size_t)stack - (size_t)address < STACK_SIZE; }
+
+/* The stack is used up if the access was to it, or if the stack pointer (among the registers that the kernel
+ * saved) has left it, as for an array that is too large. */
+static void accessed(int signal, byte **told, byte **registers)
 {
-    byte *address = told[sizeof(void *) == 8 ? 2 : 3];
-    (void)signal, (void)context;
-    certus_finish(address < stack && (size_t)stack - (size_t)address < STACK_SIZE ? NO_STACK : CRASHED);
+    byte *address = told[sizeof(void *) == 8 ? 2 : 3], *top = registers[sizeof(void *) == 8 ? 20 : 12];
+    (void)signal;
+    certus_finish(on_stack(address) || !on_stack(top) ? NO_STACK : CRASHED);
 }
 
 static void catch_accesses(void)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from certus.core import build as b
+from certus.core.challenge import Compilers
 from certus.core.codec import (
     decode_check,
     decode_diagnostic,
@@ -89,6 +90,7 @@ REPLAY = Replay(
     "confirmed",
     5,
     (G,),
+    Compilers(("clang",), differs="main returned"),
 )
 CHECK = ProofCheck(31, {"z3": 31, "cvc5": 29}, 100, {"cvc5": {Undecided.GAVE_UP: 2}}, 2)
 STATISTICS = Statistics(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 from certus.core.budget import Budget
+from certus.core.challenge import COMPILERS_DISAGREE, Compilers
 from certus.core.evidence import Trace
 from certus.core.outcome import Replay
 from certus.core.verdict import Unknown, Unsafe
@@ -28,6 +30,7 @@ def test_a_violation_is_replayed_twice(tmp_path: Path) -> None:
     assert outcome.answer == "VIOLATED"
     assert isinstance(outcome.check, Replay)
     assert outcome.check.compiled == "confirmed"
+    assert outcome.check.compilers == Compilers(("clang", "gcc"))
     assert "{77ULL}" in kept.read_text()
 
 
@@ -52,6 +55,27 @@ def test_a_disagreement_is_unknown(tmp_path: Path) -> None:
     assert how is None
     assert found.reason.code == "compiled-replay-disagrees"
     assert found.reason.message.endswith("but in the compiled program main returned")
+
+
+def test_a_violation_that_only_gcc_confirms_is_unknown(tmp_path: Path) -> None:
+    """The model is that of a program that reaches the error, the binaries are of one that does with gcc."""
+    source, kept = tmp_path / "p.c", tmp_path / "kept"
+    source.write_text("void reach_error(void) { }\nint main() { reach_error(); return 0; }\n")
+    text = "void reach_error(void) { }\nint n; int next(void) { return ++n; }\n"
+    text += (
+        "void f(int a, int b) { if (a > b) reach_error(); }\nint main() { f(next(), next()); return 0; }\n"
+    )
+    program = replace(load_c(source).program, source=text)
+    error = program.errors[0].location.name
+    verdict, check = Unsafe(Trace(error)), Replay(1, (), error)
+    found, how = replay_compiled(program, verdict, check, Settings(evidence=kept), budget=Budget(60))
+    assert isinstance(found, Unknown)
+    assert how is None
+    assert found.reason.code == COMPILERS_DISAGREE
+    assert "with Clang, main returned; with gcc, the error was reached" in found.reason.message
+    saved = json.loads((kept / "disagreement.json").read_text())
+    assert (saved["clang"], saved["gcc"]) == ({"ended": "main returned"}, {"ended": "the error was reached"})
+    assert (kept / "program.c").read_text() == text
 
 
 def test_what_cannot_be_compiled_is_said(tmp_path: Path) -> None:

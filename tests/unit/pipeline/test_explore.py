@@ -93,7 +93,7 @@ def test_values_that_are_not_tried_make_the_check_refuse() -> None:
     assert not accepted(program, proof)
     outcome = solve.search(Task(program, "unreach-call"), Settings(timeout=20.0))
     assert isinstance(outcome.verdict, Unknown)
-    assert outcome.verdict.reason.code == "nothing-found"
+    assert outcome.verdict.reason.code == "proof-refuted"
 
 
 def test_states_of_waiting_activations_count() -> None:

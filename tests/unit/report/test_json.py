@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from certus.core import build
+from certus.core.challenge import Challenge, Compilers
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Point, Trace, Unrolling
 from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step, Undecided
@@ -30,6 +31,15 @@ def read(counting: SimpleNamespace, verdict: Verdict, check: ProofCheck | Replay
         counting.program, "unreach-call", verdict, "bmc", check, statistics, (), {"load": 0.25}, passes
     )
     return json.loads(render_json(outcome))
+
+
+def test_the_challenge_tells_of_compilers(counting: SimpleNamespace) -> None:
+    challenge = Challenge(200, 56, compilers=Compilers(("clang", "gcc")), gcc_compared=190)
+    outcome = Outcome(counting.program, "unreach-call", Safe(Execution(9)), "bmc", challenge=challenge)
+    assert json.loads(render_json(outcome))["challenge"] == {
+        **{"compared": 200, "not_compared": 56, "why_not": None},
+        **{"compilers": ["clang", "gcc"], "gcc": None, "gcc_compared": 190},
+    }
 
 
 def test_the_frame(counting: SimpleNamespace) -> None:
@@ -109,8 +119,12 @@ def test_a_trace(counting: SimpleNamespace) -> None:
     found = read(counting, Unsafe(trace), replay)
     assert found["verdict"] == "VIOLATED"
     assert found["check"] == {"kind": "replay", "steps": 4}
-    found = read(counting, Unsafe(trace), replace(replay, compiled="confirmed"))
-    assert found["check"] == {"kind": "replay", "steps": 4, "compiled": "confirmed"}
+    alone = Compilers(("clang",), "it is not installed")
+    found = read(counting, Unsafe(trace), replace(replay, compiled="confirmed", compilers=alone))
+    assert found["check"] == {
+        **{"kind": "replay", "steps": 4, "compiled": "confirmed"},
+        **{"compilers": ["clang"], "gcc": "it is not installed"},
+    }
     assert found["trace"] == {
         "steps": 4,
         "matter": 2,

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from certus.core import build
+from certus.core.challenge import Compilers
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence import (
     Execution,
@@ -155,6 +156,19 @@ def test_who_replayed_a_trace_is_told(counting: SimpleNamespace, compiled: str, 
     assert isinstance(outcome.check, Replay)
     told = render_text(replace(outcome, check=replace(outcome.check, compiled=compiled)))
     assert told.endswith(f"\n  replayed: {said}")
+
+
+def test_the_compilers_that_agree_are_told(counting: SimpleNamespace) -> None:
+    outcome = violated(counting)
+    assert isinstance(outcome.check, Replay)
+    for compilers, said in (
+        (Compilers(("clang", "gcc")), "clang, gcc"),
+        (Compilers(("clang",), "it is not installed"), "clang"),
+        (Compilers(("clang",), differs="main returned"), "clang (gcc: main returned)"),
+    ):
+        check = replace(outcome.check, compiled="confirmed", compilers=compilers)
+        told = render_text(replace(outcome, check=check))
+        assert told.endswith(f"\n  replayed: interpreter, compiled; compilers: {said}")
 
 
 def test_loop_invariants_and_summaries(counting: SimpleNamespace) -> None:

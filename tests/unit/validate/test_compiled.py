@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 from certus.core.budget import Budget
+from certus.core.challenge import Compilers
 from certus.core.evidence import Trace
 from certus.core.outcome import Replay
 from certus.core.program import Alloc, Havoc, Program
@@ -197,6 +198,60 @@ def test_operations_that_must_not_happen_end_the_program(kind: str, model: str, 
     program = program_of(tmp_path, DECLARED + TRAPPED[kind], model=model, property=kind)
     found = replayed(program)
     assert found.confirmed, found
+    assert found.compilers.agreed == (("clang", "gcc") if model == "LP64" else ("clang",))
+
+
+OVERFLOWS = {
+    "a sum": "x + 1",
+    "a difference": "-2 - x",
+    "a product": "x * 2",
+    "a negation": "-(-x - 1)",
+    "an increment": "++x",
+    "a quotient": "(-x - 1) / (x ? -1 : 1)",
+    "a shifted bit": "x << 1",
+    "a shift by too many": "1 << (x & 63)",
+    "a shift of what is negative": "(-x) << 1",
+}
+
+
+@pytest.mark.parametrize("what", OVERFLOWS)
+def test_both_compilers_end_the_program_where_it_overflows(what: str, tmp_path: Path) -> None:
+    text = f"int main() {{ int x = 2147483647; int y = {OVERFLOWS[what]}; return y == 7; }}"
+    found = replayed(program_of(tmp_path, text, property="no-overflow"))
+    assert found.confirmed, found
+    assert found.compilers == Compilers(("clang", "gcc"))
+
+
+def test_gcc_leaves_out_what_is_not_used(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "int main() { int x = 2147483647; x + 1; }", property="no-overflow")
+    found = replayed(program)
+    assert found.confirmed
+    assert found.compilers == Compilers(("clang",), differs="main returned")
+
+
+ORDERED = """void reach_error(void); int n; int next(void) { return ++n; }
+    void f(int a, int b) { if (a < b) reach_error(); } int main() { f(next(), next()); return 0; }"""
+
+
+def test_a_violation_stands_without_gcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_of(tmp_path, ORDERED)
+    found = replayed(program)
+    assert found.confirmed
+    assert found.compilers == Compilers(("clang",), differs="main returned")
+    assert found.compilers.sentence == "compilers: clang (gcc: main returned)"
+    monkeypatch.setattr("certus.system.gcc.find_tool", lambda _: None)
+    found = replayed(program)
+    assert found.confirmed
+    assert found.compilers == Compilers(("clang",), "it is not installed")
+    assert found.compilers.sentence == "compilers: clang"
+
+
+def test_what_gcc_refuses_it_does_not_replay(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "void reach_error(void); int main() { int *_Nonnull p; reach_error(); }")
+    found = replayed(program)
+    assert found.confirmed
+    assert found.compilers.agreed == ("clang",)
+    assert found.compilers.absent.startswith("the program could not be compiled: ")
 
 
 def test_preprocessed_text_is_compiled_as_it_is(tmp_path: Path) -> None:
@@ -295,10 +350,18 @@ def test_endings_are_told_apart(statement: str, ending: str, model: str, tmp_pat
     assert (found.confirmed, found.ending, found.disagrees) == (False, ending, True)
 
 
-def test_running_out_of_stack_is_no_disagreement(tmp_path: Path) -> None:
-    program = program_of(tmp_path, "void reach_error(void); int main() { reach_error(); return 0; }")
-    other = "void reach_error(void); int f(int n) { return f(n + 1) + 1; } int main() { return f(0); }"
-    changed = replace(program, source=other)
+@pytest.mark.parametrize(
+    "other",
+    [
+        "int f(int n) { return f(n + 1) + 1; } int main() { return f(0); }",
+        "int n = 1 << 28; int main() { int a[n]; a[0] = 1; return a[0]; }",
+    ],
+)
+@pytest.mark.parametrize("model", MODELS)
+def test_running_out_of_stack_is_no_disagreement(other: str, model: str, tmp_path: Path) -> None:
+    text = "void reach_error(void); int main() { reach_error(); return 0; }"
+    program = program_of(tmp_path, text, model=model)
+    changed = replace(program, source=f"void reach_error(void); {other}")
     found = compiled_replay(changed, Trace(program.errors[0].location.name), budget=Budget(60))
     assert (found.confirmed, found.ending, found.disagrees) == (False, "it ran out of stack", False)
 

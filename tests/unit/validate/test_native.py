@@ -14,7 +14,7 @@ from certus.frontend.c.load import load_c
 from certus.frontend.c.types import DATA_MODELS
 from certus.frontend.properties import Property
 from certus.validate.build import RUNS as MANY
-from certus.validate.build import UNCONFINED, Built, NotBuilt, Wanted, build
+from certus.validate.build import UNCONFINED, Builds, Built, NotBuilt, Wanted
 from certus.validate.harness import Code, runs_harness
 from certus.validate.native import NOT_EXECUTED, RUNS, ErrorCodes, challenge
 
@@ -137,10 +137,10 @@ def test_undefined_behaviour_is_told_and_not_compared(tmp_path: Path) -> None:
     )
     found = challenged(program_of(tmp_path, text))
     assert found.disagreement is None
-    assert found.warning is not None
-    assert found.warning.code == "undefined-behaviour"
-    assert "a write of 4 bytes at offset 16 of `a`" in found.warning.message
-    assert "with the inputs __VERIFIER_nondet_int() = 4" in found.warning.message
+    assert found.warnings
+    assert found.warnings[0].code == "undefined-behaviour"
+    assert "a write of 4 bytes at offset 16 of `a`" in found.warnings[0].message
+    assert "with the inputs __VERIFIER_nondet_int() = 4" in found.warnings[0].message
 
 
 def test_an_error_after_undefined_behaviour_is_no_contradiction(tmp_path: Path) -> None:
@@ -148,14 +148,14 @@ def test_an_error_after_undefined_behaviour_is_no_contradiction(tmp_path: Path) 
         a[i] = 1; reach_error(); return 0; }"""
     found = challenged(program_of(tmp_path, text))
     assert found.disagreement is None
-    assert found.warning is not None
+    assert found.warnings
 
 
 def test_without_execution_the_interpreter_still_warns(tmp_path: Path) -> None:
     program = program_of(tmp_path, "int main() { int a[4]; a[4] = 1; return 0; }")
     found = challenge(program, CALLS, budget=Budget(60), execute=False)
     assert found.why_not == NOT_EXECUTED
-    assert found.warning is not None
+    assert found.warnings
 
 
 def test_a_program_that_does_not_link_says_why(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_file_that_cannot_be_executed_is_a_line_and_no_error(
     """As on a file system that is mounted without execution."""
     plain = tmp_path / "plain"
     plain.write_text("no program")
-    monkeypatch.setattr("certus.validate.native.build", lambda *_, **__: Built(plain, (), ""))
+    monkeypatch.setattr(Builds, "build", lambda *_, **__: Built(plain, (), ""))
     found = challenged(program_of(tmp_path, "int main() { return 0; }"))
     assert found.disagreement is None
     assert found.sentence.startswith("not challenged: the compiled program could not be run")
@@ -185,10 +185,10 @@ def test_other_machines_do_not_run_the_program(tmp_path: Path, monkeypatch: pyte
 def test_without_confinement_assembly_is_not_executed(tmp_path: Path) -> None:
     program = program_of(tmp_path, "int main() { return 0; }")
     wanted = Wanted({}, lambda undefined: runs_harness(undefined, {}, {}, ()), defines=(MANY, UNCONFINED))
-    assert build(program, wanted, arguments=(), directory=tmp_path).executable.exists()
+    assert Builds(program, wanted, directory=tmp_path).build().executable.exists()
     assembly = replace(program, source='int main() { asm volatile ("nop"); return 0; }')
     with pytest.raises(NotBuilt, match="inline assembly is disabled"):
-        build(assembly, wanted, arguments=(), directory=tmp_path)
+        Builds(assembly, wanted, directory=tmp_path).build()
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -28,7 +28,7 @@ from certus.frontend.c import (
 )
 from certus.frontend.c.ast import Storage, Variable
 from certus.frontend.c.edits import EditedText
-from certus.frontend.c.layout import Outline
+from certus.frontend.c.layout import NoSize, Outline
 from certus.frontend.c.positions import Positions, fill_files
 from certus.frontend.c.reader_attributes import (
     ALIASES,
@@ -56,6 +56,7 @@ from certus.frontend.c.reader_static import (
     want_function,
 )
 from certus.frontend.c.reader_text import type_of_text
+from certus.frontend.c.typenames import HINTS
 from certus.frontend.c.types import DataModel
 from certus.frontend.source import read_source
 from certus.system.clang import ClangMissing, layout_text, run_clang
@@ -234,6 +235,16 @@ class _Unit:
         self.destructors: dict[str, int] = {}
 
     def read(self, file: str, source: str) -> ast.Unit:
+        """Raises `Unsupported` for a type whose size nothing tells, where no handler refuses it."""
+        try:
+            return self._read(file, source)
+        except NoSize as reason:
+            what = f"{str(reason)[:1].upper()}{str(reason)[1:]} is not modelled."
+            hint = HINTS.get(reason.code)
+            refusal = Diagnostic(reason.code, what, span=self.reading.span, hint=hint)
+            raise Unsupported(refusal) from reason
+
+    def _read(self, file: str, source: str) -> ast.Unit:
         self.names.doubtful = self.census.doubtful
         self._collect()
         self._doubt()

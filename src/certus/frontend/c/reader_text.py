@@ -38,6 +38,7 @@ _LEVELS: Final = (
     *(("<<", ">>"), ("+", "-"), ("*", "/", "%")),
 )
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]*|0[xX][0-9a-fA-F]+")
+_FIRST_WORD: Final = re.compile(r"[A-Za-z_$][\w$]*")
 _COMPARISONS: Final = ("==", "!=", "<", ">", "<=", ">=")
 
 
@@ -49,11 +50,20 @@ def type_of_text(reading: Reading, text: str) -> CType | None:
     """The type that `typeof (text)` means."""
     if text.startswith("(") and _closes_at_end(text):
         return type_of_text(reading, text[1:-1].strip())
-    named = parse_type(text, reading.names)
-    if not isinstance(named, OtherType):
-        return named
+    first = _FIRST_WORD.match(text)
+    if first is None or not _is_variable(reading, first[0]):
+        named = parse_type(text, reading.names)
+        if not isinstance(named, OtherType):
+            return named
+    elif reading.names.typedef(first[0]) is not None:
+        return None  # which of the two is in scope is not certain
     found = parse_expression(reading, text, reading.span, lvalue=True)
     return None if found is None else found.type
+
+
+def _is_variable(reading: Reading, word: str) -> bool:
+    """Whether a word is a variable, though it may name a type elsewhere, as `bool` does."""
+    return isinstance(reading.names.meaning(word), ast.Variable) or word in reading.globals
 
 
 def _closes_at_end(text: str) -> bool:

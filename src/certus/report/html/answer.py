@@ -230,7 +230,8 @@ def _checks(outcome: Outcome) -> Iterator[str]:
     elif isinstance(check, Replay):
         yield f"replayed by the interpreter, {counted(check.steps, 'step')}"
         if check.compiled == CONFIRMED:
-            yield "replayed by the compiled program"
+            said = ("replayed by the compiled program", check.compilers.sentence)
+            yield text("; ".join(filter(None, said)))
         elif check.compiled:
             yield f"not replayed by the compiled program: {text(check.compiled)}"
     if outcome.challenge is not None:

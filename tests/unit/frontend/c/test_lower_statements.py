@@ -95,7 +95,7 @@ def test_a_variable_length_array_is_allocated_where_it_stands(tmp_path: Path) ->
     text = "int main(void) { int n = __VERIFIER_nondet_int(); int a[n]; a[0] = 1; return 0; }"
     (alloc,) = ops(loaded(tmp_path, text).program, Alloc)
     assert isinstance(alloc, Alloc)
-    assert repr(alloc.size) == "4 * (int)main.$length"
+    assert repr(alloc.size) == "4 * (integer)main.$length"
 
 
 def test_switch_is_one_branch_with_a_default(tmp_path: Path) -> None:

@@ -42,6 +42,18 @@ REFUSED = {
         "#define PACKET struct p { struct { char a; } h; struct { long b; } t; }\n"
         "PACKET; int main(void) { return sizeof(struct p); }",
     ),
+    "the length of a row of such a record": (
+        AMBIGUOUS,
+        "#define RECORD struct r { struct { union { int x; } s; }; }\n"
+        "RECORD; typedef struct r T; int taking(int n, T a[][n]) { return sizeof(a[0]); }\n"
+        "int main(void) { return taking(3, 0); }",
+    ),
+    "a parameter with such a record": (
+        AMBIGUOUS,
+        "#define R(name) typedef struct { struct { long w; } z[1]; struct { char c; } y; } name\n"
+        "R(S); R(T); struct P { S half; long i; }; int f(struct P p) { return p.i; }\n"
+        "int main(void) { return f((struct P){.half = {{{1}}}, .i = 2}); }",
+    ),
     "an unnamed union and the record in it": (
         AMBIGUOUS,
         "#define REGISTER(name) union { int raw; struct { int low : 3; } bits; } name\n"
@@ -156,6 +168,12 @@ def test_what_is_not_certain_is_refused(tmp_path: Path, name: str) -> None:
 
 
 HOLDING = {
+    "variables with names of types, in typeof": (
+        "int bool[7]; long half;",
+        "typeof(half) x = 300; struct s { long a[4]; } bool;",
+        "sizeof(typeof(bool)) == 4 * sizeof(long) && sizeof(typeof((half))) == sizeof(long) && x == 300",
+    ),
+    "elements of such variables": ("int bool[7];", "", "sizeof(typeof(bool[2])) == 4"),
     "`bool` as a name of another type": (
         "typedef int bool; bool a[2]; bool two(void) { return 2; }",
         "a[1] = 7;",

@@ -12,6 +12,7 @@ import pytest
 from tests.unit.report.html.reading import Page
 
 from certus.core import build
+from certus.core.challenge import Compilers
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence import Execution, Inductive, KInductive, Point, Trace, Unrolling, old
 from certus.core.horn import Clause, Derivation, HornSystem, Model
@@ -42,7 +43,7 @@ def violated(counting: SimpleNamespace, **changed: object) -> Outcome:
     matters = Reason(Role.VALUE, 2, 5, counting.x)
     kept = (Step(0, 0, 0, ((counting.x, 7),), matters), Step(1, 3, 0, ()), Step(2, 5, 0, (), matters))
     trace = Trace("main:5", {counting.limit: 3}, {0: ((7,),)})
-    check = Replay(3, kept, "main:5", CONFIRMED)
+    check = Replay(3, kept, "main:5", CONFIRMED, compilers=Compilers(("clang", "gcc")))
     made = Outcome(counting.program, "unreach-call", Unsafe(trace), "bmc", check, seconds={"total": 0.5})
     return replace(made, **changed)  # type: ignore[arg-type]
 
@@ -64,6 +65,7 @@ def test_that_nothing_was_asked_stands_below_the_answer(counting: SimpleNamespac
 
 
 def test_a_violation(counting: SimpleNamespace) -> None:
+    assert "replayed by the compiled program; compilers: clang, gcc" in render_html(violated(counting))
     page = Page(render_html(violated(counting)))
     assert page.tags("html")[0]["data-answer"] == "VIOLATED"
     assert page.ids["L7"] == "7  assert(x == limit);"

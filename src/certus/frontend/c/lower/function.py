@@ -99,12 +99,12 @@ def lower_function(world: World, function: ast.Function) -> Body:
     body.draft.skip(Draft.ENTRY, first)
     body.passages.add(first, start, None, body.scope, function.span, "{")
     body.at = start
-    _result(body, function)
-    for number, parameter in enumerate(function.parameters):
-        _parameter(body, parameter, number)
-    variadic.declare(body, function)
     assert function.body is not None
     try:
+        _result(body, function)
+        for number, parameter in enumerate(function.parameters):
+            _parameter(body, parameter, number)
+        variadic.declare(body, function)
         run(body.statement(function.body))
     except NoSize as reason:
         what = f"{function.name} uses {reason}, which is not modelled."

@@ -22,8 +22,14 @@ from certus.system.clang import TARGETS, find_clang
 from certus.system.tools import ToolFailed
 
 _FLAGS: Final = (
-    *("-x", "c", "-std=gnu17", "-O0", "-w", "-fwrapv", "-fno-strict-aliasing", "-fno-stack-protector"),
+    *("-x", "c", "-std=gnu17", "-O0", "-fwrapv", "-fno-strict-aliasing", "-fno-stack-protector"),
     *("-fno-delete-null-pointer-checks", "-fno-pic", "-fno-pie", "-ftrivial-auto-var-init=pattern"),
+)
+# Reduction would otherwise end at programs that do something undefined or depend on addresses.
+_WARNINGS: Final = (
+    "-Wno-everything",
+    *(f"-Werror={name}" for name in ("return-type", "uninitialized", "unsequenced", "pointer-to-int-cast")),
+    *("-Werror=implicit-int", "-Werror=implicit-function-declaration", "-Werror=incompatible-ms-struct"),
 )
 _OWN_FLAGS: Final = ("-ffreestanding", "-fno-builtin")
 _CHECKS: Final = (
@@ -69,7 +75,7 @@ class Native:
 
         def work(_: Reporter) -> bytes:
             compiled, executable = self._directory / "program.o", self._directory / "program"
-            flags = (*_CHECKS, "-iquote", str(self._directory), *self._clang.include_flags)
+            flags = (*_WARNINGS, *_CHECKS, "-iquote", str(self._directory), *self._clang.include_flags)
             done = self._compile(main, compiled, model, flags)
             if done.returncode == 0:
                 done = self._link(executable, model, (compiled, self._runtime(model)))

@@ -65,7 +65,10 @@ class Observing(Idioms):
             if self.chance(0.4):
                 self.observe(f"__alignof__({chosen.name})")
             if self.chance(0.4):
-                self.observe(f"(unsigned long)&{chosen.name} % __alignof__({chosen.name})")
+                # What i386 prefers (8 bytes for `long long`) is no promise of its ABI.
+                whole = self.model == "LP64"
+                aligned = f"__alignof__({chosen.name})" if whole else f"_Alignof(__typeof__({chosen.name}))"
+                self.observe(f"(unsigned long)&{chosen.name} % {aligned}")
 
     def observe_values(self) -> None:
         """Write to some integers of an object, then look at all of them."""

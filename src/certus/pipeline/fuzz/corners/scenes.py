@@ -207,7 +207,7 @@ class _Scenes(Observing):
                     f"__builtin_choose_expr(1, 3, {path}++)",
                     f"__builtin_types_compatible_p(__typeof__({path}++), int)",
                     f"(0 && {path}++) + (1 || {path}++)",
-                    f"__builtin_constant_p({path}++)",
+                    f"((void)__builtin_constant_p({path}++), 2)",
                 )
             )
         )
