@@ -10,7 +10,8 @@ int main(void) {
     a[i++] = i;
     a[i++] += 5;
     assert(i == 2 && a[1] == 5); // HOLDS
-    int before = g + bump();
+    int before = g; // which operand of `g + bump()` comes first is left open
+    before += bump();
     assert(before == 1 && g == 1); // HOLDS
     int *p = a;
     *p++ = 10;
