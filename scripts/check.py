@@ -22,7 +22,8 @@ LINT_IMPORTS = (
     "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
 )
 TESTS = ["-m", "pytest", "-q", "-n", "2"]
-WHOLE_RUNS = ["tests/unit/engines", "tests/unit/pipeline", "tests/unit/frontend/c"]  # the last run Clang
+NATIVE = [f"tests/unit/validate/test_{name}.py" for name in ("compiled", "native", "second_opinion")]
+WHOLE_RUNS = ["tests/unit/engines", "tests/unit/pipeline", "tests/unit/frontend/c", *NATIVE]
 APART = [f"--ignore={folder}" for folder in WHOLE_RUNS]
 CHECKS = {
     "lint": ["-m", "ruff", "check", "."],
