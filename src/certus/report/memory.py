@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from certus.core.objects import Shape, lvalue
+from certus.core.objects import ScalarShape, Shape, lvalue
 from certus.core.program import Alloc, Program
-from certus.core.sorts import INT, MachineSort
+from certus.core.sorts import INT, MachineSort, machine
 from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.report.content import value_text
@@ -33,6 +33,7 @@ class Cell:
     size: int
     value: Datum
     points: bool
+    signed: bool = False  # the source has a signed number there
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,12 @@ class Memory:
         is known to be an address itself."""
         seen = self.cells.get(address)
         if seen is not None and seen.size == size:
-            self.cells[address] = Cell(seen.name, size, value, seen.points or points)
+            self.cells[address] = Cell(seen.name, size, value, seen.points or points, seen.signed)
             return
         self.drop(address, size)
-        name, pointer = self._cell_name(address, size, text.strip(), index)
-        self.cells[address] = Cell(name, size, value, pointer or points)
+        name, shape = self._cell_name(address, size, text.strip(), index)
+        pointer, signed = (False, False) if shape is None else (shape.pointer, shape.signed)
+        self.cells[address] = Cell(name, size, value, pointer or points, signed)
 
     def meet(self, text: str, value: Datum) -> None:
         """What the source calls `text` has this value: so addresses of functions become known."""
@@ -109,6 +111,9 @@ class Memory:
         cell = self.cells[address]
         if cell.points and isinstance(cell.value, int):
             return self.address(cell.value)
+        if cell.signed and isinstance(cell.value, int) and not isinstance(cell.value, bool):
+            sort = machine(8 * cell.size, signed=True)
+            return value_text(sort.wrap(cell.value))
         return self.text(term, cell.value)
 
     def address(self, value: int) -> str:
@@ -145,18 +150,20 @@ class Memory:
         self._made += 1
         return f"{'new' if maker is None else maker[0]}#{self._made}"
 
-    def _cell_name(self, address: int, size: int, text: str, index: Index) -> tuple[str, bool]:
-        """A name that no other cell has, and whether an address is known to be there."""
+    def _cell_name(
+        self, address: int, size: int, text: str, index: Index
+    ) -> tuple[str, ScalarShape | None]:
+        """A name that no other cell has, and what is known to be there."""
         found = self._object(address)
         if found is None:
-            return text if is_place(text) else f"*({value_text(address)})", False
+            return text if is_place(text) else f"*({value_text(address)})", None
         if found.shape is not None:
             part = lvalue(found.name, found.shape, address - found.base, size)
             if part is not None:
-                return part[0], part[1].pointer
+                return part
         name = _place_name(found, address, size, text, index)
         taken = any(cell.name == name for cell in self.cells.values())
-        return f"{name} (+{address - found.base})" if taken else name, False
+        return f"{name} (+{address - found.base})" if taken else name, None
 
 
 def _place_name(found: _Object, address: int, size: int, text: str, index: Index) -> str:

@@ -174,10 +174,12 @@ def _named(words: str, edge: Edge, scene: Scene, changes: tuple[tuple[str, Value
     initialiser as an assignment."""
     if INPUT in (name for name, _ in changes):
         return INPUT
-    if isinstance(edge.op, Store) and [c.value.removeprefix("&") for c in scene.changes] == [
-        words.lstrip("&")
-    ]:
-        return f"{scene.changes[0].name} = {words}"
+    if isinstance(edge.op, Store) and len(scene.changes) == 1:
+        name, value = scene.changes[0].name, scene.changes[0].value
+        if value.removeprefix("&") == words.lstrip("&"):
+            return f"{name} = {words}"
+        if words.isdecimal():  # the bits of a number
+            return f"{name} = {value}"
     return words
 
 

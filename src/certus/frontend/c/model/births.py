@@ -147,7 +147,7 @@ class Births:
             uses = [u for u in flow.uses.get(name, ()) if not isinstance(u, ir.Declare | ir.DebugRecord)]
             if declare is not None and not all(flow.dominates(declare, use) for use in uses):
                 declare = None
-            shown = debug.name if debug is not None and debug.name else name
+            shown = debug.name if debug is not None and debug.name else _unnamed(name)
             base = body.local(f"$&{shown}", INT)
             box = Box(instruction, base, body.layout.size(instruction.type), debug, declare)
             self.boxes[name] = box
@@ -160,7 +160,7 @@ class Births:
 
     def _begin(self, box: Box) -> None:
         body = self._body
-        name = box.debug.name if box.debug is not None and box.debug.name else box.alloca.name or ""
+        name = box.debug.name if box.debug is not None and box.debug.name else _unnamed(box.alloca.name or "")
         align = box.alloca.align or body.layout.align(box.alloca.type)
         fill = None if box.birth is None else zeroing(body, box.birth, box.alloca.name or "", box.size)
         alloc = Alloc(box.base, build.integer(box.size), align, "stack", name, fill is not None)
@@ -188,7 +188,14 @@ class Births:
         body = self._body
         for box in self.boxes.values():
             if box.birth is None or body.flow.dominates(box.birth, last):
-                body.emit(Free(box.base, "stack"), text=f"end of {box.alloca.name}")
+                body.emit(Free(box.base, "stack"), text=f"end of {_unnamed(box.alloca.name or '')}")
+
+
+def _unnamed(name: str) -> str:
+    """What to call an object that only Clang has a name for."""
+    if name.endswith(".compoundliteral"):
+        return "literal"
+    return name if name.isidentifier() and name not in ("tmp", "coerce") else "temporary"
 
 
 def is_copy(instruction: ir.Instruction) -> bool:

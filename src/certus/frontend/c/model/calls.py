@@ -47,9 +47,11 @@ def error(body: Body, kind: str, name: str, instruction: ir.Call | None = None) 
     written = claimed = body.written_call(name)
     if kind == "assertion" and instruction is not None and instruction.arguments:
         claimed = body.unit.literal(body.module, instruction.arguments[0].operand) or written
-    failed = body.draft.node()
+    failed, start = body.draft.node(), body.condition_start()
     body.emit(Assume(build.TRUE), text=written, target=failed)
-    body.draft.error(failed, kind, body.span, claimed, statement=body.statement)
+    body.draft.error(
+        failed, kind, body.span, claimed, statement=body.statement, function=name, start=start
+    )
     body.stop()
 
 

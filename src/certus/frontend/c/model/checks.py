@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
+from certus.core.diagnostic import Span
 from certus.core.program import Assume
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.model.terms import Unmodelled
+from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -27,9 +29,19 @@ def failed(body: Body, instruction: ir.Call, name: str) -> None:
     kind, handlers = _KINDS.get(body.unit.rules.kind, ("", ""))
     if handler not in handlers.split():
         raise Unmodelled("unsupported-check", f"the check `{handler}`")
-    text = body.text
-    claim = f"the divisor of {text} is not 0" if kind == "division-by-zero" else f"{text} does not overflow"
+    words = claimed(body, instruction)
+    body.say(words)
     node = body.draft.node()
     body.emit(Assume(build.TRUE), target=node)
-    body.draft.error(node, kind, body.span, claim, statement=body.statement)
+    start = None if body.statement is None else body.begun.get(body.statement)
+    body.draft.error(node, kind, words[0], words[1], statement=body.statement, start=start)
     body.stop()
+
+
+def claimed(body: Body, instruction: ir.Instruction) -> tuple[Span | None, str]:
+    """Return where a check is, and what it claims."""
+    found = body.unit.sources.part(instruction.location, expressions.operation)
+    span, text = (body.span, body.text) if found is None else found
+    if body.unit.rules.kind == "no-div-zero":
+        return span, f"the divisor of {text} is not 0"
+    return span, f"{text} does not overflow"

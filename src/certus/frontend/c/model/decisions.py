@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from certus.frontend.c.model.body import Body
 
-_LABELS: Final = ("land.", "lor.", "cond.")  # labels of C have no dots
+DECIDING: Final = ("land.", "lor.", "cond.")  # how blocks of `&&`, `||` and `?:` are called; labels of C have no dots
 _LARGEST: Final = 400  # blocks of one decision
 
 
@@ -55,13 +55,21 @@ class Decisions:
         count, exits = best
         body.folding = True
         try:
-            found = _Fold(body, self._lower, branch, condition, region[:count]).run(exits)
+            inside = region[:count]
+            found = _Fold(body, self._lower, branch, condition, inside).run(self._in_order(branch, inside, exits))
         except Unmodelled:
             return None
         finally:
             body.folding = False
         self.absorbed.update(region[:count])
         return found
+
+    def _in_order(self, branch: ir.Branch, inside: list[str], exits: list[str]) -> list[str]:
+        """The ways out, first the one that control takes if all conditions on the way are true."""
+        blocks, label = self._body.flow.blocks, branch.then
+        while label in inside:
+            label = ir.successors(blocks[label].last)[0]
+        return [label, *(each for each in exits if each != label)]
 
     def _region(self, branch: ir.Branch) -> tuple[list[str], tuple[int, list[str]] | None]:
         """Blocks that only decide, in an order from the branch on, and the largest part of them that has at
@@ -84,7 +92,7 @@ class Decisions:
         return list(region), best
 
     def _joins(self, label: str, here: str, region: dict[str, None]) -> bool:
-        if label == here or not label.startswith(_LABELS) or not self._is_quiet(label):
+        if label == here or not label.startswith(DECIDING) or not self._is_quiet(label):
             return False
         return all(p == here or p in region for p in self._body.flow.predecessors[label])
 

@@ -11,8 +11,8 @@ from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.operands import Operand
 from certus.frontend.c.ir.types import IntegerType, PointerType, VectorType
-from certus.frontend.c.model import atomics, calls, memory, vectors
-from certus.frontend.c.model.decisions import Decisions, phis_of
+from certus.frontend.c.model import atomics, calls, checks, memory, vectors
+from certus.frontend.c.model.decisions import DECIDING, Decisions, phis_of
 from certus.frontend.c.model.hints import value_is_signed
 from certus.frontend.c.model.operands import (
     address_of,
@@ -36,6 +36,7 @@ from certus.frontend.c.model.terms import (
     sort_of,
     taken,
 )
+from certus.frontend.c.model.wording import condition_of
 from certus.frontend.graph import Draft
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class _Function:
                 continue
             load, value = found[0], found[1].value
             slot = body.births.slots.get(getattr(load.pointer, "name", ""))
-            if slot is not None and getattr(value, "name", None) == load.name:
+            if slot is not None and slot.debug is None and getattr(value, "name", None) == load.name:
                 return label, slot.variable
         return "", None
 
@@ -185,6 +186,11 @@ class _Function:
             self._go(branch.then if condition.value else branch.otherwise)
             return
         decision = self.decisions.decide(branch, condition)
+        ways = (branch.then, branch.otherwise) if decision is None else (decision.then, decision.otherwise)
+        if any(way.startswith(DECIDING) for way in ways) and body.unit.is_program(body.module):
+            body.say(condition_of(body, branch))
+        elif any(way.startswith("handler.") for way in ways):
+            body.say(checks.claimed(body, branch))
         if decision is None:
             self._fork(condition, branch.then, branch.otherwise, {})
         elif decision.then == decision.otherwise or decision.condition.kind is Kind.CONST:
@@ -205,18 +211,21 @@ class _Function:
     def _switch(self, switch: ir.Switch) -> None:
         body = self.body
         value = term_of(body, switch.value)
-        groups: dict[str, list[Expr]] = {}
+        groups: dict[str, list[tuple[int, Expr]]] = {}
         for number, label in switch.cases:
             constant = build.constant(getattr(value.sort, "wrap")(number), value.sort)  # noqa: B009
-            groups.setdefault(label, []).append(build.eq(value, constant))
-        start = body.at
+            groups.setdefault(label, []).append((constant.value, build.eq(value, constant)))
+        start, text = body.at, body.text
         for label, tests in groups.items():
             body.at = start
-            body.emit(Assume(build.disjunction(tests)), branch=True)
+            cases = ", ".join(str(number) for number, _ in tests)
+            body.emit(
+                Assume(build.disjunction(test for _, test in tests)), branch=True, text=f"{text} case {cases}"
+            )
             self._go(label)
         body.at = start
-        others = build.not_(build.disjunction(test for tests in groups.values() for test in tests))
-        body.emit(Assume(others), branch=False)
+        others = build.not_(build.disjunction(test for tests in groups.values() for _, test in tests))
+        body.emit(Assume(others), branch=False, text=f"{text} default")
         self._go(switch.default)
 
     def _indirect(self, jump: ir.IndirectJump) -> None:

@@ -145,8 +145,9 @@ def store(body: Body, instruction: ir.Store) -> None:
     if variable is not None:
         term = body.scalar(value)
         single = isinstance(operand, Local) and body.flow.only_use(operand.name) is instruction
+        name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
         body.spare(term if single else None)
-        body.assign(variable, as_sort(term, variable.sort))
+        body.assign(variable, as_sort(term, variable.sort), name)
         body.spare(None)
         return
     address = address_of(body, instruction.pointer)

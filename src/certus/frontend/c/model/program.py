@@ -59,7 +59,7 @@ def _lower_reachable(unit: Unit, start: Start) -> None:
         while unit.queue:
             unit.budget.check()
             body = unit.queue.pop(0)
-            if body.name.startswith("$"):
+            if body.name.startswith("$") and unit.is_program(body.module):
                 what = f"The function `{body.name}` has a name that begins with `$`, which is not supported."
                 raise Unsupported(
                     Diagnostic("unsupported-name", what, span=body.draft.span, hint="Rename it.")
@@ -158,7 +158,8 @@ class Start:
                 self._outside(made)
                 return
             for offset, _, term in contents(body, constant):
-                body.emit(Store(build.add(made.base, build.integer(offset)), term))
+                text = made.name if made.name.startswith('"') else self.unit.constant_text(term)
+                body.emit(Store(build.add(made.base, build.integer(offset)), term), text=text or body.text)
         except Unmodelled as error:
             body.refuse(error.code, error.what, error.hint)
 
@@ -173,6 +174,8 @@ class Start:
     def _set(self, variable: Expr, module: Module, declared: GlobalVariable) -> None:
         body = self._in_module(module)
         body.text, body.span = declared.name, self.body.draft.span
+        if declared.debug is not None and self.unit.is_program(module):
+            body.span, body.text = self.unit.declaration(module.debug.variable(declared.debug))
         try:
             constant = module.initialiser(declared)
             if constant is None:
@@ -254,7 +257,9 @@ class Start:
                 body.refuse("unsupported-attribute", f"the constructor or destructor `{name}`")
                 continue
             targets = tuple(body.fresh(v.sort) for v in callee.results)
+            body.span = callee.draft.span
             body.emit(Call(callee.name, (), targets), text=f"{name}()")
+        body.span = body.draft.span
 
     def _any_arguments(self) -> list[Expr]:
         """Another function than `main` may be called with anything."""
@@ -416,13 +421,14 @@ def _tidy(body: Body) -> Settled:
     unwritten = live.at(settled.entry)
     if unwritten:
         entry = body.draft.stands_for.pop(Draft.ENTRY, settled.entry)
-        text = ", ".join(body.unit.source_names.get(v, "a value") for v in unwritten)
+        named = [body.unit.source_names[v] for v in unwritten if v in body.unit.source_names]
+        text = f"{', '.join(named)} without a value" if named else ""
         body.draft.edge(
             Draft.ENTRY,
             Havoc(unwritten),
             entry,
             body.draft.span,
-            f"{text} without a value",
+            text,
             declares=True,
             order=(-1, 0),
         )

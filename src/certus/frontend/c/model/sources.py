@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +13,9 @@ from certus.frontend.c.ir.debug import Debug, DebugVariable, Place
 from certus.frontend.c.library.table import SYSTEM_HEADERS
 from certus.frontend.c.source.scopes import scope
 from certus.frontend.c.source.statements import Statements
+from certus.frontend.c.source.statements import Written as SourceText
 
+Finder = Callable[[Statements, int, int], SourceText | None]
 _MARKER: Final = re.compile(
     r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
@@ -127,12 +130,21 @@ class Sources:
         file, line = self.presumed(span.line)
         return Span(span.file, span.line, span.column, span.end_line, span.end_column, file, line)
 
-    def call(self, number: int | None) -> tuple[Span, str] | None:
-        """Return the call that starts at a debug location."""
+    def part(self, number: int | None, find: Finder) -> tuple[Span, str] | None:
+        """Return what `find` finds at a debug location: its stretch, and its text."""
         place = self._debug.place(number)
         position = None if place is None else self.position(place)
-        found = None if position is None else self.statements.call(*position)
+        found = None if position is None else find(self.statements, *position)
         return None if found is None else (self._span(found.span), found.text)
+
+    def call(self, number: int | None) -> tuple[Span, str] | None:
+        """Return the call that starts at a debug location."""
+        return self.part(number, Statements.call)
+
+    def around(self, number: int | None) -> Span | None:
+        """Return the `if` statement that a debug location is in the body of."""
+        found = self.part(number, Statements.enclosing_if)
+        return None if found is None else found[0]
 
     def argument(self, number: int | None) -> str | None:
         """Return what stands in the parentheses at a debug location."""
@@ -156,6 +168,13 @@ class Sources:
             column = None if line is None else self._column_of(variable.name, line)
             position = None if line is None or column is None else (line, column)
         return None if position is None else scope(self.statements, *position)
+
+    def declaration(self, variable: DebugVariable) -> tuple[Span, str] | None:
+        """Return the declaration of a static variable."""
+        line = self.physical(variable.file, variable.line) if variable.line else None
+        column = None if line is None else self._column_of(variable.name, line)
+        found = None if line is None or column is None else self.statements.at(line, column)
+        return None if found is None else (self._span(found.span), found.text)
 
     def _column_of(self, name: str, line: int) -> int | None:
         """The column where a name stands first in a line."""

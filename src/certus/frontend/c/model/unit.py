@@ -15,7 +15,7 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.objects import SourceObject
 from certus.core.sorts import INT, MachineSort, Sort, array, machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
@@ -41,6 +41,7 @@ from certus.frontend.c.model.sources import Sources
 from certus.frontend.c.model.terms import Unmodelled, sort_of
 
 FUNCTION_SPACING: Final = 16
+SHOWN: Final = 24  # characters of a string literal in its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,7 @@ class Unit:
         return made
 
     def procedure_name(self, module: Module, name: str) -> str:
-        if module is self.program or not _defines(self.program, name):
-            return name
-        return f"{name}$library"
+        return name if module is self.program else f"${name}"
 
     def model(self, name: str) -> Body:
         """Return the body of a function of the library's models in C."""
@@ -203,8 +202,8 @@ class Unit:
             debug = None if variable.debug is None else module.debug.variable(variable.debug)
             literal = variable.linkage == "private" and variable.name.startswith(".str")
             if literal:
-                number = 1 + sum(o.name.startswith("string literal") for o in self.objects)
-                name, shown = f"$string{number}", f"string literal {number}"
+                number = 1 + sum(o.name.startswith('"') for o in self.objects)
+                name, shown = f"$string{number}", _quoted(module.initialiser(variable))
             else:
                 shown = debug.name if debug is not None and debug.name else variable.name
                 name = f"$&{shown}"
@@ -212,13 +211,30 @@ class Unit:
             self._bases[key] = base
             span = None
             if debug is not None and debug.line and self.is_program(module):
-                span = self.sources.line_span(debug.file, debug.line)
+                span = self.declaration(debug)[0]
                 if debug.name:
                     scope = self.sources.scope(debug, None)
                     if scope is not None:
                         self.named[base] = SourceObject(debug.name, scope, shape_of(module, debug.type))
             self.objects.append(StaticObject(module, variable, base, shown, span))
         return base
+
+    def declaration(self, debug: DebugVariable) -> tuple[Span, str]:
+        """Return where a static variable is declared, and the text of it."""
+        found = self.sources.declaration(debug)
+        return (self.sources.line_span(debug.file, debug.line), debug.name) if found is None else found
+
+    def constant_text(self, term: Expr) -> str:
+        """Return a part of an initialiser as the source may have it."""
+        while term.kind is Kind.WRAP:
+            term = term.args[0]
+        if term.kind is Kind.CONST:
+            for key, (_, _, address) in self.addresses.items():
+                if address.value % (1 << self.pointer_sort.width) == term.value:
+                    return key.lstrip("$")
+            return str(term.value)
+        found = next((made.name for made in self.objects if made.base is term), "")
+        return found if found.startswith('"') or not found else f"&{found}"
 
     def scalar(self, module: Module, name: str) -> Expr | None:
         """Return the variable of a static scalar whose address is not taken; None for all others."""
@@ -483,6 +499,14 @@ class Unit:
     def pointer_sort(self) -> MachineSort:
         """The sort of addresses in memory."""
         return machine(self.program.layout.pointer_bits, signed=False)
+
+
+def _quoted(constant: Operand | None) -> str:
+    """Return a string literal as it may be written, cut where it gets long."""
+    data = constant.data if isinstance(constant, Bytes) else b""
+    text = data.rstrip(b"\0").decode("utf-8", "replace")
+    shown = text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    return '"' + "".join(c if c.isprintable() and c not in '"\\' else repr(c)[1:-1] for c in shown) + '"'
 
 
 def _defines(module: Module, name: str) -> bool:

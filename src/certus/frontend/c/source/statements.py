@@ -78,6 +78,20 @@ class Statements:
         span = self.tokens.span(first, last, self.file)
         return Written(Kind.EXPRESSION, self.text(first, last), span, span)
 
+    def enclosing_if(self, line: int, column: int) -> Written | None:
+        """The innermost `if` statement that has a place in its body."""
+        token = self.tokens.at(line, column)
+        number = None if token is None else self.part(token)
+        while token is not None and number is not None and number > 0:
+            number -= 1
+            part = self.parts[number]
+            if part.kind is Kind.FUNCTION:
+                break
+            if part.kind is Kind.IF and part.last < token <= part.end:
+                span = self.tokens.span(part.begin, part.end, self.file)
+                return Written(part.kind, "", span, span)
+        return None
+
     def argument(self, line: int, column: int) -> str | None:
         """What stands in the parentheses of the call, or the use of a macro, that starts at a place."""
         first = self.tokens.at(line, column)

@@ -1,0 +1,64 @@
+"""How the source has an instruction: the part of a statement whose step it is.
+
+A load is the place that is read (`p->next`), a store the assignment, a call the call. A branch is the head of
+its statement, unless it belongs to `&&`, `||` or `?:` inside of it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from certus.core.diagnostic import Span
+from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.ir.operands import Local, Operand, Symbol
+from certus.frontend.c.source import expressions
+from certus.frontend.c.source.statements import Statements
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+    from certus.frontend.c.model.sources import Finder
+
+_DEEPEST: Final = 100  # subscripts that are counted
+
+
+def part_of(body: Body, instruction: ir.Instruction) -> tuple[Span, str] | None:
+    """Return stretch and text of what an instruction does; None if that is all of its statement."""
+    find = _finder(body, instruction)
+    return None if find is None else body.unit.sources.part(instruction.location, find)
+
+
+def _finder(body: Body, instruction: ir.Instruction) -> Finder | None:
+    if isinstance(instruction, ir.Load):
+        return partial(expressions.place, subscripts=_subscripts(body, instruction))
+    if isinstance(instruction, ir.Store | ir.AtomicUpdate):
+        return expressions.effect
+    if isinstance(instruction, ir.Binary | ir.Compare):
+        return expressions.operation
+    if isinstance(instruction, ir.Call):
+        intrinsic = isinstance(instruction.callee, Symbol) and instruction.callee.name.startswith("llvm.")
+        return expressions.effect if intrinsic else Statements.call
+    return None
+
+
+def condition_of(body: Body, branch: ir.Branch) -> tuple[Span, str] | None:
+    """Return the part of a condition that a branch decides, if blocks of `&&`, `||` or `?:` follow."""
+    chosen = any(label.startswith("cond.") for label in (branch.then, branch.otherwise))
+    find = expressions.tested if chosen else expressions.left_operand
+    return body.unit.sources.part(branch.location, find)
+
+
+def _subscripts(body: Body, load: ir.Load) -> int:
+    """How many subscripts at the place of a load lead to what it reads."""
+    pointer: Operand = load.pointer
+    count = 0
+    for _ in range(_DEEPEST):
+        made = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None
+        if isinstance(made, ir.GetElementPointer):
+            count += made.location == load.location
+            pointer = made.base
+        elif isinstance(made, ir.Load):
+            pointer = made.pointer
+        else:
+            break
+    return count
