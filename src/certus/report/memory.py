@@ -7,19 +7,20 @@ by what the source calls them where they are read or written (`malloc#1.next`). 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from certus.core.objects import ScalarShape, Shape, lvalue
-from certus.core.program import Alloc, Program
+from certus.core.program import Alloc, Assume, Program
 from certus.core.sorts import INT, MachineSort, machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
 from certus.core.values import Datum
 from certus.report.content import value_text
 from certus.report.wording import behind_arrow, is_place
 
 _ELEMENT: Final = re.compile(r"(\w+)\s*\[[^\[\]]*\]")  # of an array with one dimension
+_CALLS: Final = re.compile(r" calls ([\w$]+)$")
 _INDEX: Final = re.compile(r"\[([A-Za-z_]\w*)\]")
 
 Index = Callable[[str], str | None]  # the value of a variable that the source has a name for
@@ -55,7 +56,7 @@ class Memory:
         self._pointer_bits = program.pointer_bits
         self._objects: dict[int, _Object] = {}
         self._procedures = frozenset(program.procedures)
-        self._functions: dict[int, str] = {}  # by address, as far as they were met
+        self._functions = dict(_called_by_pointers(program))  # by address, as far as they were met
         self._made = 0  # objects of the heap
 
     # ------------------------------------------------------------------------------- changes
@@ -161,9 +162,22 @@ class Memory:
             part = lvalue(found.name, found.shape, address - found.base, size)
             if part is not None:
                 return part
+            at = address - found.base
+            return (f"{found.name} + {at} bytes" if at else found.name), None
         name = _place_name(found, address, size, text, index)
         taken = any(cell.name == name for cell in self.cells.values())
         return f"{name} (+{address - found.base})" if taken else name, None
+
+
+def _called_by_pointers(program: Program) -> Iterator[tuple[int, str]]:
+    """The functions that pointers may lead to, by address, as calls through pointers tell them."""
+    for edge in program.edge.values():
+        called = _CALLS.search(edge.text) if isinstance(edge.op, Assume) else None
+        if called is None or not isinstance(edge.op, Assume) or edge.op.condition.kind is not Kind.EQ:
+            continue
+        for term in edge.op.condition.args:
+            if term.kind is Kind.CONST and isinstance(term.value, int):
+                yield term.value, called[1].lstrip("$")
 
 
 def _place_name(found: _Object, address: int, size: int, text: str, index: Index) -> str:

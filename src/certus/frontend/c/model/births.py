@@ -54,11 +54,11 @@ class Births:
         self._body = body
         self.slots: dict[str, Slot] = {}
         self.boxes: dict[str, Box] = {}
-        self._declared: dict[str, ir.Declare] = {}
+        self.declared: dict[str, ir.Declare] = {}
         flow = body.flow
         for instruction in flow.instructions():
             if isinstance(instruction, ir.Declare) and isinstance(instruction.address, Local):
-                if self._declared.setdefault(instruction.address.name, instruction) is instruction:
+                if self.declared.setdefault(instruction.address.name, instruction) is instruction:
                     debug = body.module.debug.variable(instruction.variable)
                     body.declared_at[f"{debug.name}{debug.line}"] = instruction.location
             elif isinstance(instruction, ir.GetElementPointer) and instruction.name is not None:
@@ -72,7 +72,7 @@ class Births:
                     self._carrier(instruction)
 
     def _debug(self, name: str) -> DebugVariable | None:
-        declare = self._declared.get(name)
+        declare = self.declared.get(name)
         return None if declare is None else self._body.module.debug.variable(declare.variable)
 
     def _is_slot(self, alloca: ir.Alloca) -> bool:
@@ -143,7 +143,7 @@ class Births:
             name = instruction.name or ""
             if name in self.slots:
                 continue
-            debug, declare = self._debug(name), self._declared.get(name)
+            debug, declare = self._debug(name), self.declared.get(name)
             uses = [u for u in flow.uses.get(name, ()) if not isinstance(u, ir.Declare | ir.DebugRecord)]
             if declare is not None and not all(flow.dominates(declare, use) for use in uses):
                 declare = None

@@ -106,7 +106,9 @@ class Body:
             self.text = f"{self.name.lstrip('$')}(...)"
             return
         written = self.unit.sources.written(instruction.location)
-        if written is not None:
+        if instruction.location is None:
+            self._instruction = instruction
+        elif written is not None:
             self.span, self.text, self.statement = written.span, written.text, written.statement
             self._instruction = instruction
             if written.statement not in self.begun and written.text:

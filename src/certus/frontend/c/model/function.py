@@ -36,13 +36,17 @@ from certus.frontend.c.model.terms import (
     sort_of,
     taken,
 )
-from certus.frontend.c.model.wording import condition_of
+from certus.frontend.c.model.wording import chosen_text, condition_of
 from certus.frontend.graph import Draft
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-_TRUE_WAYS: Final = ("if.then", "for.body", "while.body", "do.body", "cond.true")
+_TRUE_WAYS: Final = (
+    *("if.then", "for.body", "while.body", "do.body", "cond.true"),
+    *("land.lhs.true", "land.rhs"),
+)
+_FALSE_WAYS: Final = ("lor.lhs.false", "lor.rhs")
 
 
 def lower_function(body: Body) -> None:
@@ -159,7 +163,8 @@ class _Function:
         ]
         moves = [(variable, value) for variable, value in moves if variable is not value]
         if moves:
-            body.emit(Assign(tuple(v for v, _ in moves), tuple(t for _, t in moves)))
+            op = Assign(tuple(v for v, _ in moves), tuple(t for _, t in moves))
+            body.emit(op, text=chosen_text(body, phis) if body.unit.is_program(body.module) else None)
         body.draft.jump(body.at, self.nodes[target], body.span, body.text, body.order())
         body.stop()
 
@@ -186,6 +191,7 @@ class _Function:
             self._go(branch.then if condition.value else branch.otherwise)
             return
         decision = self.decisions.decide(branch, condition)
+        body.place(branch)
         ways = (branch.then, branch.otherwise) if decision is None else (decision.then, decision.otherwise)
         if any(way.startswith(DECIDING) for way in ways) and body.unit.is_program(body.module):
             body.say(condition_of(body, branch))
@@ -201,7 +207,9 @@ class _Function:
 
     def _fork(self, condition: Expr, then: str, otherwise: str, values: dict[str, tuple[Expr, ...]]) -> None:
         body = self.body
-        flip = otherwise.startswith(_TRUE_WAYS) and not then.startswith(_TRUE_WAYS)
+        flip = (otherwise.startswith(_TRUE_WAYS) and not then.startswith(_TRUE_WAYS)) or (
+            then.startswith(_FALSE_WAYS) and not otherwise.startswith(_FALSE_WAYS)
+        )
         starts = body.draft.node(), body.draft.node()
         body.fork(condition, *starts, branch=True, flip=flip)
         for start, label in zip(starts, (then, otherwise), strict=True):

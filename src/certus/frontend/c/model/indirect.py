@@ -190,6 +190,7 @@ def expand(each: IndirectCall, functions: Sequence[tuple[Expr, Body | str, bool]
 def _external(each: IndirectCall, name: str) -> None:
     """Call a function without a body, or one whose call is an error."""
     from certus.frontend.c.model import calls, externals
+    from certus.frontend.c.model.body import redirected
 
     body = each.body
     if name in body.unit.rules.functions:
@@ -205,8 +206,13 @@ def _external(each: IndirectCall, name: str) -> None:
     try:
         externals.call(body, made, name)
         if each.results and "$given" in body.values:
-            value = body.scalar(body.values["$given"])
-            body.emit(Assign(each.results, (as_sort(value, each.results[0].sort),)))
+            value, last = body.scalar(body.values["$given"]), body.draft.edges[-1]
+            same = value in body.temporaries and value.sort is each.results[0].sort
+            op = redirected(last.op, value, each.results[0]) if same and last.target == body.at else None
+            if op is not None:
+                last.op = op
+            else:
+                body.emit(Assign(each.results, (as_sort(value, each.results[0].sort),)))
     except Unmodelled as error:
         body.refuse(error.code, error.what, error.hint)
         body.stop()

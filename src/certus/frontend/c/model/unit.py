@@ -257,7 +257,7 @@ class Unit:
             return None
         debug = None if variable.debug is None else module.debug.variable(variable.debug)
         signed = bool(debug is not None and module.debug.signed(debug.type))
-        wanted = f"{name}$static" if "." in name else name
+        wanted = name.replace(".", "..", 1)  # no local variable is called so
         wanted = wanted if self.is_program(module) else f"${wanted}"
         made = build.var(self._unique(wanted), sort_of(variable.type, signed=signed))
         self.scalars[made] = (module, variable)

@@ -24,6 +24,8 @@ _DEEPEST: Final = 100  # subscripts that are counted
 
 def part_of(body: Body, instruction: ir.Instruction) -> tuple[Span, str] | None:
     """Return stretch and text of what an instruction does; None if that is all of its statement."""
+    if instruction.location is None:
+        return _parameter(body, instruction)
     find = _finder(body, instruction)
     return None if find is None else body.unit.sources.part(instruction.location, find)
 
@@ -39,6 +41,24 @@ def _finder(body: Body, instruction: ir.Instruction) -> Finder | None:
         intrinsic = isinstance(instruction.callee, Symbol) and instruction.callee.name.startswith("llvm.")
         return expressions.effect if intrinsic else Statements.call
     return None
+
+
+def _parameter(body: Body, instruction: ir.Instruction) -> tuple[Span, str] | None:
+    """The declaration of the parameter that a function stores to its variable."""
+    pointer: Operand | None = instruction.pointer if isinstance(instruction, ir.Store) else None
+    while isinstance(pointer, Local):
+        declared = body.births.declared.get(pointer.name)
+        if declared is not None:
+            return body.unit.sources.part(declared.location, expressions.parameter)
+        made = body.flow.definitions.get(pointer.name)
+        pointer = made.base if isinstance(made, ir.GetElementPointer) else None
+    return None
+
+
+def chosen_text(body: Body, phis: list[ir.Phi]) -> str:
+    """Return the text of `a && b` or `a || b`, if that is the value which a block begins with."""
+    found = body.unit.sources.part(phis[0].location, expressions.operation) if len(phis) == 1 else None
+    return "" if found is None else found[1]
 
 
 def condition_of(body: Body, branch: ir.Branch) -> tuple[Span, str] | None:

@@ -138,7 +138,8 @@ def left_operand(statements: Statements, line: int, column: int) -> Written | No
     number = None if token is None else statements.part(token)
     if token is None or number is None or tokens.texts[token] not in ("&&", "||"):
         return None
-    first = _left(statements, token, statements.parts[number].first, _PRECEDENCE[tokens.texts[token]])
+    strength = _PRECEDENCE[tokens.texts[token]] + 1  # of several, only the last
+    first = _left(statements, token, statements.parts[number].first, strength)
     return None if first == token else _from(statements, first, token - 1)
 
 

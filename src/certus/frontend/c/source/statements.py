@@ -48,7 +48,14 @@ class Statements:
         it. With column 0, the first statement in the line. None where there is none, as at a brace."""
         token = self.tokens.at(line, column) if column else self.tokens.first_in(line)
         number = None if token is None else self.part(token)
+        if token is not None and number is None and self.tokens.texts[token] == "}":
+            number = self._tail(token + 1)
         return None if token is None or number is None else self._written(number, token)
+
+    def _tail(self, token: int) -> int | None:
+        """The condition of a `do` statement that starts with a token."""
+        number = self.part(token) if token < len(self.tokens) else None
+        return number if number is not None and self.parts[number].kind is Kind.DO_WHILE else None
 
     def part(self, token: int) -> int | None:
         """The number of the innermost part that covers a token."""
