@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from certus.core.budget import Budget
-from certus.core.errors import Unsupported
-from certus.frontend.c.compile import Compiled, compile_file
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import InputError, Unsupported
+from certus.core.program import Program
+from certus.core.witness import probe_number
+from certus.frontend.c.compile import compile_text
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.library.models import LibraryModels
-from certus.frontend.c.load import collection_paused, error_rules
+from certus.frontend.c.load import blame, collection_paused, error_rules
+from certus.frontend.c.model.probing import Impure
 from certus.frontend.c.model.program import lower_program
 from certus.frontend.c.model.sources import Sources
 from certus.frontend.c.model.unit import Rules, Unit, refused
+from certus.frontend.c.source.probes import Probe, ProbedText, refuse
+from certus.frontend.c.source.statements import Statements
 from certus.frontend.c.types import LP64, DataModel
 from certus.frontend.loaded import LoadedProgram
 from certus.frontend.properties import UNREACH_CALL, Property, property_of
@@ -37,23 +44,90 @@ def load_ir(
     does not model, and `BudgetExceeded`."""
     path, budget = Path(path), budget or Budget()
     found = error_rules(property_of(property) if isinstance(property, str) else property)
-    rules = Rules(found.kind, found.functions)
-    compiled = compile_file(path, property=rules.kind, model=model.name, arguments=arguments, budget=budget)
+    loading = _Loading(path, Rules(found.kind, found.functions), model, tuple(arguments), budget, entry)
     with collection_paused():
-        return _lowered(path, compiled, rules, model, budget, entry)
+        return loading.run()
 
 
-def _lowered(
-    path: Path, compiled: Compiled, rules: Rules, model: DataModel, budget: Budget, entry: str
-) -> LoadedProgram:
-    sources: Sources | None = None
-    try:
-        module = Module(compiled.text)
-        text = read_source(path).text
-        sources = Sources(module.debug, compiled.main, str(path), text, blanked=compiled.blanked)
-        models = LibraryModels(module.types, model=model.name, property=rules.kind)
-        unit = Unit(module, sources, models, rules, budget)
-        lowered = lower_program(unit, str(path), hashlib.sha256(path.read_bytes()).hexdigest(), entry)
-    except NotUnderstood as error:
-        raise Unsupported(refused(error, sources, str(path))) from error
-    return LoadedProgram(lowered.program, lowered.warnings)
+def load_probed_ir(
+    path: Path,
+    probes: Sequence[Probe],
+    watched: frozenset[tuple[int, int | None]] = frozenset(),
+    *,
+    property: Property,
+    model: DataModel,
+    arguments: Sequence[str] = (),
+    budget: Budget,
+    invariants: bool = False,
+) -> tuple[LoadedProgram, Program]:
+    """Return the program of a C file, and the same with probes, and with branches where `watched` has the `?`
+    of a `?:`. With `invariants`, probes claim that their evaluation is defined. Raises `InputError`, at the
+    place of the probe, for one that has no place or is no expression; otherwise as `load_ir`."""
+    found = error_rules(property)
+    loading = _Loading(path, Rules(found.kind, found.functions), model, tuple(arguments), budget, "main")
+    with collection_paused():
+        original = loading.run()
+        if not probes:
+            return original, loading.run(watched).program if watched else original.program
+
+        def probed(some: Sequence[Probe]) -> Program:
+            statements = Statements(str(path), read_source(path).text)
+            text = ProbedText(statements, path.read_bytes(), some)
+            return loading.run(watched, text, invariants=invariants).program
+
+        try:
+            made = probed(probes)
+        except Impure as error:
+            refuse(next(p for p in probes if p.number == error.number), str(error))
+        except InputError as error:
+            blame(probes, probed, error)
+        reached = {probe_number(site.kind) for site in made.errors}
+        for probe in probes:
+            if probe.number not in reached:
+                message = f"Line {probe.place.line} is in no function that `main` can call."
+                raise Unsupported(Diagnostic("unreachable-place", message, span=probe.span))
+        return original, made
+
+
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """What is asked about a file."""
+
+    path: Path
+    rules: Rules
+    model: DataModel
+    arguments: tuple[str, ...]
+    budget: Budget
+    entry: str
+
+    def run(
+        self,
+        watched: frozenset[tuple[int, int | None]] = frozenset(),
+        probed: ProbedText | None = None,
+        *,
+        invariants: bool = False,
+    ) -> LoadedProgram:
+        """Compile the file, with probes if they are given, and lower it."""
+        path, rules, model = self.path, self.rules, self.model.name
+        data = path.read_bytes()
+        compiled = compile_text(
+            path,
+            data if probed is None else probed.data,
+            property=rules.kind,
+            model=model,
+            arguments=self.arguments,
+            budget=self.budget,
+        )
+        sources: Sources | None = None
+        try:
+            module = Module(compiled.text)
+            text = read_source(path).text
+            sources = Sources(
+                module.debug, compiled.main, str(path), text, blanked=compiled.blanked, probed=probed
+            )
+            models = LibraryModels(module.types, model=model, property=rules.kind)
+            unit = Unit(module, sources, models, rules, self.budget, watched, invariants=invariants)
+            lowered = lower_program(unit, str(path), hashlib.sha256(data).hexdigest(), self.entry)
+        except NotUnderstood as error:
+            raise Unsupported(refused(error, sources, str(path))) from error
+        return LoadedProgram(lowered.program, lowered.warnings)

@@ -16,6 +16,7 @@ from certus.core.program import Assign, Assume, BasicOp, Havoc
 from certus.core.sorts import INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
+from certus.core.witness import probe_kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.model.births import Births
@@ -54,6 +55,7 @@ class Body:
         self.statement: Span | None = None
         self.text = ""
         self.begun: dict[Span, int] = {}  # where statements begin
+        self.probe: int | None = None  # whose expression is being lowered
         self._instruction: ir.Instruction | None = None  # whose words are not looked up yet
         self.number = 0
         self.block = ""
@@ -106,7 +108,11 @@ class Body:
             self.text = f"{self.name.lstrip('$')}(...)"
             return
         written = self.unit.sources.written(instruction.location)
-        if instruction.location is None:
+        self.probe = self.unit.sources.probe(instruction.location)
+        if self.probe is not None:
+            self.span = None if written is None else written.span
+            self.text = probe_kind(self.probe)
+        elif instruction.location is None:
             self._instruction = instruction
         elif written is not None:
             self.span, self.text, self.statement = written.span, written.text, written.statement

@@ -11,9 +11,10 @@ from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.operands import Symbol
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
-from certus.frontend.c.model import assembly, checks, externals, indirect, intrinsics
+from certus.frontend.c.model import assembly, checks, externals, indirect, intrinsics, probing
 from certus.frontend.c.model.arguments import bound, end_copies, fitted, given_arguments, pack
 from certus.frontend.c.model.operands import term_of
+from certus.frontend.c.source.probes import FUNCTION as PROBE
 from certus.frontend.c.model.terms import NULL, Piece, Pieces, Value, as_sort, sort_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def call(body: Body, instruction: ir.Call) -> None:
     name = callee.name
     if name.startswith("llvm."):
         intrinsics.lower(body, instruction, name)
+    elif body.probe is not None and name == PROBE:
+        probing.lower(body, instruction, body.probe)
     elif name.startswith("__ubsan_handle_"):
         checks.failed(body, instruction, name)
     elif name in unit.rules.functions and unit.is_program(body.module):

@@ -8,6 +8,7 @@ from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import Assume
 from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.model import probing
 from certus.frontend.c.model.terms import Unmodelled
 from certus.frontend.c.source import expressions
 
@@ -29,6 +30,9 @@ def failed(body: Body, instruction: ir.Call, name: str) -> None:
     kind, handlers = _KINDS.get(body.unit.rules.kind, ("", ""))
     if handler not in handlers.split():
         raise Unmodelled("unsupported-check", f"the check `{handler}`")
+    if body.probe is not None:
+        probing.failed_check(body, body.probe)
+        return
     words = claimed(body, instruction)
     body.say(words)
     node = body.draft.node()

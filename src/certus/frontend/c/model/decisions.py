@@ -15,6 +15,7 @@ from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.model.memory import variable_at
 from certus.frontend.c.model.operands import term_of, value_of
+from certus.frontend.c.model.probing import gives_poison, is_partial
 from certus.frontend.c.model.terms import Unmodelled, as_sort, decided
 
 if TYPE_CHECKING:
@@ -45,12 +46,15 @@ class Decisions:
         self._lower = lower
         self._quiet: dict[str, bool] = {}
         self.absorbed: set[str] = set()
+        self.unfolded = False  # whether the last branch could have been folded, and was not
 
-    def decide(self, branch: ir.Branch, condition: Expr) -> Decision | None:
-        """Fold the blocks behind a branch, as far as they only decide; None if there are none."""
+    def decide(self, branch: ir.Branch, condition: Expr, *, unfolded: bool = False) -> Decision | None:
+        """Fold the blocks behind a branch, as far as they only decide; None if there are none, or if they are
+        to stay `unfolded`."""
         body = self._body
         region, best = self._region(branch)
-        if best is None:
+        self.unfolded = unfolded and best is not None
+        if best is None or unfolded:
             return None
         count, exits = best
         body.folding = True
@@ -108,7 +112,12 @@ class Decisions:
         block = flow.blocks[label]
         if not isinstance(block.last, ir.Branch | ir.Jump) or "llvm.loop" in block.last.attached:
             return False
+        probe = body.unit.invariants and body.unit.sources.probe(block.last.location) is not None
+        if probe and gives_poison(body, label):
+            return False
         for instruction in block.instructions[:-1]:
+            if probe and is_partial(instruction):
+                return False
             if isinstance(instruction, ir.Load):
                 if variable_at(body, instruction.pointer, instruction.type) is None:
                     return False

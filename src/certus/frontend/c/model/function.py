@@ -8,10 +8,11 @@ from certus.core import build
 from certus.core.program import Assign, Assume, Return
 from certus.core.sorts import BOOL, INT, Sort
 from certus.core.terms import Expr, Kind
+from certus.core.witness import BRANCH, is_of_witness
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.operands import Operand
 from certus.frontend.c.ir.types import IntegerType, PointerType, VectorType
-from certus.frontend.c.model import atomics, calls, checks, memory, vectors
+from certus.frontend.c.model import atomics, calls, checks, memory, probing, vectors
 from certus.frontend.c.model.decisions import DECIDING, Decisions, phis_of
 from certus.frontend.c.model.hints import value_is_signed
 from certus.frontend.c.model.operands import (
@@ -113,6 +114,12 @@ class _Function:
         if instruction in body.skipped:
             return
         body.place(instruction)
+        if body.probe is not None:
+            probing.check_pure(body, instruction, body.probe)
+            if body.unit.invariants and probing.uses_poison(instruction):
+                probing.failed_check(body, body.probe)
+            elif body.unit.invariants and isinstance(instruction, ir.Binary):
+                probing.require_defined(body, instruction, body.probe)
         try:
             if not _step(body, instruction):
                 self._control(instruction)
@@ -154,6 +161,10 @@ class _Function:
         if target == self.exit and self._return_at_once():
             return
         phis = phis_of(body, target)
+        if body.probe is not None and body.unit.invariants and values is None:
+            if any(probing.is_poison(_way(phi, body.block)) for phi in phis):
+                probing.failed_check(body, body.probe)
+                return
         if values is None:
             values = tuple(term_of(body, _way(phi, body.block)) for phi in phis)
         moves = [
@@ -164,7 +175,8 @@ class _Function:
         moves = [(variable, value) for variable, value in moves if variable is not value]
         if moves:
             op = Assign(tuple(v for v, _ in moves), tuple(t for _, t in moves))
-            body.emit(op, text=chosen_text(body, phis) if body.unit.is_program(body.module) else None)
+            inside = body.unit.is_program(body.module) and not is_of_witness(body.text)
+            body.emit(op, text=chosen_text(body, phis) if inside else None)
         body.draft.jump(body.at, self.nodes[target], body.span, body.text, body.order())
         body.stop()
 
@@ -187,13 +199,26 @@ class _Function:
         body = self.body
         condition = body.condition(value_of(body, branch.condition))
         self._note_loop(branch, [branch.then, branch.otherwise])
+        if body.probe is not None and not body.unit.invariants:
+            ways = [way for way in (branch.then, branch.otherwise) if not way.startswith("handler.")]
+            if len(ways) == 1:  # nothing in the expression is an error by itself
+                self._go(ways[0])
+                return
         if condition.kind is Kind.CONST:
             self._go(branch.then if condition.value else branch.otherwise)
             return
-        decision = self.decisions.decide(branch, condition)
+        watched = body.unit.sources.watched(branch.location, body.unit.watched)
+        decision = self.decisions.decide(branch, condition, unfolded=watched)
         body.place(branch)
+        if decision is None and watched and self.decisions.unfolded:
+            body.say(condition_of(body, branch))
+            body.text = BRANCH
+            self._fork(condition, branch.then, branch.otherwise, {})
+            return
         ways = (branch.then, branch.otherwise) if decision is None else (decision.then, decision.otherwise)
-        if any(way.startswith(DECIDING) for way in ways) and body.unit.is_program(body.module):
+        if body.probe is not None:
+            pass
+        elif any(way.startswith(DECIDING) for way in ways) and body.unit.is_program(body.module):
             body.say(condition_of(body, branch))
         elif any(way.startswith("handler.") for way in ways):
             body.say(checks.claimed(body, branch))
@@ -219,20 +244,16 @@ class _Function:
     def _switch(self, switch: ir.Switch) -> None:
         body = self.body
         value = term_of(body, switch.value)
-        groups: dict[str, list[tuple[int, Expr]]] = {}
+        start, text, tests = body.at, body.text, list[Expr]()
         for number, label in switch.cases:
             constant = build.constant(getattr(value.sort, "wrap")(number), value.sort)  # noqa: B009
-            groups.setdefault(label, []).append((constant.value, build.eq(value, constant)))
-        start, text = body.at, body.text
-        for label, tests in groups.items():
-            body.at = start
-            cases = ", ".join(str(number) for number, _ in tests)
-            body.emit(
-                Assume(build.disjunction(test for _, test in tests)), branch=True, text=f"{text} case {cases}"
-            )
-            self._go(label)
+            tests.append(build.eq(value, constant))
+            if tests[-1] is not build.FALSE:
+                body.at = start
+                body.emit(Assume(tests[-1]), branch=True, text=f"{text} case {constant.value}")
+                self._go(label)
         body.at = start
-        others = build.not_(build.disjunction(test for tests in groups.values() for _, test in tests))
+        others = build.not_(build.disjunction(tests))
         body.emit(Assume(others), branch=False, text=f"{text} default")
         self._go(switch.default)
 

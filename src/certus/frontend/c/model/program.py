@@ -433,6 +433,10 @@ def _tidy(body: Body) -> Settled:
             order=(-1, 0),
         )
     if dropped:
+        starts = body.draft.starts
+        for edge in settled.edges:
+            if edge in dropped and edge.source in starts and edge.target not in body.draft.loops:
+                starts.setdefault(edge.target, starts[edge.source])
         body.draft.drop(dropped)
     booleans = {s.variable for s in slots if s.boolean}
     declared = [edge for edge in body.draft.edges if edge.declares]

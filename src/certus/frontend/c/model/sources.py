@@ -11,6 +11,7 @@ from typing import Final
 from certus.core.diagnostic import Span
 from certus.frontend.c.ir.debug import Debug, DebugVariable, Place
 from certus.frontend.c.library.table import SYSTEM_HEADERS
+from certus.frontend.c.source.probes import ProbedText
 from certus.frontend.c.source.scopes import scope
 from certus.frontend.c.source.statements import Statements
 from certus.frontend.c.source.statements import Written as SourceText
@@ -32,14 +33,25 @@ class Written:
 
 class Sources:
     """One file, as Clang knew it (`main`) and as the user does (`shown`). With `blanked`, line markers were
-    taken out before Clang read it."""
+    taken out before Clang read it; with `probed`, probes were put into it."""
 
-    def __init__(self, debug: Debug, main: str, shown: str, text: str, *, blanked: bool) -> None:
+    def __init__(
+        self,
+        debug: Debug,
+        main: str,
+        shown: str,
+        text: str,
+        *,
+        blanked: bool,
+        probed: ProbedText | None = None,
+    ) -> None:
         self._debug = debug
         self._main = main
         self._shown = shown
         self.text = text
         self._blanked = blanked
+        self._probed = probed
+        self._declared = 0 if probed is None else 1  # lines in front of the text
         self._statements: Statements | None = None
         self._files: dict[int, str] = {}  # of scopes
         self._written: dict[int, Written | None] = {}
@@ -77,7 +89,8 @@ class Sources:
     def physical(self, file: str, line: int) -> int | None:
         """Return the line of the file that a position of Clang's is in; None if it is in another file."""
         if self._blanked or not self._marked:
-            return line if file == self._main else None
+            found = line - self._declared
+            return found if file == self._main and found > 0 else None
         ends = [*self._marked[1:], self.text.count("\n") + 2]
         for marked, end, (claimed_file, claimed) in zip(self._marked, ends, self._claims, strict=True):
             same = file == claimed_file or file.endswith("/" + claimed_file)
@@ -99,7 +112,18 @@ class Sources:
         line = self.physical(self.file(place.scope), place.line) if place.line else None
         if line is None:
             return None
-        return line, self.statements.tokens.column(line, place.column) if place.column else 0
+        column = place.column
+        if column and self._probed is not None:
+            line, column = self._probed.place(line + self._declared, column)
+        return line, self.statements.tokens.column(line, column) if column else 0
+
+    def probe(self, number: int | None) -> int | None:
+        """Return the number of the probe that a debug location belongs to."""
+        place = self._debug.place(number) if self._probed is not None else None
+        if place is None or self._probed is None or not place.column:
+            return None
+        line = self.physical(self.file(place.scope), place.line)
+        return None if line is None else self._probed.probe(line + self._declared, place.column)
 
     def written(self, number: int | None) -> Written | None:
         """Return what is written at a debug location."""
@@ -140,6 +164,13 @@ class Sources:
     def call(self, number: int | None) -> tuple[Span, str] | None:
         """Return the call that starts at a debug location."""
         return self.part(number, Statements.call)
+
+    def watched(self, number: int | None, places: frozenset[tuple[int, int | None]]) -> bool:
+        """Whether the `?` of the condition at a debug location is at one of some places."""
+        place = self._debug.place(number) if places else None
+        position = None if place is None else self.position(place)
+        mark = None if position is None else self.statements.question_mark(*position)
+        return mark is not None and (mark in places or (mark[0], None) in places)
 
     def around(self, number: int | None) -> Span | None:
         """Return the `if` statement that a debug location is in the body of."""

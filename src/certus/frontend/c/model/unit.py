@@ -67,8 +67,18 @@ class Unit:
     """Shared by all functions of a program."""
 
     def __init__(
-        self, module: Module, sources: Sources, models: LibraryModels, rules: Rules, budget: Budget
+        self,
+        module: Module,
+        sources: Sources,
+        models: LibraryModels,
+        rules: Rules,
+        budget: Budget,
+        watched: frozenset[tuple[int, int | None]] = frozenset(),
+        *,
+        invariants: bool = False,
     ) -> None:
+        self.watched = watched  # places of `?` that must be branches
+        self.invariants = invariants  # whether probes claim that their evaluation is defined
         self.program = module
         self.sources = sources
         self.models = models
