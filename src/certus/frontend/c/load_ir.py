@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from certus.core.budget import Budget
-from certus.core.diagnostic import Diagnostic
+from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import InputError, Unsupported
 from certus.core.program import Program
 from certus.core.witness import probe_number
-from certus.frontend.c.compile import compile_text
+from certus.frontend.c.compile import Compiled, compile_text
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.library.models import LibraryModels
@@ -130,4 +130,33 @@ class _Loading:
             lowered = lower_program(unit, str(path), hashlib.sha256(data).hexdigest(), self.entry)
         except NotUnderstood as error:
             raise Unsupported(refused(error, sources, str(path))) from error
-        return LoadedProgram(lowered.program, lowered.warnings)
+        told = _told(compiled, sources, lowered.program)
+        _refuse_folded(compiled, sources, probed) if invariants else None
+        return LoadedProgram(lowered.program, (*told, *lowered.warnings))
+
+
+def _told(compiled: Compiled, sources: Sources, program: Program) -> list[Diagnostic]:
+    """What Clang warns of in functions that are part of the program."""
+    extents = [p.span for p in program.procedures.values() if p.span is not None]
+    found: dict[tuple[str, int, int], Diagnostic] = {}
+    for warning in compiled.warnings:
+        span = sources.span_at(warning.file, warning.line, warning.column)
+        if span is None or not any(e.line <= span.line <= e.end_line for e in extents):
+            continue
+        message = f"Clang warns: {warning.text}."
+        code = f"clang-{warning.name}"
+        found.setdefault(
+            (code, span.line, span.column), Diagnostic(code, message, Severity.WARNING, span)
+        )
+    return list(found.values())
+
+
+def _refuse_folded(compiled: Compiled, sources: Sources, probed: ProbedText | None) -> None:
+    """Clang computes constants that overflow without a trace in the IR: an invariant with such a part may
+    have no defined value."""
+    for warning in compiled.warnings:
+        inside = probed is not None and warning.file == compiled.main
+        if inside and probed is not None and probed.probe(warning.line, warning.column) is not None:
+            if warning.name == "integer-overflow":
+                message = "A constant in an invariant overflows, so that its value may not be defined."
+                raise Unsupported(Diagnostic("unsupported-invariant", message))

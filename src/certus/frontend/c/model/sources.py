@@ -117,6 +117,19 @@ class Sources:
             line, column = self._probed.place(line + self._declared, column)
         return line, self.statements.tokens.column(line, column) if column else 0
 
+    def span_at(self, file: str, line: int, column: int) -> Span | None:
+        """Return the token at a place that Clang names, column in bytes; None if it is in another file."""
+        found = self.physical(file, line)
+        if found is None:
+            return None
+        if self._probed is not None:
+            found, column = self._probed.place(found + self._declared, column)
+        tokens = self.statements.tokens
+        column = tokens.column(found, column)
+        token = tokens.at(found, column)
+        span = Span(self._shown, found, column, found, column + 1)
+        return self._span(span if token is None else tokens.span(token, token, self._shown))
+
     def probe(self, number: int | None) -> int | None:
         """Return the number of the probe that a debug location belongs to."""
         place = self._debug.place(number) if self._probed is not None else None
