@@ -188,7 +188,7 @@ def _place_name(found: _Object, address: int, size: int, text: str, index: Index
     element = _ELEMENT.fullmatch(text)
     if element is not None and not rest and (element[1] == found.name or heap):
         return f"{found.name}[{at}]"
-    if is_place(text):
+    if is_place(text) and found.name != "temporary":
         through, member = behind_arrow(text)
         if through:
             return f"{found.name}.{_indexed(member, index)}"

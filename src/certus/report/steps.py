@@ -40,6 +40,7 @@ from certus.report.content import INPUT, RESULT, Names, value_text
 from certus.report.playback import MEMORY, Change, Playback, Scene
 from certus.report.wording import condition_of, without_markers
 
+_TEMPORARY: Final = re.compile(r"temporary\b")
 _UNNAMED: Final = re.compile(r" \(\+\d+\)$| \+ \d+ bytes$")
 _LITERAL: Final = re.compile(r'\w*"')  # text that begins as a string does
 
@@ -216,8 +217,12 @@ def _is_copy(step: Step, edge: Edge, scene: Scene, program: Program) -> bool:
     op, names = edge.op, program.source_names
     if isinstance(op, Assign):
         return not any(v in names for v in op.targets) and all(value in names for value in op.values)
-    unnamed = all(_UNNAMED.search(change.name) for change in scene.changes)
-    return isinstance(op, Store) and step.reason is None and bool(scene.changes) and unnamed
+    if not isinstance(op, Store) or not scene.changes:
+        return False
+    names_of = [change.name for change in scene.changes]
+    if all(_TEMPORARY.match(name) for name in names_of):
+        return True
+    return step.reason is None and all(_UNNAMED.search(name) for name in names_of)
 
 
 def _told_once(moves: list[Move]) -> list[Move]:

@@ -477,7 +477,7 @@ def redirected(op: BasicOp, old: Expr, new: Expr) -> BasicOp | None:
 
     if isinstance(op, Havoc) and op.targets == (old,):
         return Havoc((new,), op.function, op.approximates)
-    if isinstance(op, Call) and op.targets == (old,):
+    if isinstance(op, Call) and op.targets == (old,) and not op.procedure.startswith("$"):
         return Call(op.procedure, op.arguments, (new,))
     if isinstance(op, Alloc) and op.target is old:
         return replace(op, target=new)

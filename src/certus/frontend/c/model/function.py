@@ -167,6 +167,9 @@ class _Function:
                 return
         if values is None:
             values = tuple(term_of(body, _way(phi, body.block)) for phi in phis)
+        if self._decides_only(target):
+            self._decide_here(target, values[0])
+            return
         moves = [
             (body.phis[phi], as_sort(value, body.phis[phi].sort))
             for phi, value in zip(phis, values, strict=True)
@@ -179,6 +182,30 @@ class _Function:
             body.emit(op, text=chosen_text(body, phis) if inside else None)
         body.draft.jump(body.at, self.nodes[target], body.span, body.text, body.order())
         body.stop()
+
+    def _decides_only(self, label: str) -> bool:
+        """Whether a block only branches by the value of `&&` or `||` that control comes with."""
+        found = [i for i in self.flow.blocks[label].instructions if not isinstance(i, ir.DebugRecord)]
+        if len(found) != 2 or not label.startswith(DECIDING) or label in self.decisions.absorbed:
+            return False
+        phi, branch = found
+        tested = branch.condition if isinstance(branch, ir.Branch) else None
+        same = isinstance(phi, ir.Phi) and getattr(tested, "name", None) == phi.name
+        return same and "llvm.loop" not in branch.attached and self.flow.only_use(phi.name or "") is branch
+
+    def _decide_here(self, label: str, value: Expr) -> None:
+        """Go to one of the blocks behind such a block."""
+        body, here = self.body, self.body.block
+        branch = self.flow.blocks[label].last
+        assert isinstance(branch, ir.Branch)
+        condition, body.block = body.condition(value), label
+        if condition.kind is Kind.CONST:
+            self._go(branch.then if condition.value else branch.otherwise)
+        else:
+            if body.probe is None:
+                body.place(branch)
+            self._fork(condition, branch.then, branch.otherwise, {})
+        body.block = here
 
     def _return_at_once(self) -> bool:
         """Return from here, if the last step was to set the result."""

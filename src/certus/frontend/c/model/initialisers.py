@@ -67,7 +67,10 @@ def copy_constant(body: Body, to: Operand, source: Operand, count: Operand) -> b
 
 
 def _store_constant(body: Body, address: Expr, term: Expr) -> None:
-    body.emit(Store(address, term), text=body.unit.constant_text(term) or None)
+    text = body.unit.constant_text(term)
+    made = body.emit(Store(address, term), text=text or None)
+    if text == "0":
+        made.span, made.text = None, ""  # most are not written, and nobody wants to see these steps
 
 
 def _store(

@@ -57,15 +57,19 @@ def _parameter(body: Body, instruction: ir.Instruction) -> tuple[Span, str] | No
 
 def chosen_text(body: Body, phis: list[ir.Phi]) -> str:
     """Return the text of `a && b` or `a || b`, if that is the value which a block begins with."""
-    found = body.unit.sources.part(phis[0].location, expressions.operation) if len(phis) == 1 else None
+    location = phis[0].location if len(phis) == 1 else None
+    if body.unit.sources.part(location, expressions.left_operand) is None:
+        return ""
+    found = body.unit.sources.part(location, expressions.operation)
     return "" if found is None else found[1]
 
 
 def condition_of(body: Body, branch: ir.Branch) -> tuple[Span, str] | None:
     """Return the part of a condition that a branch decides, if blocks of `&&`, `||` or `?:` follow."""
-    chosen = any(label.startswith("cond.") for label in (branch.then, branch.otherwise))
-    find = expressions.tested if chosen else expressions.left_operand
-    return body.unit.sources.part(branch.location, find)
+    sources, ways = body.unit.sources, (branch.then, branch.otherwise)
+    if all(label.startswith("cond.") for label in ways):
+        return sources.part(branch.location, expressions.tested)
+    return sources.part(branch.location, expressions.left_operand)
 
 
 def _subscripts(body: Body, load: ir.Load) -> int:

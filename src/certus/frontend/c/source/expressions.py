@@ -144,8 +144,11 @@ def left_operand(statements: Statements, line: int, column: int) -> Written | No
 
 
 def tested(statements: Statements, line: int, column: int) -> Written | None:
-    """The condition of the `?:` that starts at a place."""
+    """The condition of the `?:` that starts at a place, or whose operator `&&` or `||` is there."""
     first = statements.tokens.at(line, column)
+    number = None if first is None else statements.part(first)
+    if first is not None and number is not None and statements.tokens.texts[first] in ("&&", "||"):
+        first = _left(statements, first, statements.parts[number].first, 1)
     mark = statements.question_mark(line, column)
     last = None if mark is None else statements.tokens.at(*mark)
     return None if first is None or last is None or last <= first else _from(statements, first, last - 1)
