@@ -23,6 +23,7 @@ from certus.core.sorts import MachineSort
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
 from certus.frontend.c.load import load_c
+from certus.frontend.c.load_ir import load_ir
 from certus.frontend.c.types import DATA_MODELS
 from certus.system.clang import TARGETS, find_clang
 from certus.validate.build import runtime_text
@@ -32,6 +33,7 @@ from certus.validate.indeterminate import Fault
 from certus.validate.interpreter import Ending, run
 from certus.validate.observe import Observations
 
+FRONT_ENDS = {"ast": load_c, "ir": load_ir}
 STEPS = 200_000  # for one run of the interpreter
 INPUTS = 32  # values in the table of one run
 FLAGS = (
@@ -79,23 +81,25 @@ class Comparison:
 
 
 def compare(
-    seed: int, programs: int, *, tables: int, model: str, keep: Path | None = None
+    seed: int, programs: int, *, tables: int, model: str, keep: Path | None = None, front: str = "ast"
 ) -> list[Comparison]:
     """Generate and compare so many programs, each with so many tables of inputs. The file goes to `keep`."""
     text = batch(seed, programs, wide=model == "LP64")
     if keep is not None:
         keep.write_text(text)
-    return compare_text(text, programs, seed=seed, tables=tables, model=model)
+    return compare_text(text, programs, seed=seed, tables=tables, model=model, front=front)
 
 
-def compare_text(text: str, programs: int, *, seed: int, tables: int, model: str) -> list[Comparison]:
-    """The same for a given file; see `batch` for its form."""
+def compare_text(
+    text: str, programs: int, *, seed: int, tables: int, model: str, front: str = "ast"
+) -> list[Comparison]:
+    """The same for a given file; see `batch` for its form. `front` is one of `FRONT_ENDS`."""
     supplied = [_table(Random(f"{seed}/{t}")) for t in range(tables)]
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "programs.c"
         path.write_text(text)
         native = _compiled_runs(path, programs, supplied, model)
-        ours = list(_interpreted_runs(path, programs, supplied, model))
+        ours = list(_interpreted_runs(path, programs, supplied, model, front))
     return [
         Comparison(at // tables, at % tables, _judged(mine, *both), mine, both[0])
         for at, (mine, both) in enumerate(zip(ours, native, strict=True))
@@ -157,9 +161,9 @@ class _Table:
 
 
 def _interpreted_runs(
-    path: Path, programs: int, tables: Sequence[Sequence[int]], model: str
+    path: Path, programs: int, tables: Sequence[Sequence[int]], model: str, front: str
 ) -> Iterator[Behaviour]:
-    program = load_c(path, model=DATA_MODELS[model]).program
+    program = FRONT_ENDS[front](path, model=DATA_MODELS[model]).program
     compiled = compile_program(program)
     for number in range(programs):
         for table in tables:

@@ -28,6 +28,7 @@ static unsigned long long next(void)
 }
 void certus_seed(unsigned long long seed) { state = 88172645463325252u + seed; }
 int __certus_unspecified_int(void) { return next() & 1 ? (int)next() : (int)(next() % 5) - 2; }
+int __certus_unspecified_natural(void) { return next() & 1 ? (int)(next() % (1u << 30)) : (int)(next() % 5); }
 unsigned char __certus_unknown_byte(void) { return next(); }
 unsigned short __certus_unknown_short(void) { return next(); }
 unsigned __certus_unknown_int(void) { return next() % 8; }

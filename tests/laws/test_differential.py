@@ -14,8 +14,9 @@ BATCH = 25  # programs in a file
 
 @pytest.mark.parametrize("model", ["LP64", "ILP32"])
 @pytest.mark.parametrize("seed", range(2))
-def test_interpreted_and_compiled_programs_agree(model: str, seed: int) -> None:
-    found = compare(seed, BATCH, tables=2, model=model)
+@pytest.mark.parametrize("front", ["ast", "ir"])
+def test_interpreted_and_compiled_programs_agree(model: str, seed: int, front: str) -> None:
+    found = compare(seed, BATCH, tables=2, model=model, front=front)
     different = [f"program_{c.program}: {c.ours} {c.theirs}" for c in found if c.result is Result.DIFFERING]
     assert not different, f"python scripts/differential.py --programs {BATCH} --models {model} --seed {seed}"
     counts = Counter(c.result for c in found)

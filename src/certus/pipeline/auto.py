@@ -74,6 +74,7 @@ class Portfolio:
     looks: Iterator[str] = field(default_factory=lambda: iter(("runs",)))
     rest: tuple[str, Budget] | None = None
     challenger: Challenger | None = None
+    again: list[Turn] = field(default_factory=list)
 
     def run(self) -> Outcome:
         whole = Budget(self.seconds)
@@ -105,6 +106,8 @@ class Portfolio:
                         return answer
                 if children.interrupted or self._is_over():
                     break
+                while self.again:
+                    waiting.appendleft(self.again.pop())
                 while len(_engines(children)) < cores and (waiting := waiting or self._more_turns()):
                     self._start(children, waiting.popleft())
                 if not _engines(children):
@@ -126,6 +129,8 @@ class Portfolio:
                 return self._unless_contradicted(outcome, children)
             if outcome.verdict.reason.code != NOT_DETERMINED:
                 return outcome  # the model is wrong, or the proof: nobody else is asked
+            self.given[name] = replace(self.given[name], shared=True)
+            self.again.append(Turn(name, 1.0))  # it has run the program so far, and its engine not yet
         self._note(name, outcome)
         return None
 
@@ -133,7 +138,10 @@ class Portfolio:
         """A HOLDS after its challenge, if there is one."""
         if self.challenger is None or not isinstance(outcome.verdict, Safe):
             return outcome
-        return judged(outcome, self.challenger.result(children), self.settings.evidence)
+        start = time.monotonic()
+        found = self.challenger.result(children)
+        seconds = {**outcome.seconds, "challenge": time.monotonic() - start}
+        return judged(replace(outcome, seconds=seconds), found, self.settings.evidence)
 
     def _next_result(self, children: Children) -> tuple[str, ChildResult] | None:
         """That of the next member that ends; None if one rests before."""

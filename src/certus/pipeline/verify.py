@@ -56,7 +56,7 @@ def verify(
     outcome = Portfolio(task, settings, on_progress, question, cpu=cpu, seconds=budget.remaining()).run()
     outcome = saved(outcome, question, settings)
     end = time.monotonic()
-    seconds = {"frontend": parsed - start, "solve": end - parsed, "total": end - start}
+    seconds = {**outcome.seconds, "frontend": parsed - start, "solve": end - parsed, "total": end - start}
     diagnostics = (*loaded.warnings, *outcome.diagnostics)
     return replace(
         outcome,

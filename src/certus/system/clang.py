@@ -147,35 +147,6 @@ def run_clang(
     return ClangResult(tree, said, ok=True, files=tuple(files))
 
 
-def layout_text(
-    path: Path, *, model: str, arguments: Sequence[str] = (), seconds: float | None = None
-) -> str:
-    """Return what Clang says of the layouts of the records that the code of `path` uses; empty if it says
-    nothing. Raises as `run_clang` does."""
-    wanted = ("-fdump-record-layouts", "-fdump-record-layouts-simple")
-    flags = ("-S", "-emit-llvm", "-o", os.devnull, *(part for flag in wanted for part in ("-Xclang", flag)))
-    command = _command(Path(os.path.abspath(path)), model, arguments, flags)
-    with tempfile.TemporaryDirectory(prefix="certus-") as directory:
-        limit = SECONDS if seconds is None else min(seconds, SECONDS)
-        code, _ = _run(command, Path(directory), limit)
-        text = (Path(directory) / "tree").read_bytes()
-    return text.decode(errors="replace") if code == 0 else ""
-
-
-def _command(file: Path, model: str, arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
-    clang = find_clang()
-    return [
-        *clang.command,
-        f"--target={TARGETS[model]}",
-        *COMMON,
-        *("-ferror-limit=20", "-w", "-fno-color-diagnostics"),
-        *flags,
-        *absolute_paths(arguments),
-        *clang.include_flags,
-        str(file),
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class ClangText:
     """`text` is the LLVM IR of a file, empty if Clang refused it; `messages` is what it said."""
@@ -215,6 +186,35 @@ def emit_ir(
             return ClangText("", messages, ok=False)
         text = (Path(directory) / "tree").read_bytes().decode("utf-8", "surrogateescape")
     return ClangText(text, messages, ok=True)
+
+
+def layout_text(
+    path: Path, *, model: str, arguments: Sequence[str] = (), seconds: float | None = None
+) -> str:
+    """Return what Clang says of the layouts of the records that the code of `path` uses; empty if it says
+    nothing. Raises as `run_clang` does."""
+    wanted = ("-fdump-record-layouts", "-fdump-record-layouts-simple")
+    flags = ("-S", "-emit-llvm", "-o", os.devnull, *(part for flag in wanted for part in ("-Xclang", flag)))
+    command = _command(Path(os.path.abspath(path)), model, arguments, flags)
+    with tempfile.TemporaryDirectory(prefix="certus-") as directory:
+        limit = SECONDS if seconds is None else min(seconds, SECONDS)
+        code, _ = _run(command, Path(directory), limit)
+        text = (Path(directory) / "tree").read_bytes()
+    return text.decode(errors="replace") if code == 0 else ""
+
+
+def _command(file: Path, model: str, arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
+    clang = find_clang()
+    return [
+        *clang.command,
+        f"--target={TARGETS[model]}",
+        *COMMON,
+        *("-ferror-limit=20", "-w", "-fno-color-diagnostics"),
+        *flags,
+        *absolute_paths(arguments),
+        *clang.include_flags,
+        str(file),
+    ]
 
 
 def absolute_paths(arguments: Sequence[str]) -> list[str]:

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from certus.core.challenge import CONTRADICTION, MODEL_DISAGREES, Challenge, Disagreement
 from certus.core.codec import decode_challenge, encode_challenge
 from certus.core.diagnostic import Diagnostic, Severity
@@ -74,6 +76,19 @@ def test_a_holds_is_challenged_with_one_core_and_with_two(tmp_path: Path) -> Non
         assert found.answer == "HOLDS"
         assert found.challenge is not None
         assert found.challenge.compared == 256
+
+
+def test_an_engine_takes_over_if_the_only_run_does_not_end_natively(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine of the process that ran the program has not been asked before."""
+    monkeypatch.setattr("certus.pipeline.challenge.challenged", lambda *_, **__: Challenge(0, 1, "too long"))
+    path = tmp_path / "p.c"
+    path.write_text(
+        "void reach_error(void);\nint main(void) { int x = 3; if (x != 3) reach_error(); return 0; }\n"
+    )
+    found = verify(path, Settings(timeout=60, engines=("bmc",)))
+    assert (found.answer, found.engine) == ("HOLDS", "bmc")
 
 
 def test_a_program_that_is_not_executed_says_so(tmp_path: Path) -> None:

@@ -126,7 +126,9 @@ class _Loading:
                 module.debug, compiled.main, str(path), text, blanked=compiled.blanked, probed=probed
             )
             models = LibraryModels(module.types, model=model, property=rules.kind)
-            unit = Unit(module, sources, models, rules, self.budget, watched, invariants=invariants)
+            unit = Unit(
+                module, sources, models, rules, self.budget, self.entry, watched, invariants=invariants
+            )
             lowered = lower_program(unit, str(path), hashlib.sha256(data).hexdigest(), self.entry)
         except NotUnderstood as error:
             raise Unsupported(refused(error, sources, str(path))) from error

@@ -91,6 +91,7 @@ class Reading:
         self.layouts: Callable[[str], frozenset[Outline]] = lambda _: frozenset()  # Clang's, of a record
         self.aliases: dict[str, str] = {}  # typedef names of unnamed records and enumerations, by Clang's id
         self.uncertain = 0  # how many expressions were refused so far since their type is not certain
+        self.unknown_labels = 0  # how many case labels were not understood so far
         self._numbers: dict[str, int] = {}
         self.handlers: dict[str, Handler] = {}
 
@@ -213,6 +214,7 @@ def _unknown(reading: Reading, node: Node, _: list[Part]) -> Part:
     code = "node-" + "".join("-" + c.lower() if c.isupper() else c for c in kind).strip("-")
     if "valueCategory" in node:
         return reading.refuse(node, code, f"`{kind}`")
+    reading.unknown_labels += 1  # there may be some in it
     return ast.UnmodelledStatement(f"unsupported-{code}", f"`{kind}`", reading.at(node))
 
 

@@ -258,6 +258,7 @@ def declare_enumeration(reading: Reading, node: Node) -> None:
     name = node.get("name", "")
     place = reading.positions.claimed(node.get("loc", {}))
     values: list[int] = []
+    unknown = False
     for child in node.get("inner", ()):
         if child.get("kind") != "EnumConstantDecl":
             continue
@@ -267,6 +268,7 @@ def declare_enumeration(reading: Reading, node: Node) -> None:
             value = evaluate(reading.read_expression(given[0]), reading.layout)
         type_ = reading.type(child)
         if value is None:
+            unknown = True
             break
         values.append(value)
         reading.constants[child["id"]] = (value, type_)
@@ -277,10 +279,12 @@ def declare_enumeration(reading: Reading, node: Node) -> None:
     base = unqualified(base)
     if has_attribute(node, "ModeAttr", "AlignedAttr"):
         base = OtherType(f"enum {shown}", "unsupported-attribute", "an enumeration with `mode` or `aligned`")
+    elif unknown:
+        base = OtherType(f"enum {shown}", "unsupported-enum", "an enumeration constant of unknown value")
     if isinstance(base, IntegerType):
         base = IntegerType(base.name, base.width, base.signed, base.rank, base.boolean, shown)
     reading.tags[node["id"]] = base
-    if name and (values or fixed or reading.names.tag("enum", name) is None):
+    if name and (values or fixed or unknown or reading.names.tag("enum", name) is None):
         reading.names.bind_tag("enum", name, base)
     elif not name:
         reading.names.bind_place(place, base)
@@ -319,7 +323,11 @@ def _local_children(reading: Reading, node: Node) -> Sequence[Node]:
     reading.names.bind_variable(variable)
     if "init" not in node:
         return ()
-    return [child for child in node.get("inner", ()) if "valueCategory" in child][:1]
+    given = [child for child in node.get("inner", ()) if "valueCategory" in child][:1]
+    for child in given:
+        if child["kind"] == "ImplicitCastExpr" and child["type"] == node["type"]:
+            child["$type"] = unqualified(variable.type)  # names in it need not be looked up again
+    return given
 
 
 def local_variable(reading: Reading, node: Node, storage: Storage) -> Variable:

@@ -290,7 +290,8 @@ def _converted(reading: Reading, node: Node, conversion: Conversion, operand: CT
         return PointerType(operand.element)
     if conversion is Conversion.FUNCTION_DECAY:
         return PointerType(operand)
-    return reading.type(node)
+    known: CType | None = node.get("$type")
+    return reading.type(node) if known is None else known
 
 
 def _starts_with_address(operand: ast.Expression) -> bool:

@@ -13,6 +13,7 @@ from certus.frontend.c.reader_core import (
     Part,
     Reading,
     expression,
+    inner,
     nothing,
 )
 from certus.frontend.c.reader_names import Node
@@ -83,7 +84,15 @@ def _for(reading: Reading, node: Node, parts: list[Part]) -> Part:
     )
 
 
+def _switch_children(reading: Reading, node: Node) -> Sequence[Node]:
+    node["$unknown"] = reading.unknown_labels
+    return inner(reading, node)
+
+
 def _switch(reading: Reading, node: Node, parts: list[Part]) -> Part:
+    if reading.unknown_labels > node["$unknown"]:  # control may come to any statement then
+        what = "a `switch` with a case label that is not modelled"
+        return ast.UnmodelledStatement("unsupported-case-label", what, reading.at(node))
     return ast.Switch(expression(parts[-2]), statement(parts[-1], reading), reading.at(node))
 
 
@@ -92,7 +101,8 @@ def _case(reading: Reading, node: Node, parts: list[Part]) -> Part:
     bounds = [evaluate(expression(part), reading.layout) for part in parts[:-1]]
     low, high = bounds[0], bounds[-1]
     if low is None or high is None:
-        return ast.UnmodelledStatement("unsupported-case-label", "this case label", span)
+        reading.unknown_labels += 1
+        return parts[-1]
     return ast.Case(low, high, statement(parts[-1], reading), span)
 
 
@@ -118,7 +128,8 @@ def _attributed(reading: Reading, node: Node, parts: list[Part]) -> Part:
     for kind in kinds:
         if kind not in _ALLOWED_ATTRIBUTES:
             what = f"the attribute `{kind.removesuffix('Attr')}`"
-            return ast.UnmodelledStatement("unsupported-attribute", what, reading.at(node))
+            refused = ast.UnmodelledStatement("unsupported-attribute", what, reading.at(node))
+            return ast.Block((refused, *statements(parts[-1], reading)), refused.span)  # with its labels
     return parts[-1]
 
 
@@ -156,7 +167,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "WhileStmt": Handler(_while),
     "DoStmt": Handler(_do),
     "ForStmt": Handler(_for, _open),
-    "SwitchStmt": Handler(_switch),
+    "SwitchStmt": Handler(_switch, _switch_children),
     "CaseStmt": Handler(_case),
     "DefaultStmt": Handler(_default),
     "BreakStmt": _simple(ast.Break),

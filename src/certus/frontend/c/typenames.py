@@ -31,6 +31,7 @@ HINTS: Final = {
     "unsupported-asm": "Replace the assembly by C, or remove it if the property does not depend on it.",
     "unsupported-attribute": "Remove the attribute if the property does not depend on it.",
     "unsupported-builtin": "Write what it computes in C.",
+    "unsupported-case-label": "Write the label as a number.",
     "unsupported-initialiser": "Write the values by assignments.",
     "unsupported-layout": "Remove the pragma or the attribute if the property does not depend on it.",
     "unsupported-tag": "Define the type in a declaration of its own.",

@@ -46,7 +46,7 @@ def test_elements_are_base_and_offset(tmp_path: Path) -> None:
     text = "int a[3][4]; int main(void) { int i = __VERIFIER_nondet_int(); a[2][i] = 1; return 0; }"
     (store,) = ops(loaded(tmp_path, text).program, Store)
     assert isinstance(store, Store)
-    assert repr(store.address) == "$&a + 4 * (int)main.i + 32"
+    assert repr(store.address) == "$&a + 4 * (integer)main.i + 32"
 
 
 def test_a_pointer_may_pass_through_an_integer(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_other_integers_are_addresses_in_a_variable(tmp_path: Path) -> None:
     (load,) = ops(program, Load)
     assert isinstance(load, Load)
     made = [op for op in ops(program, Assign) if isinstance(op, Assign) and op.targets == (load.address,)]
-    assert [repr(op.values[0]) for op in made] == ["(int)(u64)main.i"]
+    assert [repr(op.values[0]) for op in made] == ["(integer)(u64)main.i"]
 
 
 def test_a_call_through_a_pointer_means_functions_that_fit(tmp_path: Path) -> None:

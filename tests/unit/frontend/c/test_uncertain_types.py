@@ -79,6 +79,10 @@ REFUSED = {
         "struct s { long a; } g;\n#define OTHER struct s { char c; }\n"
         "int main(void) { g.a = 1; return sizeof(OTHER); }",
     ),
+    "a case label that defines a type": (
+        "unsupported-case-label",
+        "int main(void) { switch (3) { case sizeof(struct s { char c; }): return 1; default: return 0; } }",
+    ),
     "a member aligned as a type": (
         "unsupported-attribute",
         "struct s { char c; _Alignas(int) char d; }; int main(void) { return sizeof(struct s); }",

@@ -453,7 +453,7 @@ def _split(tail: str) -> tuple[Mapping[str, int], int | None]:
     for kind, number in _ONE_ATTACHED.findall(tail):
         if kind == "dbg":
             location = int(number)
-        elif kind != "tbaa":
+        else:
             attached[kind] = int(number)
     return attached or ir.NOTHING, location
 

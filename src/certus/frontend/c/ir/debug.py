@@ -15,6 +15,7 @@ from certus.frontend.c.ir.text import NotUnderstood, text_of, tokens
 
 _PLACE: Final = re.compile(r"(?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)")
 _INLINED: Final = re.compile(r"inlinedAt: !(\d+)")
+_NAMED: Final = re.compile(r'!\{!"([^"]*)"')
 _NUMBER: Final = re.compile(r"i64 (\d+)")
 _REFERENCE: Final = re.compile(r"!(\d+)")
 
@@ -162,6 +163,12 @@ class Debug:
             if part:
                 found.append(int(part[1:]) if part[0] == "!" and part[1:].isdigit() else None)
         return found
+
+    def accessed(self, number: int) -> str:
+        """Return the name of the type that `!tbaa` says an access is of, such as `p1 int` for an `int *`."""
+        first = _REFERENCE.search(self._nodes.get(number, ""))
+        found = None if first is None else _NAMED.match(self._nodes.get(int(first[1]), ""))
+        return "" if found is None else found[1]
 
     def members(self, number: int) -> list[tuple[int, int]]:
         """Return offset and size, in bytes, of what `!tbaa.struct` lists."""

@@ -136,7 +136,7 @@ def read_operand(types: TypeTable, words: list[str], at: int, type_: Type) -> tu
 def _simple(word: str, type_: Type) -> Operand | None:
     first = word[:1]
     if first == "%":
-        return Local(type_, name_of(word))
+        return Local(type_, word[1:] if word[1] != '"' else name_of(word))
     if first.isdigit() or (first == "-" and len(word) > 1):
         if isinstance(type_, IntegerType):
             return Integer(type_, int(word))

@@ -274,6 +274,8 @@ class Layout:
             return (type_.bits + 7) // 8
         if isinstance(type_, VectorType):
             return (type_.count * self._bits(type_.element) + 7) // 8
+        if isinstance(type_, StructType) and type_.fields:
+            return self.offsets(type_)[-1] + self.store_size(type_.fields[-1])
         return self.size(type_)
 
     def offsets(self, type_: StructType) -> tuple[int, ...]:

@@ -16,6 +16,10 @@ from typing import Final
 
 _TABLE: Final = """
 F(iF) bsd_signal signal
+v(i) __VERIFIER_assume verifier_assume assume assume_abort_if_not assume_cycle_if_not __CPROVER_assume
+v(i) __ESBMC_assume klee_assume __llbmc_assume __LLBMC_assume __VERIFIER_assert verifier_assert sassert
+v(i) klee_assert
+v(i...) __CPROVER_assert __ESBMC_assert __llbmc_assert __LLBMC_assert
 *(**i) memcpy memmove mempcpy
 *(**ii) memccpy
 *(**iiF) bsearch

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from certus.core.vocabulary import ASSERTING, ASSUMING
 from certus.frontend.c.library.meanings import (
     Allocate,
     Assert,
@@ -117,8 +118,8 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (Exit(), "exit err errx verr verrx errc verrc"),
     (Exit(registered=False), "quick_exit"),
     (Exit(status=0), "error error_at_line"),
-    (Assume(), "__VERIFIER_assume"),
-    (Assert(), "assert"),
+    (Assume(), " ".join(ASSUMING)),
+    (Assert(), " ".join(ASSERTING)),
     # memory
     (Allocate((0,)), "malloc"),
     (Allocate((0,), align=4096), "valloc"),
@@ -295,10 +296,6 @@ def _functions() -> dict[str, Function]:
 FUNCTIONS: Final = _functions()
 CHECKED_FILE: Final = _CHECKED
 
-# functions whose meaning is this one even where the program defines them
-OVERRIDING: Final = frozenset(
-    ("__VERIFIER_assume", "__VERIFIER_atomic_begin", "__VERIFIER_atomic_end", "__assert_fail")
-)
 # functions of the C library that have no meaning here: they are defined, whatever the program declares
 STANDARD: Final = frozenset(
     name

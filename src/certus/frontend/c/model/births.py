@@ -17,7 +17,7 @@ from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.operands import Local, Symbol
-from certus.frontend.c.ir.types import IntegerType, PointerType, Type
+from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type
 from certus.frontend.c.model.hints import value_is_signed
 from certus.frontend.c.model.initialisers import leave_open, padding, zeroing
 from certus.frontend.c.model.terms import sort_of
@@ -61,8 +61,6 @@ class Births:
                 if self.declared.setdefault(instruction.address.name, instruction) is instruction:
                     debug = body.module.debug.variable(instruction.variable)
                     body.declared_at[f"{debug.name}{debug.line}"] = instruction.location
-            elif isinstance(instruction, ir.GetElementPointer) and instruction.name is not None:
-                body.roots.of(Local(body.module.types.pointer, instruction.name))
         for instruction in flow.blocks[flow.entry].instructions:
             if isinstance(instruction, ir.Alloca) and instruction.count is None:
                 assert instruction.name is not None
@@ -70,6 +68,9 @@ class Births:
                     self.slots[instruction.name] = Slot(instruction.type, self._debug(instruction.name))
                 else:
                     self._carrier(instruction)
+        for instruction in flow.instructions():
+            if isinstance(instruction, ir.GetElementPointer) and instruction.name is not None:
+                body.roots.of(Local(body.module.types.pointer, instruction.name))
 
     def _debug(self, name: str) -> DebugVariable | None:
         declare = self.declared.get(name)
@@ -91,8 +92,9 @@ class Births:
         return True
 
     def _carrier(self, alloca: ir.Alloca) -> None:
-        """An integer that a record is copied to or from, to be passed in a register, has its cells."""
-        if not isinstance(alloca.type, IntegerType):
+        """What a record is copied to or from, to be passed in registers, has the record's cells."""
+        type_ = alloca.type
+        if not isinstance(type_, IntegerType) and not (isinstance(type_, StructType) and not type_.name):
             return
         for use in self._body.flow.uses.get(alloca.name or "", ()):
             if is_copy(use):
@@ -119,6 +121,8 @@ class Births:
             if signed is None:
                 signed = self._guess(name)
             slot.variable = body.local(shown or f"${name}", sort_of(slot.type, signed=signed))
+            if slot.boolean:
+                body.unit.booleans.add(slot.variable)
             if shown and slot.debug is not None:
                 body.unit.name_variable(body, slot.variable, slot.debug)
 

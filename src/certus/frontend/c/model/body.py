@@ -8,14 +8,13 @@ it is used in another block. All other terms stay as they are: what they read is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.program import Assign, Assume, BasicOp, Havoc
 from certus.core.sorts import INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
-from certus.core.walk import variables
 from certus.core.witness import probe_kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from certus.frontend.c.model.signature import Signature
     from certus.frontend.c.model.unit import Unit
 
-HEAVY = 300  # a term made of more instructions than this is computed into a temporary
+_NOTHING: Final[frozenset[Expr]] = frozenset()
+HEAVY: Final = 300  # a term made of more instructions than this is computed into a temporary
 
 
 class Body:
@@ -59,11 +59,14 @@ class Body:
         self._instruction: ir.Instruction | None = None  # whose words are not looked up yet
         self.number = 0
         self.block = ""
+        self.condition: int | None = None  # where the condition is evaluated that decided to come here
         self._sequence = 0
-        self._names: set[str] = set()
         self._pending: dict[str, frozenset[Expr]] = {}
         self._weight: dict[str, int] = {}
+        self._read: dict[Expr, frozenset[Expr]] = {}  # the changing variables of terms
         self.folding = False
+        self.lowered = function is None
+        self.foldable: bool | None = None
         self.phis: dict[ir.Phi, Expr] = {}
         self.mutable: set[Expr] = set()  # local variables that are written more than once
         self.declared_at: dict[str, int | None] = {}  # locations of declarations, by name and line
@@ -81,10 +84,10 @@ class Body:
     def local(self, name: str, sort: Sort) -> Expr:
         """Make a local variable with a name like this."""
         wanted, number = f"{self.name}.{name}", 1
-        while wanted in self._names:
+        while wanted in self.unit.names:
             number += 1
             wanted = f"{self.name}.{name}${number}"
-        self._names.add(wanted)
+        self.unit.names.add(wanted)
         made = build.var(wanted, sort)
         self.variables[made] = None
         return made
@@ -101,7 +104,7 @@ class Body:
         """Steps from here on are of this instruction."""
         if instruction is None:
             self.number, self._location = 0, None
-            self.span, self.text, self.statement = self.draft.span, "", self.draft.span
+            self.span, self.text, self.statement = self.draft.span, "{", self.draft.span
             return
         self.number, self._location = self.flow.number[instruction], instruction.location
         if not self.unit.is_program(self.module):
@@ -171,7 +174,7 @@ class Body:
         if begun is not None and begun != self.at:
             return begun
         around = self.unit.sources.around(self._location) if self.unit.is_program(self.module) else None
-        return None if around is None else self.begun.get(around)
+        return self.condition if around is None else self.begun.get(around, self.condition)
 
     # --------------------------------------------------------------------------------- steps
 
@@ -267,15 +270,13 @@ class Body:
 
     def claim(self, condition: Expr, kind: str, text: str, function: str | None = None) -> None:
         """An error unless the condition holds."""
-        if condition is build.TRUE:
-            return
-        after, failed = self.draft.node(), self.draft.node()
-        start = None if self.statement is None else self.begun.get(self.statement)
-        self.fork(condition, after, failed, branch=True)
+        start, after, failed = self.at, self.draft.node(), self.draft.node()
         self.draft.error(
             failed, kind, self.span, text, statement=self.statement, function=function, start=start
         )
-        self.at = after
+        if condition is not build.TRUE:
+            self.fork(condition, after, failed, branch=True)
+            self.at = after
 
     def choose(self, condition: Expr, then: Callable[[], Expr], otherwise: Callable[[], Expr]) -> Expr:
         """Take the steps of one of two ways; the value is that of the way taken."""
@@ -314,8 +315,7 @@ class Body:
         self.values[name] = value
         if self.folding or (isinstance(value, Expr) and value.kind is Kind.CONST):
             return
-        terms = _terms(value)
-        reads = frozenset(v for v in variables(*terms) if self.unit.is_mutable(self, v))
+        reads = self._reads(*_terms(value))
         heavy = self._weigh(instruction, name)
         if not reads and not heavy:
             return
@@ -323,6 +323,26 @@ class Body:
             self.hold(name)
         else:
             self._pending[name] = reads
+
+    def _reads(self, *terms: Expr) -> frozenset[Expr]:
+        """The variables that terms read and that may change."""
+        known = self._read
+        stack = [term for term in terms if term not in known]
+        while stack:
+            term = stack[-1]
+            missing = [argument for argument in term.args if argument not in known]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if term.kind is Kind.VAR and (term in self.mutable or term in self.unit.shared):
+                known[term] = frozenset((term,))
+            else:
+                parts = [reads for argument in term.args if (reads := known[argument])]
+                known[term] = parts[0].union(*parts[1:]) if parts else _NOTHING
+        if len(terms) == 1:
+            return known[terms[0]]
+        return _NOTHING.union(*(known[term] for term in terms))
 
     def _weigh(self, instruction: ir.Instruction, name: str) -> bool:
         total = 1
@@ -443,7 +463,7 @@ class Body:
         """Return `size` bytes that nobody has set."""
         return self.havoc(machine(8 * size, signed=False), approximates="bytes that have no value")
 
-    def condition(self, value: Value) -> Expr:
+    def truth(self, value: Value) -> Expr:
         """Return a value as a condition."""
         return truth(self.scalar(value))
 

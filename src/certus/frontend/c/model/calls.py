@@ -13,6 +13,7 @@ from certus.frontend.c.ir.operands import Symbol
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
 from certus.frontend.c.model import assembly, checks, externals, indirect, intrinsics, probing
 from certus.frontend.c.model.arguments import bound, end_copies, fitted, given_arguments, pack
+from certus.frontend.c.model.folding import folded, is_foldable
 from certus.frontend.c.model.operands import term_of
 from certus.frontend.c.source.probes import FUNCTION as PROBE
 from certus.frontend.c.model.terms import NULL, Piece, Pieces, Value, as_sort, sort_of
@@ -61,6 +62,16 @@ def error(body: Body, kind: str, name: str, instruction: ir.Call | None = None) 
 def direct(body: Body, instruction: ir.Call, callee: Body) -> None:
     """Call a function that is defined."""
     given = given_arguments(body, instruction)
+    if (
+        not body.unit.is_program(callee.module)
+        and is_foldable(callee)
+        and len(given) == len(callee.parameters)
+    ):
+        passed = bound(body, given, callee, NULL)
+        result = folded(body, callee, passed)
+        if instruction.name is not None:
+            body.define(instruction, result_as(body, result, instruction.result))
+        return
     body.before_call()
     packed = NULL if callee.more is None else pack(body, given[len(callee.signature.cells) :])
     passed = bound(body, given, callee, packed)

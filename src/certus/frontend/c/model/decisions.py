@@ -168,7 +168,7 @@ class _Fold:
                 self.ways[label] = (build.TRUE, last.target, last.target)
             else:
                 assert isinstance(last, ir.Branch)
-                test = body.condition(value_of(body, last.condition))
+                test = body.truth(value_of(body, last.condition))
                 self.ways[label] = (test, last.then, last.otherwise)
         values = {}
         for label in exits:

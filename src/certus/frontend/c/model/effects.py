@@ -148,7 +148,7 @@ def give_result(body: Body, instruction: ir.Call, name: str) -> None:
     if instruction.name is None or isinstance(instruction.result, VoidType):
         return
     if isinstance(instruction.result, PointerType):
-        body.unit.foreign = True
+        body.unit.note_foreign(body.module, body.unit.result_type(body.module, name))
     sort = sort_of(instruction.result, signed=True)
     body.define(instruction, body.havoc(sort, approximates=_result_of(name)))
 

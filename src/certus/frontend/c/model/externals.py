@@ -6,17 +6,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.program import UNSPECIFIED, Alloc, Assign, Assume, Free, Store
-from certus.core.sorts import BOOL, INT, machine
+from certus.core.program import Alloc, Assign, Assume, Free, Store
+from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.operands import Symbol
-from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
 from certus.frontend.c.library import meanings
 from certus.frontend.c.library.meanings import Meaning
 from certus.frontend.c.library.signatures import may_be
 from certus.frontend.c.library.table import lookup
 from certus.frontend.c.model import effects, inputs, memory, unknown
+from certus.frontend.c.model.folding import unspecified
 from certus.frontend.c.model.kinds import declared_kinds
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import (
@@ -37,7 +38,7 @@ def call(body: Body, instruction: ir.Call, name: str) -> None:
     if not body.unit.is_program(body.module) and name.startswith("__certus_"):
         _primitive(body, instruction, name)
         return
-    if name.startswith("__VERIFIER_nondet_") and lookup(name) is None:
+    if is_input(name) and lookup(name) is None:
         inputs.nondet(body, instruction, name)
         return
     known = lookup(name)
@@ -85,7 +86,7 @@ def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
         return
     sort = sort_of(instruction.result)
     if name.startswith("__certus_unspecified_"):
-        value = body.havoc(sort, UNSPECIFIED)
+        value = unspecified(body, name, instruction)
     elif name.startswith("__certus_unknown_"):
         value = body.havoc(sort, approximates=f"what `{body.name}` does")
     else:
@@ -165,6 +166,7 @@ def _exit(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None
         body.at = ending
     if meaning.registered:
         body.unit.run_registered(body)
+        body.unit.call_all(body, body.unit.destructors)
     body.stop()
     if after is not None:
         body.at = after
@@ -181,25 +183,7 @@ def _assert(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> No
         body.claim(condition, "assertion", claim, name)
     else:
         body.assume(condition)
-    give_any(body, instruction, name)
-
-
-def give_any(body: Body, instruction: ir.Call, name: str, approximates: str | None = None) -> None:
-    """The result is any value; no counterexample may depend on it, unless `approximates` is empty."""
-    if instruction.name is None or isinstance(instruction.result, VoidType):
-        return
-    what = f"the result of `{name}`" if approximates is None else approximates
-    body.define(instruction, any_of(body, instruction.result, what))
-
-
-def any_of(body: Body, type_: Type, approximates: str) -> Expr:
-    """Return any value of a scalar type."""
-    if isinstance(type_, PointerType):
-        body.unit.foreign = True
-    if isinstance(type_, IntegerType) and type_.bits == 1:
-        made = body.havoc(machine(1, signed=False), approximates=approximates)
-        return as_sort(made, BOOL)
-    return body.havoc(sort_of(type_, signed=True), approximates=approximates)
+    effects.give_result(body, instruction, name)
 
 
 # ----------------------------------------------------------------------------------------- memory
@@ -286,7 +270,7 @@ def _signal(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> No
     handler = instruction.arguments[-1].operand
     if isinstance(handler, Symbol) or term_of(body, handler).kind is not Kind.CONST:
         raise Unmodelled("unsupported-library-function", f"the function `{name}`")
-    give_any(body, instruction, name)
+    effects.give_result(body, instruction, name)
 
 
 def _refuse(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:

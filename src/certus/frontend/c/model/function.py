@@ -36,6 +36,7 @@ from certus.frontend.c.model.terms import (
     joined,
     sort_of,
     taken,
+    truth,
 )
 from certus.frontend.c.model.wording import chosen_text, condition_of
 from certus.frontend.graph import Draft
@@ -53,6 +54,7 @@ _FALSE_WAYS: Final = ("lor.lhs.false", "lor.rhs")
 def lower_function(body: Body) -> None:
     """Lower all blocks of a function that control can reach."""
     _Function(body).run()
+    body.lowered = True
 
 
 class _Function:
@@ -61,6 +63,7 @@ class _Function:
         self.flow = body.flow
         self.decisions = Decisions(body, self.lower)
         self.nodes = {label: body.draft.node() for label in self.flow.order}
+        self.origins: dict[str, int] = {}  # of blocks behind a branch: where its condition is evaluated
         self.exit, self.result = self._find_exit()
 
     def run(self) -> None:
@@ -76,6 +79,7 @@ class _Function:
             if label in self.decisions.absorbed:
                 continue
             body.block, body.at = label, self.nodes[label]
+            body.condition = self.origins.get(label)
             body.forget()
             for instruction in flow.blocks[label].instructions:
                 self.lower(instruction)
@@ -198,7 +202,7 @@ class _Function:
         body, here = self.body, self.body.block
         branch = self.flow.blocks[label].last
         assert isinstance(branch, ir.Branch)
-        condition, body.block = body.condition(value), label
+        condition, body.block = body.truth(value), label
         if condition.kind is Kind.CONST:
             self._go(branch.then if condition.value else branch.otherwise)
         else:
@@ -224,8 +228,10 @@ class _Function:
 
     def _branch(self, branch: ir.Branch) -> None:
         body = self.body
-        condition = body.condition(value_of(body, branch.condition))
+        condition = body.truth(value_of(body, branch.condition))
         self._note_loop(branch, [branch.then, branch.otherwise])
+        for label in (branch.then, branch.otherwise):
+            self.origins.setdefault(label, self.nodes[body.block])
         if body.probe is not None and not body.unit.invariants:
             ways = [way for way in (branch.then, branch.otherwise) if not way.startswith("handler.")]
             if len(ways) == 1:  # nothing in the expression is an error by itself
@@ -236,6 +242,8 @@ class _Function:
             return
         watched = body.unit.sources.watched(branch.location, body.unit.watched)
         decision = self.decisions.decide(branch, condition, unfolded=watched)
+        for label in () if decision is None else (decision.then, decision.otherwise):
+            self.origins.setdefault(label, self.nodes[body.block])
         body.place(branch)
         if decision is None and watched and self.decisions.unfolded:
             body.say(condition_of(body, branch))
@@ -248,7 +256,7 @@ class _Function:
         elif any(way.startswith(DECIDING) for way in ways) and body.unit.is_program(body.module):
             body.say(condition_of(body, branch))
         elif any(way.startswith("handler.") for way in ways):
-            body.say(checks.claimed(body, branch))
+            body.say(checks.claimed(body, branch.location))
         if decision is None:
             self._fork(condition, branch.then, branch.otherwise, {})
         elif decision.then == decision.otherwise or decision.condition.kind is Kind.CONST:
@@ -372,6 +380,8 @@ def _convert(body: Body, instruction: ir.Convert) -> None:
         body.define(instruction, vectors.converted(body, operation, value, instruction.operand.type, type_))
     elif operation == "inttoptr":
         body.define(instruction, from_integer(body, body.scalar(value)))
+    elif operation == "trunc" and isinstance(value, Expr) and value in body.unit.booleans:
+        body.define(instruction, truth(value))
     elif isinstance(value, Pieces) and operation == "bitcast":
         body.define(instruction, value)
     else:
@@ -389,7 +399,7 @@ def _select(body: Body, instruction: ir.Select) -> None:
     a, b = body.scalar(then), body.scalar(otherwise)
     if a.kind is Kind.CONST:
         a = as_sort(a, b.sort)
-    body.define(instruction, build.ite(body.condition(test), a, as_sort(b, a.sort)))
+    body.define(instruction, build.ite(body.truth(test), a, as_sort(b, a.sort)))
 
 
 def _element_pointer(body: Body, instruction: ir.GetElementPointer) -> None:

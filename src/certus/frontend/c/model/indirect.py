@@ -178,13 +178,27 @@ def expand(each: IndirectCall, functions: Sequence[tuple[Expr, Body | str, bool]
         return
     body.emit(Assume(others), text=f"{each.text} calls no function of the program")
     if body.unit.foreign:
-        body.refuse(
-            "unsupported-external-function",
-            "A function that is not in the program may be called here.",
-        )
-        body.stop()
+        _from_outside(each)
     else:
         body.undefined("a call through a pointer that is no function of this type")
+
+
+def _from_outside(each: IndirectCall) -> None:
+    """A function that is not in the program is called, as if it were by name; null is no function."""
+    body = each.body
+    outside, null = body.draft.node(), body.draft.node()
+    body.fork(build.ne(each.pointer, NULL), outside, null)
+    body.at = null
+    body.undefined("a call through a null pointer")
+    body.at = outside
+    simple = isinstance(each.type, VoidType | IntegerType)
+    if not simple or any(isinstance(g.type, PointerType) for g in each.given):
+        what = "A function that is not in the program may be called here, and gets or gives pointers."
+        body.refuse("unsupported-external-function", what)
+    elif each.results:
+        value = body.havoc(each.results[0].sort)
+        body.emit(Assign(each.results, (value,)))
+    body.draft.skip(body.at, each.target)
 
 
 def _external(each: IndirectCall, name: str) -> None:
@@ -194,6 +208,8 @@ def _external(each: IndirectCall, name: str) -> None:
 
     body = each.body
     if name in body.unit.rules.functions:
+        defined = body.unit.span_of(body.unit.program, body.unit.program.functions.get(name))
+        body.span = body.span if defined is None else defined
         calls.error(body, body.unit.rules.functions[name], name)
         return
     arguments = []

@@ -42,9 +42,10 @@ _SEEDERS: Final = ("srand", "srandom", "srand48")
 def nondet(body: Body, instruction: ir.Call, name: str) -> None:
     """`__VERIFIER_nondet_int()` and its relatives: any value of the type."""
     type_ = instruction.result
-    if isinstance(type_, IntegerType | PointerType):
+    writes = any(isinstance(argument.operand.type, PointerType) for argument in instruction.arguments)
+    if isinstance(type_, IntegerType | PointerType) and not writes:
         if isinstance(type_, PointerType):
-            body.unit.foreign = True
+            body.unit.note_foreign(body.module, body.unit.result_type(body.module, name))
         if isinstance(type_, IntegerType) and type_.bits == 1:
             made = body.havoc(machine(1, signed=False), name)
             body.define(instruction, as_sort(made, BOOL))

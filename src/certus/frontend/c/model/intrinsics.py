@@ -140,10 +140,22 @@ def _arithmetic(body: Body, instruction: ir.Call, name: str) -> None:
     if overflow is not None:
         type_ = instruction.arguments[0].operand.type
         size, offset = body.layout.store_size(type_), body.layout.size(type_)
-        result, exceeds = _checked(overflow[2], terms[0], terms[1], is_signed=overflow[1] == "s")
+        result, exceeds = checked(name, terms[0], terms[1])
         body.define(instruction, Pieces(offset + 1, (Piece(0, size, result), Piece(offset, 1, exceeds))))
         return
     body.define(instruction, _computed(body, instruction, name, terms))
+
+
+def is_checked(name: str) -> bool:
+    """Whether an intrinsic is an operation that tells whether it overflows."""
+    return _OVERFLOW.match(name) is not None
+
+
+def checked(name: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Return the result of such an operation, and whether it overflows."""
+    found = _OVERFLOW.match(name)
+    assert found is not None
+    return _checked(found[2], a, b, is_signed=found[1] == "s")
 
 
 def _checked(operation: str, a: Expr, b: Expr, *, is_signed: bool) -> tuple[Expr, Expr]:

@@ -61,3 +61,26 @@ def _pointer(debug: Debug, target: int | None) -> str:
             return "a"
         return "u" if name.startswith("sockaddr") else "r"
     return "p"
+
+
+def leads_to_functions(debug: Debug, type_: int | None) -> bool:
+    """Whether a value of a type is, or leads through pointers and members to, a pointer to a function or to
+    what is not known."""
+    stack, seen = [type_], set[int | None]()
+    while stack:
+        number = stack.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        node = debug.plain(number)
+        if node is None:
+            return True
+        tag = node.fields.get("tag", "")
+        if node.kind == "DISubroutineType":
+            return True
+        if tag in ("DW_TAG_pointer_type", "DW_TAG_array_type"):
+            stack.append(node.reference("baseType"))
+        elif tag in ("DW_TAG_structure_type", "DW_TAG_union_type"):
+            members = [m for m in debug.elements(node.reference("elements")) if m is not None]
+            stack += [debug.node(member).reference("baseType") for member in members]
+    return False

@@ -103,7 +103,7 @@ def failed_check(body: Body, number: int) -> None:
 
 def lower(body: Body, instruction: ir.Call, number: int) -> None:
     """Make it an error if the expression of a probe is 0."""
-    holds = body.condition(term_of(body, instruction.arguments[1].operand))
+    holds = body.truth(term_of(body, instruction.arguments[1].operand))
     _claim(body, holds, number, probe_kind(number), always=True)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
 from typing import Final
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.errors import InputError, Unsupported
+from certus.core.errors import Inconsistent, InputError, Unsupported
 from certus.core.program import Alloc, Assign, Assume, Call, ErrorSite, Havoc, Procedure, Program, Store
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
@@ -17,7 +17,8 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
 from certus.frontend.c.ir.operands import Aggregate, Integer, Local, Symbol
 from certus.frontend.c.ir.text import NotUnderstood
-from certus.frontend.c.library.table import STREAMS
+from certus.frontend.c.library.meanings import Model
+from certus.frontend.c.library.table import STREAMS, lookup
 from certus.frontend.c.lower.liveness import Liveness, reads, writes
 from certus.frontend.c.model import indirect
 from certus.frontend.c.model.body import Body
@@ -30,6 +31,7 @@ from certus.frontend.c.model.unit import StaticObject, Unit
 from certus.frontend.graph import Draft, DraftEdge, Numbering, Settled
 
 START: Final = "$start"
+_NUMBERS: Final = re.compile(r"p\d+ (?:omnipotent char|short|int|long|long long)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +57,50 @@ def lower_program(unit: Unit, file: str, digest: str, entry: str = "main") -> Lo
 
 
 def _lower_reachable(unit: Unit, start: Start) -> None:
+    """Lower everything in use. What may be meant by a call through a pointer is part of the program before
+    these calls are expanded; nothing may be left over."""
     while True:
-        while unit.queue:
-            unit.budget.check()
-            body = unit.queue.pop(0)
-            if body.name.startswith("$") and unit.is_program(body.module):
-                what = f"The function `{body.name}` has a name that begins with `$`, which is not supported."
-                raise Unsupported(
-                    Diagnostic("unsupported-name", what, span=body.draft.span, hint="Rename it.")
-                )
-            lower_function(body)
+        _lower_queue(unit)
         if start.initialise_new():
             continue
         for call in unit.indirect:
-            for module, function, _ in list(unit.addresses.values()):
-                found = module.functions[function]
-                if found.defined and indirect.fits(call, found.type):
-                    unit.body(module, found)
+            for module, name, _ in list(unit.addresses.values()):
+                if indirect.fits(call, module.functions[name].type):
+                    _want(unit, module, name)
         if not unit.queue:
             break
+    known = len(unit.addresses)
     for call in unit.indirect:
         indirect.expand(call, _meant(unit, call))
-        while unit.queue:  # models that a call of a library function needs
-            lower_function(unit.queue.pop(0))
-    start.initialise_new()
+        _lower_queue(unit)
+    while start.initialise_new():
+        _lower_queue(unit)
+    if len(unit.addresses) != known:
+        what = "A call through a pointer may mean a function that a model of the library names."
+        raise Unsupported(Diagnostic("unsupported-call", what, span=unit.nowhere))
     start.finish()
+
+
+def _lower_queue(unit: Unit) -> None:
+    while unit.queue:
+        unit.budget.check()
+        body = unit.queue.pop(0)
+        if unit.is_program(body.module) and body.name.startswith("$"):
+            what = f"The function `{body.name}` has a name that begins with `$`, which is not supported."
+            raise Unsupported(Diagnostic("unsupported-name", what, span=body.draft.span, hint="Rename it."))
+        lower_function(body)
+
+
+def _want(unit: Unit, module: Module, name: str) -> None:
+    """A function may be called through a pointer: it, or the model of it, is part of the program."""
+    try:
+        if unit.definition(module, name) is not None:
+            return
+    except Unmodelled:
+        return
+    known = lookup(name)
+    if known is not None and isinstance(known.meaning, Model) and known.meaning.callback is None:
+        unit.model(known.meaning.symbol)
 
 
 def _meant(unit: Unit, call: indirect.IndirectCall) -> list[tuple[Expr, Body | str, bool]]:
@@ -89,7 +110,10 @@ def _meant(unit: Unit, call: indirect.IndirectCall) -> list[tuple[Expr, Body | s
         fit = indirect.fits(call, function.type)
         if not fit:
             continue
-        defined = unit.definition(module, name)
+        try:
+            defined = unit.definition(module, name)
+        except Unmodelled:
+            defined = None
         errors = name in unit.rules.functions
         found.append((address, name if defined is None or errors else defined, fit))
     return found
@@ -105,14 +129,19 @@ class Start:
         self.body = Body(unit, unit.program, None, START)
         self.body.span = self.body.statement = unit.span_of(unit.program, main)
         self.body.draft.span = self.body.span
-        self._allocated = self.body.draft.node()
-        self.body.at = self._allocated
+        self._allocated = self._filled = self.body.draft.node()  # from here on all objects exist
         self._objects = self._scalars = 0
         self.constructors = self._listed("llvm.global_ctors")
-        self.destructors = self._listed("llvm.global_dtors")[::-1]
-        for name in (*self.constructors, *self.destructors):
+        unit.destructors = self._listed("llvm.global_dtors")[::-1]
+        for name in (*self.constructors, *unit.destructors):
             unit.definition(unit.program, name)
+        if unit.program.assembly:
+            self.body.refuse("unsupported-asm", "assembly outside functions")
         self.initial: dict[Expr, Expr] = {}
+        self.needed = False
+        self._calls = self.body.at = self.body.draft.node()
+        self._call_main()
+        self._steps = len(self.body.draft.edges)  # those of the calls
 
     def _listed(self, name: str) -> list[str]:
         """The functions that a list of constructors has, by priority."""
@@ -131,6 +160,7 @@ class Start:
     def initialise_new(self) -> bool:
         """Initialise what was mentioned since the last time; whether there was anything."""
         found = False
+        self.body.at, self.body.number = self._filled, -1
         while self._objects < len(self.unit.objects):
             found = True
             made = self.unit.objects[self._objects]
@@ -141,6 +171,7 @@ class Start:
             found = True
             self._scalars += 1
             self._set(variable, module, declared)
+        self._filled = self.body.at
         return found
 
     def _in_module(self, module: Module) -> Body:
@@ -169,7 +200,14 @@ class Start:
             stream = self.unit.stream(made.name)
             self.body.emit(Store(made.base, build.wrap(stream, self.unit.pointer_sort)))
             return
-        self.unit.foreign = True
+        self._note_foreign(made.module, made.variable)
+
+    def _note_foreign(self, module: Module, variable: GlobalVariable) -> None:
+        """A variable from outside may hold pointers to functions; Clang tells its type only by accesses."""
+        if _NUMBERS.fullmatch(self.unit.survey.accesses.get(variable.name, "")):
+            return
+        known = None if variable.debug is None else module.debug.variable(variable.debug)
+        self.unit.note_foreign(module, None if known is None else known.type)
 
     def _set(self, variable: Expr, module: Module, declared: GlobalVariable) -> None:
         body = self._in_module(module)
@@ -183,7 +221,7 @@ class Start:
                     self.initial[variable] = build.integer(0)
                     body.emit(Assign((variable,), (self.unit.stream(declared.name),)))
                 elif variable.sort is INT:
-                    self.unit.foreign = True
+                    self._note_foreign(module, declared)
                 return
             term = as_sort(term_of(body, constant), variable.sort)
         except Unmodelled as error:
@@ -199,32 +237,31 @@ class Start:
 
     def finish(self) -> None:
         """Allocate the objects, call `main`. Nothing is needed if `main` can be the start itself."""
-        body, draft, unit = self.body, self.body.draft, self.unit
+        draft, unit = self.body.draft, self.unit
         called = any(
             isinstance(edge.op, Call) and edge.op.procedure == self.main.name
             for each in unit.bodies.values()
             for edge in each.draft.edges
         )
-        around = self.constructors or self.destructors or unit.mentions("atexit")
-        if not draft.edges and not unit.objects and not self.main.parameters and not around and not called:
+        around = self.constructors or unit.destructors or unit.mentions("atexit") or unit.program.assembly
+        filled = len(draft.edges) > self._steps
+        if not filled and not unit.objects and not self.main.parameters and not around and not called:
             return
-        body.module = unit.program
-        body.span = body.statement = draft.span
-        body.text = ""
-        self._call_main()
+        self.needed = True
+        draft.skip(self._filled, self._calls)
         at = draft.node()
         draft.skip(Draft.ENTRY, at)
         for name, base in unit.streams.items():
             after = draft.node()
             op = Alloc(base, build.integer(1), 16, "static", name)
-            draft.edge(at, op, after, None, f"static {name}", order=(-2, len(draft.edges)))
+            draft.edge(at, op, after, None, f"static {name}", order=(-3, len(draft.edges)))
             at = after
         for number, made in enumerate(unit.objects):
             after = draft.node()
             variable = made.variable
             zero = variable.initialiser is not None
             op = Alloc(made.base, build.integer(self._size(made)), variable.align, "static", made.name, zero)
-            draft.edge(at, op, after, made.span, f"static {made.name}", order=(-1, number))
+            draft.edge(at, op, after, made.span, f"static {made.name}", order=(-2, number))
             at = after
         draft.skip(at, self._allocated)
 
@@ -236,7 +273,7 @@ class Start:
 
     def _call_main(self) -> None:
         body = self.body
-        self._call_all(self.constructors)
+        self.unit.call_all(body, self.constructors)
         is_main = self.function.name == "main"
         try:
             passed = self._arguments_of_main() if is_main else self._any_arguments()
@@ -246,20 +283,8 @@ class Start:
         targets = tuple(body.fresh(v.sort) for v in self.main.results)
         body.emit(Call(self.main.name, tuple(passed), targets), text=f"{self.function.name}()")
         self.unit.run_registered(body)
-        self._call_all(self.destructors)
+        self.unit.call_all(body, self.unit.destructors)
         body.draft.skip(body.at, Draft.EXIT)
-
-    def _call_all(self, names: Sequence[str]) -> None:
-        body = self.body
-        for name in names:
-            callee = self.unit.definition(self.unit.program, name)
-            if callee is None or callee.parameters:
-                body.refuse("unsupported-attribute", f"the constructor or destructor `{name}`")
-                continue
-            targets = tuple(body.fresh(v.sort) for v in callee.results)
-            body.span = callee.draft.span
-            body.emit(Call(callee.name, (), targets), text=f"{name}()")
-        body.span = body.draft.span
 
     def _any_arguments(self) -> list[Expr]:
         """Another function than `main` may be called with anything."""
@@ -320,12 +345,13 @@ class _Assembly:
 
     def run(self, file: str, digest: str) -> Lowered:
         unit = self.unit
-        main = START if self.start.body.draft.edges else self.start.main.name
+        main = START if self.start.needed else self.start.main.name
         used = self._settle(main)
         self._refuse(used)
         numbering = Numbering()
         procedures: dict[str, Procedure] = {}
         errors: list[ErrorSite] = []
+        decided: list[str] = []
         for name in self._in_source_order(used):
             body, graph = self.bodies[name], self.settled[name].number(numbering)
             mentioned = self._mentioned(name)
@@ -342,6 +368,7 @@ class _Assembly:
                 body.draft.span if name != START else None,
             )
             errors += graph.errors
+            decided += [name] if graph.decided else []
         initial = {made.base: build.integer(0) for made in unit.objects}
         initial |= unit.library_initial() | self.start.initial
         sizes = () if unit.sizes is None else (unit.sizes,)
@@ -359,6 +386,7 @@ class _Assembly:
             unit.scopes,
             unit.named,
             digest,
+            tuple(decided),
         )
         return Lowered(program, tuple(unit.warnings.values()))
 
@@ -367,6 +395,8 @@ class _Assembly:
         used, stack = {main: None}, [main]
         while stack:
             name = stack.pop()
+            if not self.bodies[name].lowered:
+                raise Inconsistent(f"the procedure {name} has not been lowered")
             self.settled[name] = _tidy(self.bodies[name])
             for edge in self.settled[name].edges:
                 if isinstance(edge.op, Call) and edge.op.procedure not in used:

@@ -11,12 +11,13 @@ from typing import Final
 from certus.core.diagnostic import Span
 from certus.frontend.c.ir.debug import Debug, DebugVariable, Place
 from certus.frontend.c.library.table import SYSTEM_HEADERS
+from certus.frontend.c.source.parts import Kind
 from certus.frontend.c.source.probes import ProbedText
 from certus.frontend.c.source.scopes import scope
 from certus.frontend.c.source.statements import Statements
-from certus.frontend.c.source.statements import Written as SourceText
+from certus.frontend.c.source.statements import Written as Statement
 
-Finder = Callable[[Statements, int, int], SourceText | None]
+Finder = Callable[[Statements, int, int], Statement | None]
 _MARKER: Final = re.compile(
     r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
@@ -55,6 +56,7 @@ class Sources:
         self._statements: Statements | None = None
         self._files: dict[int, str] = {}  # of scopes
         self._written: dict[int, Written | None] = {}
+        self._parts: dict[int, Statement | None] = {}
         self._marked: list[int] = []
         self._claims: list[tuple[str, int]] = []
         file, line, last = shown, 1, 0
@@ -155,13 +157,25 @@ class Sources:
             span = Span(file, place.line, column, place.line, column + 1, file, place.line)
             return Written(span, "", span)
         line, column = position
-        found = self.statements.at(line, column)
+        found = self._at(line, column)
         if found is None:
             span = self._span(Span(self._shown, line, max(column, 1), line, max(column, 1) + 1))
-            lines = self.text.split("\n", line)
-            text = lines[line - 1].strip() if line <= len(lines) else ""
-            return Written(span, "}" if text.endswith("}") else "", span)
+            return Written(span, "}", span)
         return Written(self._span(found.span), found.text, self._span(found.statement))
+
+    def _at(self, line: int, column: int) -> Statement | None:
+        """The statement at a place; places in one statement share what is found, where it has no parts."""
+        statements = self.statements
+        token = statements.tokens.at(line, column) if column else None
+        if token is not None and statements.tokens.texts[token : token + 2] == ["}", "while"]:
+            token += 1  # the condition of `do ... while`
+            line, column = statements.tokens.place(statements.tokens.starts[token])
+        number = None if token is None else statements.part(token)
+        if number is None or statements.parts[number].kind in (Kind.FOR, Kind.DECLARATION):
+            return statements.at(line, column)
+        if number not in self._parts:
+            self._parts[number] = statements.at(line, column)
+        return self._parts[number]
 
     def _span(self, span: Span) -> Span:
         file, line = self.presumed(span.line)

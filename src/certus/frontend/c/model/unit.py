@@ -6,7 +6,7 @@ costs nothing and can refuse nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,14 +14,13 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.objects import SourceObject
+from certus.core.program import Call
 from certus.core.sorts import INT, MachineSort, Sort, array, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
 from certus.frontend.c.ir.operands import (
-    Aggregate,
-    BlockAddress,
     Bytes,
     Expression,
     Local,
@@ -31,13 +30,14 @@ from certus.frontend.c.ir.operands import (
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.library.models import LibraryModels
-from certus.frontend.c.library.table import OVERRIDING
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.indirect import IndirectCall
+from certus.frontend.c.model.kinds import leads_to_functions
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.shapes import shape_of
 from certus.frontend.c.model.signature import Signature, make_signature
 from certus.frontend.c.model.sources import Sources
+from certus.frontend.c.model.survey import Survey, is_thread_local
 from certus.frontend.c.model.terms import Unmodelled, sort_of
 
 FUNCTION_SPACING: Final = 16
@@ -73,6 +73,7 @@ class Unit:
         models: LibraryModels,
         rules: Rules,
         budget: Budget,
+        entry: str = "main",
         watched: frozenset[tuple[int, int | None]] = frozenset(),
         *,
         invariants: bool = False,
@@ -90,6 +91,8 @@ class Unit:
         self.objects: list[StaticObject] = []
         self.scalars: dict[Expr, tuple[Module, GlobalVariable]] = {}  # static variables in use
         self.shared: set[Expr] = set()
+        self.booleans: set[Expr] = set()  # variables of type `_Bool`, which are 0 or 1
+        self.destructors: list[str] = []
         self.addresses: dict[str, tuple[Module, str, Expr]] = {}  # of functions whose address is taken
         self.indirect: list[IndirectCall] = []
         self.foreign = False  # whether pointers from outside may be those of functions
@@ -102,11 +105,9 @@ class Unit:
         self._streams: dict[str, Expr] = {}
         self._bases: dict[tuple[int, str], Expr] = {}
         self._variables: dict[tuple[int, str], Expr | None] = {}
-        self._names: set[str] = set()
+        self.names: set[str] = set()
         self._labels: dict[tuple[int, str, str], Expr] = {}
-        self._addressed: dict[int, set[str]] = {}
-        self._mentioned: set[str] = set()
-        self._survey()
+        self.survey = Survey(module, entry)
         if self.mentions("realloc"):
             self.sizes = build.var("$sizes", array(self.pointer_sort, self.pointer_sort))
 
@@ -139,8 +140,6 @@ class Unit:
 
     def definition(self, module: Module, name: str) -> Body | None:
         """Return the body of a function that is defined, which is thereby part of the program."""
-        if name in OVERRIDING and self.is_program(module):
-            return None
         home, found = self.resolve(module, name)
         function = home.functions.get(found)
         return None if function is None or not function.defined else self.body(home, function)
@@ -156,6 +155,7 @@ class Unit:
         return made
 
     def procedure_name(self, module: Module, name: str) -> str:
+        """Return the name of the procedure of a function; those of the library's models have a `$`."""
         return name if module is self.program else f"${name}"
 
     def model(self, name: str) -> Body:
@@ -166,7 +166,7 @@ class Unit:
 
     def mentions(self, *names: str) -> bool:
         """Whether the program has one of these functions in it."""
-        return any(name in self._mentioned for name in names)
+        return any(name in self.survey.mentioned for name in names)
 
     # ------------------------------------------------------------------------------ addresses
 
@@ -175,6 +175,8 @@ class Unit:
         home, found = self.resolve(module, name)
         variable = home.globals.get(found)
         if variable is not None:
+            if variable.initialiser is None and found.startswith(("__start_", "__stop_")):
+                raise Unmodelled("unsupported-section", f"the section bound `{found}`")
             if variable.linkage == "extern_weak":
                 return build.integer(0)  # the linker finds no definition
             return self._object(home, variable)
@@ -261,7 +263,7 @@ class Unit:
         variable = module.globals.get(name)
         if variable is None or not isinstance(variable.type, IntegerType | PointerType):
             return None
-        if variable.linkage == "extern_weak" or name in self._addressed_in(module):
+        if variable.linkage == "extern_weak" or name in self.survey.addressed_in(module):
             return None
         if isinstance(variable.type, IntegerType) and variable.type.bits % 8:
             return None
@@ -271,6 +273,8 @@ class Unit:
         wanted = wanted if self.is_program(module) else f"${wanted}"
         made = build.var(self._unique(wanted), sort_of(variable.type, signed=signed))
         self.scalars[made] = (module, variable)
+        if debug is not None and variable.initialiser is not None and module.debug.boolean(debug.type):
+            self.booleans.add(made)
         self.shared.add(made)
         if debug is not None and debug.name and self.is_program(module):
             self.source_names[made] = debug.name
@@ -281,84 +285,16 @@ class Unit:
 
     def _unique(self, name: str) -> str:
         wanted, number = name, 1
-        while wanted in self._names:
+        while wanted in self.names:
             number += 1
             wanted = f"{name}{'' if '$' in name else '$'}{number}"
-        self._names.add(wanted)
+        self.names.add(wanted)
         return wanted
-
-    def is_mutable(self, body: Body, variable: Expr) -> bool:
-        """Whether a variable may change after it has been read."""
-        return variable in body.mutable or variable in self.shared
-
-    # ---------------------------------------------------------------------------------- survey
-
-    def _survey(self) -> None:
-        """Find the functions that `main` may reach, and the static variables whose address they take."""
-        module = self.program
-        addressed: set[str] = set()
-        stack = [
-            "main",
-            *(name for name in ("llvm.global_ctors", "llvm.global_dtors") if name in module.globals),
-        ]
-        seen: set[str] = set(stack)
-        while stack:
-            name = stack.pop()
-            self._mentioned.add(name)
-            found: list[str] = []
-            function, variable = module.functions.get(name), module.globals.get(name)
-            if function is not None and function.defined:
-                found = list(module.mentioned(function))
-                self._take_addresses(module, function, addressed)
-            elif variable is not None:
-                for symbol in _symbols(module.initialiser(variable)):
-                    addressed.add(symbol)
-                    found.append(symbol)
-            elif name in module.aliases:
-                for symbol in _symbols(module.aliases[name].target):
-                    found.append(symbol)
-            for each in found:
-                if each not in seen:
-                    seen.add(each)
-                    stack.append(each)
-        for alias in module.aliases.values():
-            addressed.update(_symbols(alias.target))
-            addressed.add(alias.name)
-        self._addressed[id(module)] = addressed
-
-    def _addressed_in(self, module: Module) -> set[str]:
-        found = self._addressed.get(id(module))
-        if found is None:
-            found = self._addressed[id(module)] = set()
-            for function in module.functions.values():
-                if function.defined:
-                    self._take_addresses(module, function, found)
-            for variable in module.globals.values():
-                found.update(_symbols(module.initialiser(variable)))
-        return found
-
-    def _take_addresses(self, module: Module, function: Function, addressed: set[str]) -> None:
-        local: dict[str, str] = {}  # results of `llvm.threadlocal.address`
-        for block in module.blocks(function):
-            for instruction in block.instructions:
-                if _is_thread_local(instruction):
-                    assert isinstance(instruction, ir.Call)
-                    symbol = instruction.arguments[0].operand
-                    assert isinstance(symbol, Symbol)
-                    local[instruction.name or ""] = symbol.name
-                    continue
-                for number, operand in enumerate(ir.operands(instruction)):
-                    names = list(_symbols(operand))
-                    if isinstance(operand, Local) and operand.name in local:
-                        names.append(local[operand.name])
-                    direct = len(names) == 1 and isinstance(operand, Symbol | Local)
-                    if not (direct and _is_access(module, instruction, number, names[0])):
-                        addressed.update(names)
 
     def thread_local_symbol(self, body: Body, pointer: Local) -> Symbol | None:
         """Return the variable whose address in the present thread a value is."""
         made = body.flow.definitions.get(pointer.name) if body.function is not None else None
-        if made is None or not _is_thread_local(made):
+        if made is None or not is_thread_local(made):
             return None
         assert isinstance(made, ir.Call)
         operand = made.arguments[0].operand
@@ -460,11 +396,22 @@ class Unit:
 
     def returns_signed(self, module: Module, name: str) -> bool:
         """Whether the result of a declared function is signed."""
-        function = module.functions.get(name)
-        types = [] if function is None else module.debug.signature(function.debug)
-        return bool(types and types[0] is not None and module.debug.signed(types[0]))
+        type_ = self.result_type(module, name)
+        return type_ is not None and bool(module.debug.signed(type_))
 
     # ------------------------------------------------------------------------ the library's state
+
+    def note_foreign(self, module: Module, type_: int | None) -> None:
+        """A pointer of a C type comes from outside: it may lead to functions that are not in the program.
+        Nothing is known of a `void *`."""
+        if not self.foreign:
+            self.foreign = leads_to_functions(module.debug, type_)
+
+    def result_type(self, module: Module, name: str) -> int | None:
+        """Return the C type of a declared function's result."""
+        function = module.functions.get(name)
+        types = [] if function is None else module.debug.signature(function.debug)
+        return types[0] if types else None
 
     def library_variable(self, name: str, sort: Sort) -> Expr:
         """Return a variable that the library keeps for itself; it is 0 at the start."""
@@ -501,6 +448,18 @@ class Unit:
         if self.mentions("atexit"):
             run_model(body, "__certus_run_registered", ())
 
+    def call_all(self, body: Body, names: Sequence[str]) -> None:
+        """Call constructors or destructors."""
+        for name in names:
+            callee = self.definition(self.program, name)
+            if callee is None or callee.parameters:
+                body.refuse("unsupported-attribute", f"the constructor or destructor `{name}`")
+                continue
+            targets = tuple(body.fresh(v.sort) for v in callee.results)
+            body.span = callee.draft.span
+            body.emit(Call(callee.name, (), targets), text=f"{name}()")
+        body.span = body.draft.span
+
     def warn(self, key: str, code: str, message: str, span: Span | None, hint: str | None = None) -> None:
         if key not in self.warnings:
             self.warnings[key] = Diagnostic(code, message, Severity.WARNING, span, hint)
@@ -524,47 +483,6 @@ def _defines(module: Module, name: str) -> bool:
     return (function is not None and function.defined) or (
         variable is not None and variable.initialiser is not None
     )
-
-
-def _symbols(constant: Operand | None) -> Iterator[str]:
-    """Yield the symbols that a constant mentions."""
-    stack: list[Operand] = [] if constant is None else [constant]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Symbol):
-            yield part.name
-        elif isinstance(part, BlockAddress):
-            yield part.function
-        elif isinstance(part, Aggregate):
-            stack += part.parts
-        elif isinstance(part, Expression):
-            stack += part.operands
-
-
-def _is_thread_local(instruction: ir.Instruction) -> bool:
-    return (
-        isinstance(instruction, ir.Call)
-        and isinstance(instruction.callee, Symbol)
-        and instruction.callee.name.startswith("llvm.threadlocal.address")
-        and isinstance(instruction.arguments[0].operand, Symbol)
-    )
-
-
-def _is_access(module: Module, instruction: ir.Instruction, number: int, name: str) -> bool:
-    """Whether an operand is the address of a load or a store of the whole variable. One from outside that is
-    volatile has no variable: it changes by itself."""
-    variable = module.globals.get(name)
-    if variable is None:
-        return False
-    if isinstance(instruction, ir.Load):
-        outside = instruction.volatile and variable.initialiser is None
-        return instruction.type is variable.type and not outside
-    if isinstance(instruction, ir.Store):
-        return number == 1 and instruction.value.type is variable.type
-    if isinstance(instruction, ir.AtomicUpdate | ir.CompareExchange):
-        value = instruction.value if isinstance(instruction, ir.AtomicUpdate) else instruction.new
-        return number == 0 and value.type is variable.type
-    return False
 
 
 def refused(error: NotUnderstood, unit_sources: Sources | None, shown: str) -> Diagnostic:

@@ -9,12 +9,13 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Alloc, Assign
 from certus.core.sorts import BOOL, INT, machine
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import BUILTIN, RESERVED, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import Debug
 from certus.frontend.c.ir.operands import Operand
@@ -29,11 +30,18 @@ if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
 
+ESCAPED: Final = "escaped-address"
+_KEPT: Final = "`{}` is not defined and gets an address: it is assumed not to use it once it has returned."
+
+
 def call(body: Body, instruction: ir.Call, name: str) -> None:
     """Call a function without a definition."""
-    if name.startswith("__builtin_"):
+    if name.startswith(BUILTIN):
         raise Unmodelled("unsupported-builtin", f"the function `{name}`")
-    if not name.startswith("__VERIFIER_nondet"):
+    if name.startswith(RESERVED) and not is_input(name):
+        what = f"the function `{name}`, which is not defined,"
+        raise Unmodelled("unsupported-verifier-function", what)
+    if not is_input(name):
         message = (
             f"`{name}` is not defined: its result is nondeterministic, and it is assumed to write only "
             "where its arguments point to, and not to call back."
@@ -62,7 +70,7 @@ def call(body: Body, instruction: ir.Call, name: str) -> None:
 def is_approximate(body: Body, name: str) -> bool:
     """Whether "any value" is only an approximation of what a function without body does: it is one of the C
     library, or its attributes say more."""
-    if name.startswith("__VERIFIER_"):
+    if name.startswith(RESERVED):
         return False
     module = body.module
     function = module.functions.get(name)
@@ -92,6 +100,8 @@ def _passed(
     address = address_of(body, operand)
     if address.kind is Kind.CONST:  # null, or a function
         return
+    if not is_input(name):
+        body.unit.warn(ESCAPED, ESCAPED, _KEPT.format(name), body.span)
     debug = body.module.debug
     target = debug.target(type_) if known else None
     plain = debug.plain(target)
@@ -231,7 +241,7 @@ def _result(
         signed = body.unit.returns_signed(body.module, name)
         body.define(instruction, body.havoc(sort_of(type_, signed=signed), name, what))
         return
-    body.unit.foreign = True
+    body.unit.note_foreign(body.module, body.unit.result_type(body.module, name))
     other = body.havoc(INT, name, what)
     body.define(instruction, _pointer(body, instruction, name, other))
 

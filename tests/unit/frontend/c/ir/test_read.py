@@ -58,7 +58,7 @@ class TestInstructions:
         assert isinstance(load, ir.Load)
         assert load.volatile
         assert load.location == 7
-        assert dict(load.attached) == {"range": 9}
+        assert dict(load.attached) == {"tbaa": 3, "range": 9}
         assert isinstance(load.pointer, Symbol)
         store = line("store atomic i32 -5, ptr %p seq_cst, align 4")
         assert isinstance(store, ir.Store)

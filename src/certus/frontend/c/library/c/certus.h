@@ -22,6 +22,7 @@ typedef unsigned char byte;
  * modelled; `input` ones come from outside the program. */
 
 int __certus_unspecified_int(void);
+int __certus_unspecified_natural(void); /* not negative, and so small that 1 can be added */
 byte __certus_unknown_byte(void);
 unsigned short __certus_unknown_short(void);
 unsigned __certus_unknown_int(void);
@@ -39,18 +40,18 @@ int *__errno_location(void);
 #define EINVAL 22
 #define ERANGE 34
 
-/* Any number that is not zero if the condition holds, and otherwise zero. */
+/* A positive number if the condition holds, and otherwise zero. */
 static inline int truth(_Bool condition)
 {
-    int open = __certus_unspecified_int();
-    return condition ? open ? open : 1 : 0;
+    int open = __certus_unspecified_natural();
+    return condition ? 1 + open : 0;
 }
 
 /* Any number that has the sign of the difference. */
 static inline int difference(int a, int b)
 {
-    int open = __certus_unspecified_int();
-    return a < b ? open < 0 ? open : -1 : a > b ? open > 0 ? open : 1 : 0;
+    int open = __certus_unspecified_natural();
+    return a < b ? -1 - open : a > b ? 1 + open : 0;
 }
 
 /* The classes of characters in the locale "C". */

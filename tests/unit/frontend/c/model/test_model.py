@@ -1,0 +1,318 @@
+"""The lowering of LLVM IR: each program checks itself, on both data models, by a run of the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from certus.core.budget import Budget
+from certus.core.errors import Unsupported
+from certus.core.program import Alloc, Assign, Assume, Call, Havoc, Load, Program, Store
+from certus.core.sorts import MachineSort
+from certus.core.terms import Expr
+from certus.core.values import Datum, default_value
+from certus.frontend.c.load_ir import load_ir
+from certus.frontend.c.types import DATA_MODELS
+from certus.frontend.loaded import LoadedProgram
+from certus.validate.compile import compile_program
+from certus.validate.interpreter import Ending, run
+
+DECLARATIONS = """
+extern int __VERIFIER_nondet_int(void);
+extern void reach_error(void);
+extern void abort(void);
+#define CHECK(c) if (!(c)) reach_error()
+"""
+
+
+class Given:
+    """Inputs in order, then zeros."""
+
+    def __init__(self, values: Sequence[int] = ()) -> None:
+        self.values = list(values)
+
+    def initial(self, variable: Expr) -> Datum:
+        return default_value(variable.sort)
+
+    def local(self, variable: Expr) -> Datum:
+        return default_value(variable.sort)
+
+    def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
+        found = []
+        for target in targets:
+            value = self.values.pop(0) if self.values else 0
+            found.append(target.sort.wrap(value) if isinstance(target.sort, MachineSort) else value)
+        return tuple(found)
+
+
+def loaded(
+    directory: Path, text: str, *, property: str = "unreach-call", model: str = "LP64"
+) -> LoadedProgram:
+    path = directory / "program.c"
+    path.write_text(DECLARATIONS + text, encoding="utf-8")
+    return load_ir(path, property=property, model=DATA_MODELS[model])
+
+
+def ending(program: Program, values: Sequence[int] = ()) -> Ending:
+    done = run(compile_program(program), Given(values), step_limit=100_000, budget=Budget())
+    return done.ending
+
+
+def ops(program: Program, kind: type, procedure: str = "main") -> list[object]:
+    return [e.op for e in program.procedures[procedure].edges if isinstance(e.op, kind)]
+
+
+PROGRAMS = {
+    "operands are evaluated before they change": "int g = 1; int f(void) { g = 5; return 1; }"
+    "int main(void) { int x = 3; int y = x++ + x * 10; CHECK(y == 43); int z = g + f(); "
+    "CHECK(z == 2 && g == 5); }",
+    "records are passed and returned": "struct S { int a; char b; long c; }; struct T { short x, y, z; };"
+    "struct S up(struct S s) { s.a++; s.c += s.b; return s; } struct T turn(struct T t) "
+    "{ struct T r = {t.z, t.y, t.x};"
+    "return r; } int main(void) { struct S s = {1, 'a', 3}; s = up(s); "
+    "CHECK(s.a == 2 && s.b == 'a' && s.c == 100);"
+    "struct T t = {1, 2, 3}; t = turn(turn(turn(t))); CHECK(t.x == 3 && t.y == 2 && t.z == 1); }",
+    "records by pointers to functions": "struct T { short x, y, z; }; struct L { long a[5]; };"
+    "struct T one(struct T t) { t.x++; return t; } struct L two(struct L l) { l.a[4] = 7; return l; }"
+    "struct T (*f[])(struct T) = {one}; struct L (*g)(struct L) = two;"
+    "int main(void) { struct T t = {1, 2, 3}; t = f[0](t); CHECK(t.x == 2 && t.z == 3);"
+    "struct L l = {{1}}; CHECK(g(l).a[4] == 7 && l.a[4] == 0); }",
+    "variadic functions": "#include <stdarg.h>\nstruct P { int x, y; }; struct L { long a[3]; };"
+    "long sum(int n, ...) { va_list a, b; va_start(a, n); va_copy(b, a); long s = 0;"
+    "for (int i = 0; i < n; i++) s += va_arg(a, int); s += va_arg(a, long long); "
+    "struct P p = va_arg(a, struct P);"
+    "struct L l = va_arg(a, struct L); s += p.x + p.y + l.a[2] + va_arg(b, int); va_end(a); return s; }"
+    "int main(void) { struct P p = {100, 200}; struct L l = {{0, 0, 5000}};"
+    "CHECK(sum(2, 1, 2, 30ll, p, l) == 5334); }",
+    "functions named only in initialisers": "static int a(int x) { return x + 1; } static int b(int x) "
+    "{ return x * 2; }"
+    "struct { int (*f)(int); } table[2] = {{a}, {b}};"
+    "int main(void) { CHECK(table[0].f(5) == 6); CHECK(table[1].f(5) == 10); }",
+    "computed goto": "int main(void) { void *to[] = {&&one, &&two}; int n = 1; goto *to[n];"
+    "one: reach_error(); two: CHECK(n == 1); return 0; }",
+    "constructors, aliases and weak symbols": "int order; __attribute__((constructor(201))) void b(void) "
+    "{ order = order * 10 + 2; }"
+    "__attribute__((constructor(200))) void a(void) { order = 1; } int value = 4;"
+    'extern int other __attribute__((alias("value")));'
+    "extern int nowhere(void) __attribute__((weak)); __attribute__((weak)) int mine(void) { return 3; }"
+    "int main(void) { CHECK(order == 12); other = 9; CHECK(value == 9); CHECK(!nowhere && mine() == 3); }",
+    "threads and atomics": "_Thread_local int t = 3; _Atomic int a = 4; int n = 1;"
+    "int main(void) { t++; a += 5; CHECK(a == 9 && t == 4); int e = 1;"
+    "CHECK(__atomic_compare_exchange_n(&n, &e, 7, 0, 5, 5) && n == 7);"
+    "CHECK(__atomic_fetch_nand(&n, 3, 5) == 7 && n == -4); }",
+    "bit-fields and packed records": "struct __attribute__((packed)) P { char c; int i; unsigned b : 5; "
+    "signed d : 11; };"
+    "int main(void) { struct P p = {1, 2, 40, -5}; p.i = -7; p.d--;"
+    "CHECK(p.b == 8 && p.d == -6 && p.i == -7 && sizeof p == 7); }",
+    "vectors": "typedef int V __attribute__((vector_size(16)));"
+    "int main(void) { V a = {1, 2, 3, 4}, b = a * 2 + (V){1, 1, 1, 1}; V c = b > 5; "
+    "CHECK(b[3] == 9 && c[0] == 0 && c[3] == -1); }",
+    "wide integers": "int main(void) { long long x = 1ll << 60; CHECK((x >> 58) == 4);"
+    "_BitInt(37) y = 1; y <<= 36; CHECK(y < 0); unsigned _BitInt(5) z = 31; z++; CHECK(z == 0); }"
+    "".replace("__int128", "long long")
+    .replace("<< 100", "<< 60")
+    .replace(">> 98", ">> 58"),
+    "variable-length arrays": "int main(void) { for (int n = 1; n < 4; n++) { int a[n], s = 0; "
+    "for (int i = 0; i < n; i++) a[i] = i;"
+    "for (int i = 0; i < n; i++) s += a[i]; CHECK(s == n * (n - 1) / 2 && sizeof a == 4 * n); } }",
+    "copies that overlap": "#include <string.h>\nint main(void) { int a[5] = {1, 2, 3, 4, 5}; "
+    "memmove(a + 1, a, 16);"
+    "CHECK(a[0] == 1 && a[1] == 1 && a[4] == 4); char b[300], c[300]; memset(b, 7, 300); "
+    "memcpy(c, b, 299); CHECK(c[298] == 7); }",
+    "the library": "#include <string.h>\n#include <stdlib.h>\n#include <ctype.h>\n"
+    'int main(void) { char s[20] = "12ab";'
+    "CHECK(atoi(s) == 12 && strlen(s) == 4 && isdigit(s[0]) && !isdigit(s[2]) && toupper('x') == 'X');"
+    "int *p = malloc(8); p[1] = 3; p = realloc(p, 80); CHECK(p[1] == 3); free(p);"
+    'CHECK(abs(-4) == 4 && strcmp(s, "13") < 0); }',
+    "pointers as integers": "#include <stdint.h>\nint main(void) { int a[3] = {1, 2, 3}; "
+    "uintptr_t n = (uintptr_t)a; int *p = (int *)(n + 8);"
+    "CHECK(*p == 3 && p - a == 2 && (char *)p - (char *)a == 8 && p > a); }",
+    "decisions": "int main(void) { int a = __VERIFIER_nondet_int(), b = 2; "
+    "int x = a ? b ? 1 : 2 : b > 1 && a == 0 || b == 7;"
+    "CHECK(x == 1); CHECK((a == 0 && b == 2) ? !a : a); }",
+    "empty assembly changes nothing": "int main(void) { int x = 4;"
+    '__asm__ volatile("" : "+r"(x) : : "memory"); CHECK(x == 4); }',
+    "switch": "int f(int x) { switch (x) { case 1: return 10; case 3 ... 5: x++; default: return x; "
+    "case -1: break; } return 0; }"
+    "int main(void) { CHECK(f(1) == 10 && f(4) == 5 && f(9) == 9 && f(-1) == 0); }",
+}
+
+
+@pytest.mark.parametrize("model", ["LP64", "ILP32"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_that_check_themselves(name: str, model: str, tmp_path: Path) -> None:
+    assert ending(loaded(tmp_path, PROGRAMS[name], model=model).program) is Ending.EXIT
+
+
+def test_wide_integers_of_64_bit_machines(tmp_path: Path) -> None:
+    text = "int main(void) { __int128 x = (__int128)1 << 100; CHECK((long)(x >> 98) == 4); }"
+    assert ending(loaded(tmp_path, text).program) is Ending.EXIT
+
+
+def test_a_condition_is_one_step(tmp_path: Path) -> None:
+    text = (
+        "int main(void) { int x = __VERIFIER_nondet_int(); if ((x > 3 && x < 9) || x == 20) reach_error(); }"
+    )
+    program = loaded(tmp_path, text).program
+    conditions = [op for op in ops(program, Assume) if isinstance(op, Assume) and op.condition.args]
+    assert len(conditions) == 2
+    assert ending(program, [20]) is Ending.ERROR
+    assert ending(program, [9]) is Ending.EXIT
+
+
+def test_scalars_are_variables_with_the_sign_of_their_type(tmp_path: Path) -> None:
+    program = loaded(tmp_path, "unsigned char u; int main(void) { short s = 1; u = s; return u; }").program
+    assert not ops(program, Alloc)
+    sorts = {name: variable.sort.name for variable, name in program.source_names.items()}
+    assert sorts == {"s": "i16", "u": "u8"}
+
+
+def test_records_keep_their_cells(tmp_path: Path) -> None:
+    text = (
+        "struct S { int a; char b; int c; }; struct S f(struct S s) { s.a++; return s; }"
+        "int main(void) { struct S s = {1, 2, 3}; s = f(s); return s.a; }"
+    )
+    program = loaded(tmp_path, text).program
+    widths = {
+        op.value.sort.width
+        for name in ("main", "f")
+        for op in ops(program, Store, name)
+        if isinstance(op, Store) and isinstance(op.value.sort, MachineSort)
+    }
+    assert widths <= {8, 16, 32}
+    assert len(program.procedures["f"].parameters) > 2
+
+
+def test_large_arrays_are_zero_without_a_loop(tmp_path: Path) -> None:
+    program = loaded(tmp_path, "int main(void) { int a[1000] = {0}; return a[999]; }").program
+    (alloc,) = ops(program, Alloc)
+    assert isinstance(alloc, Alloc)
+    assert alloc.zero
+    assert not ops(program, Call)
+
+
+def test_padding_has_no_value_that_a_counterexample_may_use(tmp_path: Path) -> None:
+    program = loaded(
+        tmp_path, "struct P { char c; int i; }; int main(void) { struct P p = {1, 2}; return p.i; }"
+    ).program
+    unknown = [op for op in ops(program, Havoc) if isinstance(op, Havoc) and op.approximates]
+    assert unknown
+
+
+def test_a_variable_without_a_value_is_an_input_where_it_is_declared(tmp_path: Path) -> None:
+    text = "int main(void) { for (int i = 0; i < 2; i++) { int x; if (x == 7) reach_error(); x = 7; } }"
+    program = loaded(tmp_path, text).program
+    assert ending(program, [0, 0]) is Ending.EXIT
+    assert ending(program, [0, 7]) is Ending.ERROR
+
+
+def test_an_uninitialised_bool_is_zero_or_one(tmp_path: Path) -> None:
+    program = loaded(tmp_path, "int main(void) { _Bool b; int x = b; CHECK(x <= 1); }").program
+    assert ending(program, [1]) is Ending.EXIT
+    assert ending(program, [2]) is Ending.BLOCKED
+
+
+def test_a_pointer_that_is_no_function_is_undefined(tmp_path: Path) -> None:
+    text = (
+        "int f(int x) { return x; } int (*g)(int) = f; int main(void) { g = (int (*)(int))8; return g(1); }"
+    )
+    assert ending(loaded(tmp_path, text).program) is Ending.UNDEFINED
+
+
+def test_unreachable_is_undefined(tmp_path: Path) -> None:
+    text = "int main(void) { if (__VERIFIER_nondet_int()) __builtin_unreachable(); }"
+    program = loaded(tmp_path, text).program
+    assert ending(program, [1]) is Ending.UNDEFINED
+    assert ending(program, [0]) is Ending.EXIT
+
+
+def test_assembly_gives_values_that_no_counterexample_may_use(tmp_path: Path) -> None:
+    text = 'int main(void) { int x = 4; __asm__("inc %0" : "+r"(x)); if (x == 5) reach_error(); }'
+    found = [op for op in ops(loaded(tmp_path, text).program, Havoc) if isinstance(op, Havoc)]
+    assert [op.approximates for op in found] == ["what assembly computes"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("int main(void) { double d = __VERIFIER_nondet_int(); return d > 1; }", "unsupported-float"),
+        ('int main(void) { __asm__ volatile("nop" : : : "memory"); }', "unsupported-asm"),
+        ("int __builtin_x(int);\nint main(void) { return __builtin_x(1); }", "unsupported-builtin"),
+        ("typedef int J[64]; int setjmp(J); int main(void) { J j; return setjmp(j); }", "unsupported-setjmp"),
+    ],
+)
+def test_what_is_not_modelled_is_refused_at_its_line(text: str, code: str, tmp_path: Path) -> None:
+    with pytest.raises(Unsupported) as caught:
+        loaded(tmp_path, text)
+    assert caught.value.diagnostic.code == code
+    assert caught.value.diagnostic.span is not None
+    assert caught.value.diagnostic.span.line >= 6
+
+
+def test_what_cannot_be_reached_is_not_refused(tmp_path: Path) -> None:
+    text = "double f(double x) { return x * 2; } int main(void) { if (0) f(1); return 0; }"
+    assert ending(loaded(tmp_path, text).program) is Ending.EXIT
+
+
+@pytest.mark.parametrize(
+    ("property", "text", "inputs", "wanted"),
+    [
+        (
+            "no-overflow",
+            "int main(void) { int x = __VERIFIER_nondet_int(); return x + 1; }",
+            [2**31 - 1],
+            Ending.ERROR,
+        ),
+        (
+            "no-overflow",
+            "int main(void) { int x = __VERIFIER_nondet_int(); return x + 1; }",
+            [5],
+            Ending.EXIT,
+        ),
+        (
+            "no-overflow",
+            "int main(void) { int x = __VERIFIER_nondet_int(); return -5 / x; }",
+            [0],
+            Ending.UNDEFINED,
+        ),
+        (
+            "no-overflow",
+            "int main(void) { int x = __VERIFIER_nondet_int(); return x << 3; }",
+            [1 << 29],
+            Ending.ERROR,
+        ),
+        ("no-overflow", "unsigned u; int main(void) { u = 0u - 1; return u; }", [], Ending.EXIT),
+        (
+            "no-div-zero",
+            "int main(void) { int x = __VERIFIER_nondet_int(); return -5 / x; }",
+            [0],
+            Ending.ERROR,
+        ),
+        (
+            "no-div-zero",
+            "int main(void) { int x = __VERIFIER_nondet_int(); return -5 / x; }",
+            [2],
+            Ending.EXIT,
+        ),
+    ],
+)
+def test_checks_of_properties(
+    property: str, text: str, inputs: list[int], wanted: Ending, tmp_path: Path
+) -> None:
+    assert ending(loaded(tmp_path, text, property=property).program, inputs) is wanted
+
+
+def test_steps_say_what_is_written(tmp_path: Path) -> None:
+    text = "int main(void) {\n  int a = 1, b = 2;\n  do {\n    a += b;\n  } while (a < 9);\n  return a;\n}\n"
+    program = loaded(tmp_path, text).program
+    texts = [edge.text for edge in program.procedures["main"].edges]
+    assert "int b = 2" in texts
+    assert "a += b" in texts
+    assert "while (a < 9)" in texts
+    assert "return a" in texts
+    assert any(at.loop is not None and at.loop.line == 8 for at in program.procedures["main"].locations)
+    assigned = [op for op in ops(program, Assign) if isinstance(op, Assign)]
+    assert all(len(op.targets) == 1 for op in assigned)
+    assert not ops(program, Load)
