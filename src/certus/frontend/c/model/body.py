@@ -104,7 +104,7 @@ class Body:
         """Steps from here on are of this instruction."""
         if instruction is None:
             self.number, self._location = 0, None
-            self.span, self.text, self.statement = self.draft.span, "{", self.draft.span
+            self.span, self.text, self.statement = self.draft.span, "", self.draft.span
             return
         self.number, self._location = self.flow.number[instruction], instruction.location
         if not self.unit.is_program(self.module):
@@ -174,7 +174,7 @@ class Body:
         if begun is not None and begun != self.at:
             return begun
         around = self.unit.sources.around(self._location) if self.unit.is_program(self.module) else None
-        return self.condition if around is None else self.begun.get(around, self.condition)
+        return None if around is None else self.begun.get(around, self.condition)
 
     # --------------------------------------------------------------------------------- steps
 
