@@ -151,9 +151,7 @@ class Memory:
         self._made += 1
         return f"{'new' if maker is None else maker[0]}#{self._made}"
 
-    def _cell_name(
-        self, address: int, size: int, text: str, index: Index
-    ) -> tuple[str, ScalarShape | None]:
+    def _cell_name(self, address: int, size: int, text: str, index: Index) -> tuple[str, ScalarShape | None]:
         """A name that no other cell has, and what is known to be there."""
         found = self._object(address)
         if found is None:

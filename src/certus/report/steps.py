@@ -212,8 +212,8 @@ def _is_visible(edge: Edge, scene: Scene, changes: tuple[tuple[str, Value], ...]
 
 
 def _is_copy(step: Step, edge: Edge, scene: Scene, program: Program) -> bool:
-    """Whether a step only keeps the value of the user's variable in one of ours, or writes a part of an object
-    that the source has no name for, and nothing depends on it."""
+    """Whether a step only keeps the value of the user's variable in one of ours, or writes what the source
+    has no name for, and nothing depends on it."""
     op, names = edge.op, program.source_names
     if isinstance(op, Assign):
         return not any(v in names for v in op.targets) and all(value in names for value in op.values)

@@ -16,8 +16,8 @@ from certus.frontend.c.lower import lower_unit
 from certus.frontend.c.lower.probing import Impure
 from certus.frontend.c.lower.world import ErrorRules
 from certus.frontend.c.probes import edited_text
-from certus.frontend.c.source.probes import Probe, refuse
 from certus.frontend.c.reader import read_edited, read_unit
+from certus.frontend.c.source.probes import Probe, refuse
 from certus.frontend.c.types import LP64, DataModel
 from certus.frontend.loaded import LoadedProgram
 from certus.frontend.properties import UNREACH_CALL, Property, check_supported, property_of

@@ -17,6 +17,7 @@ from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.library.models import LibraryModels
 from certus.frontend.c.load import blame, collection_paused, error_rules
+from certus.frontend.c.model.order import order_warning
 from certus.frontend.c.model.probing import Impure
 from certus.frontend.c.model.program import lower_program
 from certus.frontend.c.model.sources import Sources
@@ -133,7 +134,10 @@ class _Loading:
         except NotUnderstood as error:
             raise Unsupported(refused(error, sources, str(path))) from error
         told = _told(compiled, sources, lowered.program)
-        _refuse_folded(compiled, sources, probed) if invariants else None
+        order = order_warning(lowered.program, sources.statements)
+        told += [] if order is None else [order]
+        if invariants and probed is not None:
+            _refuse_folded(compiled, probed)
         return LoadedProgram(lowered.program, (*told, *lowered.warnings))
 
 
@@ -147,18 +151,16 @@ def _told(compiled: Compiled, sources: Sources, program: Program) -> list[Diagno
             continue
         message = f"Clang warns: {warning.text}."
         code = f"clang-{warning.name}"
-        found.setdefault(
-            (code, span.line, span.column), Diagnostic(code, message, Severity.WARNING, span)
-        )
+        found.setdefault((code, span.line, span.column), Diagnostic(code, message, Severity.WARNING, span))
     return list(found.values())
 
 
-def _refuse_folded(compiled: Compiled, sources: Sources, probed: ProbedText | None) -> None:
+def _refuse_folded(compiled: Compiled, probed: ProbedText) -> None:
     """Clang computes constants that overflow without a trace in the IR: an invariant with such a part may
     have no defined value."""
     for warning in compiled.warnings:
-        inside = probed is not None and warning.file == compiled.main
-        if inside and probed is not None and probed.probe(warning.line, warning.column) is not None:
-            if warning.name == "integer-overflow":
-                message = "A constant in an invariant overflows, so that its value may not be defined."
-                raise Unsupported(Diagnostic("unsupported-invariant", message))
+        if warning.name != "integer-overflow" or warning.file != compiled.main:
+            continue
+        if probed.probe(warning.line, warning.column) is not None:
+            message = "A constant in an invariant overflows, so that its value may not be defined."
+            raise Unsupported(Diagnostic("unsupported-invariant", message))

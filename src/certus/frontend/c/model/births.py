@@ -58,9 +58,7 @@ class Births:
         flow = body.flow
         for instruction in flow.instructions():
             if isinstance(instruction, ir.Declare) and isinstance(instruction.address, Local):
-                if self.declared.setdefault(instruction.address.name, instruction) is instruction:
-                    debug = body.module.debug.variable(instruction.variable)
-                    body.declared_at[f"{debug.name}{debug.line}"] = instruction.location
+                self._note(instruction, instruction.address.name)
         for instruction in flow.blocks[flow.entry].instructions:
             if isinstance(instruction, ir.Alloca) and instruction.count is None:
                 assert instruction.name is not None
@@ -173,6 +171,12 @@ class Births:
             body.skipped.add(fill)
             gaps = padding(body, box.alloca.type, 0, box.size)
             leave_open(body, box.base, gaps, fill.arguments[0].operand)
+
+    def _note(self, declare: ir.Declare, name: str) -> None:
+        """The first declaration of a variable counts."""
+        if self.declared.setdefault(name, declare) is declare:
+            debug = self._body.module.debug.variable(declare.variable)
+            self._body.declared_at[f"{debug.name}{debug.line}"] = declare.location
 
     def declare(self, instruction: ir.Declare) -> None:
         """A declaration stands here: the variable has no value yet, the object begins."""

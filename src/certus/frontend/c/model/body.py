@@ -21,8 +21,8 @@ from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.model.births import Births
 from certus.frontend.c.model.cells import Roots
 from certus.frontend.c.model.flow import Flow
-from certus.frontend.c.model.wording import part_of
 from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value, as_sort, from_bool, truth
+from certus.frontend.c.model.wording import part_of
 from certus.frontend.graph import Draft, DraftEdge
 
 if TYPE_CHECKING:
@@ -407,8 +407,8 @@ class Body:
         return isinstance(use, ir.Phi) or self.flow.number[use] > self.number
 
     def assign(self, variable: Expr, term: Expr, name: str | None = None) -> None:
-        """`variable = term`. If the last step only gave `term` its value, it writes `variable` instead. If the
-        instruction `name` has this value and is used later, it is read from the variable then."""
+        """`variable = term`. If the last step only gave `term` its value, it writes `variable` instead. If
+        the instruction `name` has this value and is used later, it is read from the variable then."""
         if name is not None and self._is_kept(name, variable):
             self._pending.pop(name, None)
             self.before_write(variable)

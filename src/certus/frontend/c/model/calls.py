@@ -15,8 +15,8 @@ from certus.frontend.c.model import assembly, checks, externals, indirect, intri
 from certus.frontend.c.model.arguments import bound, end_copies, fitted, given_arguments, pack
 from certus.frontend.c.model.folding import folded, is_foldable
 from certus.frontend.c.model.operands import term_of
-from certus.frontend.c.source.probes import FUNCTION as PROBE
 from certus.frontend.c.model.terms import NULL, Piece, Pieces, Value, as_sort, sort_of
+from certus.frontend.c.source.probes import FUNCTION as PROBE
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -53,9 +53,7 @@ def error(body: Body, kind: str, name: str, instruction: ir.Call | None = None) 
         claimed = body.unit.literal(body.module, instruction.arguments[0].operand) or written
     failed, start = body.draft.node(), body.condition_start()
     body.emit(Assume(build.TRUE), text=written, target=failed)
-    body.draft.error(
-        failed, kind, body.span, claimed, statement=body.statement, function=name, start=start
-    )
+    body.draft.error(failed, kind, body.span, claimed, statement=body.statement, function=name, start=start)
     body.stop()
 
 

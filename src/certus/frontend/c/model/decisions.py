@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
     from certus.frontend.c.model.body import Body
 
-DECIDING: Final = ("land.", "lor.", "cond.")  # how blocks of `&&`, `||` and `?:` are called; labels of C have no dots
+DECIDING: Final = (
+    "land.",
+    "lor.",
+    "cond.",
+)  # how blocks of `&&`, `||` and `?:` are called; labels of C have no dots
 _LARGEST: Final = 400  # blocks of one decision
 
 
@@ -60,7 +64,9 @@ class Decisions:
         body.folding = True
         try:
             inside = region[:count]
-            found = _Fold(body, self._lower, branch, condition, inside).run(self._in_order(branch, inside, exits))
+            found = _Fold(body, self._lower, branch, condition, inside).run(
+                self._in_order(branch, inside, exits)
+            )
         except Unmodelled:
             return None
         finally:

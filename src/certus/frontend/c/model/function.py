@@ -165,10 +165,11 @@ class _Function:
         if target == self.exit and self._return_at_once():
             return
         phis = phis_of(body, target)
-        if body.probe is not None and body.unit.invariants and values is None:
-            if any(probing.is_poison(_way(phi, body.block)) for phi in phis):
-                probing.failed_check(body, body.probe)
-                return
+        strict = body.probe is not None and body.unit.invariants and values is None
+        if strict and any(probing.is_poison(_way(phi, body.block)) for phi in phis):
+            assert body.probe is not None
+            probing.failed_check(body, body.probe)
+            return
         if values is None:
             values = tuple(term_of(body, _way(phi, body.block)) for phi in phis)
         if self._decides_only(target):
@@ -233,9 +234,9 @@ class _Function:
         for label in (branch.then, branch.otherwise):
             self.origins.setdefault(label, self.nodes[body.block])
         if body.probe is not None and not body.unit.invariants:
-            ways = [way for way in (branch.then, branch.otherwise) if not way.startswith("handler.")]
-            if len(ways) == 1:  # nothing in the expression is an error by itself
-                self._go(ways[0])
+            others = [way for way in (branch.then, branch.otherwise) if not way.startswith("handler.")]
+            if len(others) == 1:  # nothing in the expression is an error by itself
+                self._go(others[0])
                 return
         if condition.kind is Kind.CONST:
             self._go(branch.then if condition.value else branch.otherwise)

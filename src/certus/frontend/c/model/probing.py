@@ -163,8 +163,10 @@ def _fits(operation: str, a: Expr, b: Expr, sort: MachineSort) -> Expr:
     if sort.low <= bounds[0] and bounds[1] <= sort.high:
         return build.TRUE
     wide = machine(2 * sort.width if operation == "mul" else sort.width + 1, signed=True)
-    make = {"add": build.add, "sub": build.sub, "mul": build.mul}[operation]
-    exact = make(build.wrap(a, wide), build.wrap(b, wide))
+    x, y = build.wrap(a, wide), build.wrap(b, wide)
+    exact = build.add(x, y) if operation == "add" else build.sub(x, y)
+    if operation == "mul":
+        exact = build.mul(x, y)
     return build.and_(
         build.le(build.constant(sort.low, wide), exact), build.le(exact, build.constant(sort.high, wide))
     )

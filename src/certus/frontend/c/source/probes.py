@@ -80,7 +80,6 @@ class ProbedText:
         found = bisect_right(self._original, offset)
         return found, offset - self._original[found - 1] + 1
 
-
     def probe(self, line: int, column: int) -> int | None:
         """The number of the probe that a line and a column of the text with probes belong to."""
         if not 1 <= line <= len(self._lines) or column < 1:

@@ -34,15 +34,15 @@ HERE: Final = Path(__file__).parent
 GOLDEN: Final = HERE / "steps.txt"
 SHARED: Final = HERE.parents[3] / "programs" / "c"
 INPUTS: Final = ((1,), (0,), (3, 1, 2, 0), (2147483647,), (100, -100, 7), (5,), (10,), (4, 1))
+SELECTED: Final = """
+arrays_bug assume_and_abort booleans_and_enums constructors division_by_zero error_functions
+error_pointers function_pointers_bug goto_scopes heap heap_bug integer_promotions
+loops_bug narrow_compound overflow_addition pointers pointers_bug reallocation
+short_circuit_bug side_effects statics structs_bug switch_cases uninitialised
+"""
 PROGRAMS: Final = (
     *sorted((HERE / "programs").glob("*.c")),
-    *(
-        SHARED / f"{name}.c"
-        for name in """arrays_bug assume_and_abort booleans_and_enums constructors division_by_zero
-        error_functions error_pointers function_pointers_bug goto_scopes heap heap_bug integer_promotions
-        loops_bug narrow_compound overflow_addition pointers pointers_bug reallocation short_circuit_bug
-        side_effects statics structs_bug switch_cases uninitialised""".split()
-    ),
+    *(SHARED / f"{name}.c" for name in SELECTED.split()),
 )
 
 
