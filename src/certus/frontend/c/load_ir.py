@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from certus.core.budget import Budget
@@ -138,7 +138,28 @@ class _Loading:
         told += [] if order is None else [order]
         if invariants and probed is not None:
             _refuse_folded(compiled, probed)
-        return LoadedProgram(lowered.program, (*told, *lowered.warnings))
+        program = lowered.program
+        if not any("NDEBUG" in each for each in (text, *self.arguments)):
+            program = replace(program, decided=_decided(program, sources.statements, rules))
+        return LoadedProgram(program, (*told, *lowered.warnings))
+
+
+def _decided(program: Program, statements: Statements, rules: Rules) -> tuple[str, ...]:
+    """The procedures with assertions whose conditions are constants. Clang leaves no trace of those that are
+    true: they are in the text alone."""
+    names = {"assert", *(name for name, kind in rules.functions.items() if kind == "assertion")}
+    texts, starts = statements.tokens.texts, statements.tokens.starts
+    lines = [
+        statements.tokens.place(starts[at])[0]
+        for at, text in enumerate(texts[:-1])
+        if text in names and texts[at + 1] == "(" and "assertion" in rules.functions.values()
+    ]
+    found = [
+        name
+        for name, p in program.procedures.items()
+        if p.span is not None and any(p.span.line <= line <= p.span.end_line for line in lines)
+    ]
+    return tuple(dict.fromkeys((*program.decided, *found)))
 
 
 def _told(compiled: Compiled, sources: Sources, program: Program) -> list[Diagnostic]:

@@ -68,3 +68,10 @@ def test_functions_that_are_not_part_of_the_program_are_not_warned_of(tmp_path: 
     path = tmp_path / "p.c"
     path.write_text("int f(int i) { return i++ + i++; }\nint main(void) { return 0; }\n")
     assert load_ir(path).warnings == ()
+
+
+def test_assertions_that_clang_folds_are_asked_nevertheless(tmp_path: Path) -> None:
+    path = tmp_path / "p.c"
+    path.write_text("#include <assert.h>\nint main(void) { assert(sizeof(int) == 4); return 0; }\n")
+    assert load_ir(path).program.has_checks
+    assert not load_ir(path, arguments=("-DNDEBUG",)).program.has_checks
