@@ -52,6 +52,7 @@ def main() -> int:
     parser.add_argument(
         "--models", default="LP64,ILP32", help="data models; each gets a share of the random programs"
     )
+    parser.add_argument("--front", default="ast", choices=("ast", "ir"), help="front end of random programs")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, default=Path("differing"))
     parser.add_argument("--tasks", nargs=2, type=Path, metavar=("INDEX", "TASKS_DIR"))
@@ -72,7 +73,7 @@ def programs(options: argparse.Namespace) -> int:
     for number, first in enumerate(range(0, options.programs, BATCH)):
         size = min(BATCH, options.programs - first)
         model = models[number % len(models)]
-        jobs.append((options.seed + number, size, model, options.inputs, options.keep))
+        jobs.append((options.seed + number, size, model, options.inputs, options.keep, options.front))
     counts: Counter[str] = Counter()
     failed = False
     with Pool(options.jobs) as pool:
@@ -89,11 +90,11 @@ def programs(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def compared(job: tuple[int, int, str, int, Path]) -> tuple[int, str, list[Comparison] | str]:
-    seed, size, model, tables, keep = job
+def compared(job: tuple[int, int, str, int, Path, str]) -> tuple[int, str, list[Comparison] | str]:
+    seed, size, model, tables, keep, front = job
     path = keep / f"{model}-{seed}.c"
     try:
-        found = compare(seed, size, tables=tables, model=model, keep=path)
+        found = compare(seed, size, tables=tables, model=model, keep=path, front=front)
     except Exception as error:  # a program that is refused is a difference as well
         return seed, model, f"{type(error).__name__}: {error}"
     if all(c.result is not Result.DIFFERING for c in found):

@@ -61,7 +61,7 @@ class Body:
         self.block = ""
         self.condition: int | None = None  # where the condition is evaluated that decided to come here
         self._sequence = 0
-        self._pending: dict[str, frozenset[Expr]] = {}
+        self._pending: dict[str, tuple[frozenset[Expr], float]] = {}  # what they read, and their last use
         self._weight: dict[str, int] = {}
         self._read: dict[Expr, frozenset[Expr]] = {}  # the changing variables of terms
         self.folding = False
@@ -322,7 +322,7 @@ class Body:
         if heavy or self._escapes(instruction, name):
             self.hold(name)
         else:
-            self._pending[name] = reads
+            self._pending[name] = (reads, self._last_use(name))
 
     def _reads(self, *terms: Expr) -> frozenset[Expr]:
         """The variables that terms read and that may change."""
@@ -363,6 +363,12 @@ class Body:
                 return True
         return False
 
+    def _last_use(self, name: str) -> float:
+        """The number of the last instruction that uses a value; a phi does so at the end of the block."""
+        number = self.flow.number
+        uses = self.flow.uses.get(name, ())
+        return max((float("inf") if isinstance(use, ir.Phi) else number[use] for use in uses), default=0)
+
     def hold(self, name: str) -> None:
         """Compute the value of an instruction into temporaries."""
         value = self.values[name]
@@ -389,22 +395,22 @@ class Body:
     def before_write(self, written: Expr) -> None:
         """A variable is about to change: compute what reads it and is used later."""
         if self._pending:
-            self._compute([name for name, reads in self._pending.items() if written in reads])
+            self._compute(lambda reads: written in reads)
 
     def before_call(self) -> None:
         """A call may change all global variables."""
         if self._pending:
             shared = self.unit.shared
-            self._compute([n for n, reads in self._pending.items() if not shared.isdisjoint(reads)])
+            self._compute(lambda reads: not shared.isdisjoint(reads))
 
-    def _compute(self, names: list[str]) -> None:
-        for name in names:
-            del self._pending[name]
-            if any(self._is_later(use) for use in self.flow.uses.get(name, ())):
+    def _compute(self, changes: Callable[[frozenset[Expr]], bool]) -> None:
+        """Compute pending values that change, and forget those that are not used any more."""
+        for name, (reads, last) in list(self._pending.items()):
+            if last <= self.number:
+                del self._pending[name]
+            elif changes(reads):
+                del self._pending[name]
                 self.hold(name)
-
-    def _is_later(self, use: ir.Instruction) -> bool:
-        return isinstance(use, ir.Phi) or self.flow.number[use] > self.number
 
     def assign(self, variable: Expr, term: Expr, name: str | None = None) -> None:
         """`variable = term`. If the last step only gave `term` its value, it writes `variable` instead. If
@@ -413,8 +419,8 @@ class Body:
             self._pending.pop(name, None)
             self.before_write(variable)
             last = self.draft.edges[-1] if self.draft.edges else None
-            op = None
-            if last is not None and last.target == self.at and term in self.temporaries:
+            op, made = None, self.flow.number[self.flow.definitions[name]]
+            if last is not None and last.target == self.at and last.order[0] == made:
                 op = redirected(last.op, term, variable) if term.sort is variable.sort else None
             if op is not None and last is not None:
                 last.op, last.span, last.text = op, self.span, self.text or last.text
@@ -423,7 +429,7 @@ class Body:
             kept = self.values[name]
             assert isinstance(kept, Expr)
             self.values[name] = as_sort(variable, kept.sort)
-            self._pending[name] = frozenset((variable,))
+            self._pending[name] = (frozenset((variable,)), self._last_use(name))
             return
         self.before_write(variable)
         last = self.draft.edges[-1] if self.draft.edges else None

@@ -17,6 +17,7 @@ from certus.frontend.c.library.meanings import Meaning
 from certus.frontend.c.library.signatures import may_be
 from certus.frontend.c.library.table import lookup
 from certus.frontend.c.model import effects, inputs, memory, unknown
+from certus.frontend.c.model.callbacks import model_symbol
 from certus.frontend.c.model.folding import unspecified
 from certus.frontend.c.model.kinds import declared_kinds
 from certus.frontend.c.model.operands import address_of, term_of
@@ -125,7 +126,7 @@ def _model(body: Body, instruction: ir.Call, name: str, meaning: meanings.Model)
         _memory(body, instruction, symbol)
         return
     if meaning.callback is not None:
-        raise Unmodelled("unsupported-library-function", f"the function `{name}`")
+        symbol = model_symbol(body, instruction, name, meaning)
     callee = body.unit.model(symbol)
     if [a.operand.type for a in instruction.arguments] != [p.type for p in callee.function.parameters]:  # type: ignore[union-attr]
         unknown.call(body, instruction, name)

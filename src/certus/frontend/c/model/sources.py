@@ -56,7 +56,7 @@ class Sources:
         self._statements: Statements | None = None
         self._files: dict[int, str] = {}  # of scopes
         self._written: dict[int, Written | None] = {}
-        self._parts: dict[int, Statement | None] = {}
+        self._parts: dict[int, Written] = {}
         self._marked: list[int] = []
         self._claims: list[tuple[str, int]] = []
         file, line, last = shown, 1, 0
@@ -156,26 +156,28 @@ class Sources:
             column = max(place.column, 1)
             span = Span(file, place.line, column, place.line, column + 1, file, place.line)
             return Written(span, "", span)
-        line, column = position
-        found = self._at(line, column)
+        return self._at(*position)
+
+    def _at(self, line: int, column: int) -> Written:
+        """What is written at a place; places in one statement share it, where it has no parts."""
+        statements = self.statements
+        tokens = statements.tokens
+        token = tokens.at(line, column) if column else None
+        if token is not None and tokens.texts[token : token + 2] == ["}", "while"]:
+            token += 1  # the condition of `do ... while`
+            line, column = tokens.place(tokens.starts[token])
+        number = None if token is None else statements.part(token)
+        known = None if number is None else self._parts.get(number)
+        if known is not None:
+            return known
+        found = statements.at(line, column)
         if found is None:
             span = self._span(Span(self._shown, line, max(column, 1), line, max(column, 1) + 1))
             return Written(span, "}", span)
-        return Written(self._span(found.span), found.text, self._span(found.statement))
-
-    def _at(self, line: int, column: int) -> Statement | None:
-        """The statement at a place; places in one statement share what is found, where it has no parts."""
-        statements = self.statements
-        token = statements.tokens.at(line, column) if column else None
-        if token is not None and statements.tokens.texts[token : token + 2] == ["}", "while"]:
-            token += 1  # the condition of `do ... while`
-            line, column = statements.tokens.place(statements.tokens.starts[token])
-        number = None if token is None else statements.part(token)
-        if number is None or statements.parts[number].kind in (Kind.FOR, Kind.DECLARATION):
-            return statements.at(line, column)
-        if number not in self._parts:
-            self._parts[number] = statements.at(line, column)
-        return self._parts[number]
+        made = Written(self._span(found.span), found.text, self._span(found.statement))
+        if number is not None and statements.parts[number].kind not in (Kind.FOR, Kind.DECLARATION):
+            self._parts[number] = made
+        return made
 
     def _span(self, span: Span) -> Span:
         file, line = self.presumed(span.line)

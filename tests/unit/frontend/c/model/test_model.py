@@ -134,6 +134,12 @@ PROGRAMS = {
     "CHECK(x == 1); CHECK((a == 0 && b == 2) ? !a : a); }",
     "empty assembly changes nothing": "int main(void) { int x = 4;"
     '__asm__ volatile("" : "+r"(x) : : "memory"); CHECK(x == 4); }',
+    "functions that call back": "#include <stdlib.h>\nstatic int calls;"
+    "static int less(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }"
+    "static int loud(const void *a, const void *b) { calls++; return less(a, b); }"
+    "int main(void) { int a[4] = {4, 1, 3, 2}, k = 3; qsort(a, 4, sizeof *a, less);"
+    "CHECK(a[0] == 1 && a[1] == 2 && a[3] == 4); CHECK(bsearch(&k, a, 4, sizeof k, less) == a + 2);"
+    "int *p = bsearch(&k, a, 0, sizeof k, loud); CHECK(!p); }",
     "switch": "int f(int x) { switch (x) { case 1: return 10; case 3 ... 5: x++; default: return x; "
     "case -1: break; } return 0; }"
     "int main(void) { CHECK(f(1) == 10 && f(4) == 5 && f(9) == 9 && f(-1) == 0); }",
