@@ -27,6 +27,7 @@ def probe_kind(number: int) -> str:
     return f"{_PROBE}{number}"
 
 
+UNDEFINED: Final = "undefined evaluation"  # what error sites claim of expressions that must be defined
 BRANCH: Final = f"{_PROBE}branch"  # the text of the steps of `?:` that are steps only to be watched
 
 

@@ -11,8 +11,10 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 from certus.core.horn import HornSystem
+from certus.core.program import Program
+from certus.frontend.c.source.probes import Probe
 from certus.frontend.loaded import LoadedProgram
-from certus.frontend.properties import CHECK_SAT, check_supported
+from certus.frontend.properties import CHECK_SAT, Property, check_supported
 from certus.frontend.source import read_source
 from certus.frontend.task_files import C_SUFFIXES, CHC_SUFFIXES, MODELS, SUFFIXES, Question, read_question
 
@@ -72,6 +74,36 @@ def load_clauses(question: Question, budget: Budget) -> HornSystem:
         message = f"Horn clauses have the property {CHECK_SAT}, not {question.property.name}."
         raise InputError([Diagnostic("usage", message, hint="Leave out --property.")])
     return load_chc(read_source(question.file, limit=MAX_BYTES), budget)
+
+
+def load_probed(
+    path: Path,
+    probes: Sequence[Probe],
+    watched: frozenset[tuple[int, int | None]],
+    *,
+    property: Property,
+    model: str,
+    arguments: Sequence[str],
+    budget: Budget,
+    invariants: bool,
+) -> tuple[LoadedProgram, Program]:
+    """The program of a C file, and the same with the expressions of a witness in it; see
+    `frontend.c.load.load_probed`."""
+    from certus.frontend.c.load import load_probed as load
+    from certus.frontend.c.types import DATA_MODELS
+
+    if os.environ.get("CERTUS_FRONTEND") == "ir":
+        from certus.frontend.c.load_ir import load_probed_ir as load
+    return load(
+        path,
+        probes,
+        watched,
+        property=property,
+        model=DATA_MODELS[model],
+        arguments=arguments,
+        budget=budget,
+        invariants=invariants,
+    )
 
 
 def _load_c(question: Question, arguments: Sequence[str], budget: Budget, entry: str | None) -> LoadedProgram:

@@ -37,10 +37,9 @@ from certus.core.terms import Expr
 from certus.core.validation import Answer, Kind, Validation
 from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.walk import substitute, variables
-from certus.core.witness import CorrectnessWitness, ViolationWitness, Witness, probe_number
-from certus.frontend import DEFAULT_MODEL
-from certus.frontend.c.lower.evaluation import UNDEFINED
-from certus.frontend.c.probes import Probe, conjuncts
+from certus.core.witness import UNDEFINED, CorrectnessWitness, ViolationWitness, Witness, probe_number
+from certus.frontend import DEFAULT_MODEL, load_probed
+from certus.frontend.c.source.probes import Probe, conjuncts
 from certus.frontend.properties import Property, check_supported
 from certus.frontend.witness import read_witness
 from certus.logic.memoryterms import ConditionReader
@@ -118,11 +117,8 @@ def _load(
     budget: Budget,
     on_progress: Callable[[str], None] | None,
 ) -> _Case:
-    from certus.frontend.c.load import load_probed
-    from certus.frontend.c.types import DATA_MODELS
-
     probes = _probes(witness)
-    model = DATA_MODELS[settings.data_model or witness.task.data_model or DEFAULT_MODEL]
+    model = settings.data_model or witness.task.data_model or DEFAULT_MODEL
     loaded, probed = load_probed(
         file,
         probes,
@@ -133,7 +129,7 @@ def _load(
         budget=budget,
         invariants=isinstance(witness, CorrectnessWitness),
     )
-    settings = replace(settings, data_model=model.name)
+    settings = replace(settings, data_model=model)
     alike = likeness(probed, loaded.program)
     by_number = {probe.number: probe for probe in probes}
     return _Case(loaded.program, probed, alike, by_number, wanted.name, settings, budget, on_progress)

@@ -7,19 +7,20 @@ by what the source calls them where they are read or written (`malloc#1.next`). 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from certus.core.objects import Shape, lvalue
-from certus.core.program import Alloc, Program
-from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr
+from certus.core.objects import ScalarShape, Shape, lvalue
+from certus.core.program import Alloc, Assume, Program
+from certus.core.sorts import INT, MachineSort, machine
+from certus.core.terms import Expr, Kind
 from certus.core.values import Datum
-from certus.report.content import value_text
+from certus.report.content import function_name, value_text
 from certus.report.wording import behind_arrow, is_place
 
 _ELEMENT: Final = re.compile(r"(\w+)\s*\[[^\[\]]*\]")  # of an array with one dimension
+_CALLS: Final = re.compile(r" calls ([\w$]+)$")
 _INDEX: Final = re.compile(r"\[([A-Za-z_]\w*)\]")
 
 Index = Callable[[str], str | None]  # the value of a variable that the source has a name for
@@ -33,6 +34,7 @@ class Cell:
     size: int
     value: Datum
     points: bool
+    signed: bool = False  # the source has a signed number there
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Memory:
         self._pointer_bits = program.pointer_bits
         self._objects: dict[int, _Object] = {}
         self._procedures = frozenset(program.procedures)
-        self._functions: dict[int, str] = {}  # by address, as far as they were met
+        self._functions = dict(_called_by_pointers(program))  # by address, as far as they were met
         self._made = 0  # objects of the heap
 
     # ------------------------------------------------------------------------------- changes
@@ -75,11 +77,12 @@ class Memory:
         is known to be an address itself."""
         seen = self.cells.get(address)
         if seen is not None and seen.size == size:
-            self.cells[address] = Cell(seen.name, size, value, seen.points or points)
+            self.cells[address] = Cell(seen.name, size, value, seen.points or points, seen.signed)
             return
         self.drop(address, size)
-        name, pointer = self._cell_name(address, size, text.strip(), index)
-        self.cells[address] = Cell(name, size, value, pointer or points)
+        name, shape = self._cell_name(address, size, text.strip(), index)
+        pointer, signed = (False, False) if shape is None else (shape.pointer, shape.signed)
+        self.cells[address] = Cell(name, size, value, pointer or points, signed)
 
     def meet(self, text: str, value: Datum) -> None:
         """What the source calls `text` has this value: so addresses of functions become known."""
@@ -109,6 +112,9 @@ class Memory:
         cell = self.cells[address]
         if cell.points and isinstance(cell.value, int):
             return self.address(cell.value)
+        if cell.signed and isinstance(cell.value, int) and not isinstance(cell.value, bool):
+            sort = machine(8 * cell.size, signed=True)
+            return value_text(sort.wrap(cell.value))
         return self.text(term, cell.value)
 
     def address(self, value: int) -> str:
@@ -145,18 +151,31 @@ class Memory:
         self._made += 1
         return f"{'new' if maker is None else maker[0]}#{self._made}"
 
-    def _cell_name(self, address: int, size: int, text: str, index: Index) -> tuple[str, bool]:
-        """A name that no other cell has, and whether an address is known to be there."""
+    def _cell_name(self, address: int, size: int, text: str, index: Index) -> tuple[str, ScalarShape | None]:
+        """A name that no other cell has, and what is known to be there."""
         found = self._object(address)
         if found is None:
-            return text if is_place(text) else f"*({value_text(address)})", False
+            return text if is_place(text) else f"*({value_text(address)})", None
         if found.shape is not None:
             part = lvalue(found.name, found.shape, address - found.base, size)
             if part is not None:
-                return part[0], part[1].pointer
+                return part
+            at = address - found.base
+            return (f"{found.name} + {at} bytes" if at else found.name), None
         name = _place_name(found, address, size, text, index)
         taken = any(cell.name == name for cell in self.cells.values())
-        return f"{name} (+{address - found.base})" if taken else name, False
+        return f"{name} (+{address - found.base})" if taken else name, None
+
+
+def _called_by_pointers(program: Program) -> Iterator[tuple[int, str]]:
+    """The functions that pointers may lead to, by address, as calls through pointers tell them."""
+    for edge in program.edge.values():
+        called = _CALLS.search(edge.text) if isinstance(edge.op, Assume) else None
+        if called is None or not isinstance(edge.op, Assume) or edge.op.condition.kind is not Kind.EQ:
+            continue
+        for term in edge.op.condition.args:
+            if term.kind is Kind.CONST and isinstance(term.value, int):
+                yield term.value, function_name(called[1].lstrip("$"))
 
 
 def _place_name(found: _Object, address: int, size: int, text: str, index: Index) -> str:
@@ -167,7 +186,7 @@ def _place_name(found: _Object, address: int, size: int, text: str, index: Index
     element = _ELEMENT.fullmatch(text)
     if element is not None and not rest and (element[1] == found.name or heap):
         return f"{found.name}[{at}]"
-    if is_place(text):
+    if is_place(text) and found.name != "temporary":
         through, member = behind_arrow(text)
         if through:
             return f"{found.name}.{_indexed(member, index)}"

@@ -128,7 +128,7 @@ class Playback:
             self.frames[scope].values[variable] = value
             if scope == len(self.frames) - 1 and not _is_stack(edge):  # else it is what a call returned
                 self.frames[scope].texts[variable] = edge.text
-        if name is None:
+        if name is None and scope != GLOBALS:
             name = _computed(edge)
         if name is None:
             return None
@@ -143,7 +143,9 @@ class Playback:
         found: list[Change | None] = []
         for variable in edge.op.targets:
             value = self._known(top).get(variable)
-            name = self.names.written(edge, variable) or _computed(edge)
+            name = self.names.written(edge, variable)
+            if name is None and variable not in self._globals:
+                name = _computed(edge)
             if variable in changed or value is None or name is None:
                 continue
             named = variable in self.program.source_names

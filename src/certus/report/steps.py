@@ -21,6 +21,7 @@ from certus.core.evidence import Trace
 from certus.core.outcome import Outcome, Replay, Role, Step
 from certus.core.program import (
     Alloc,
+    Assign,
     Assume,
     Call,
     Edge,
@@ -39,6 +40,8 @@ from certus.report.content import INPUT, RESULT, Names, function_name, value_tex
 from certus.report.playback import MEMORY, Change, Playback, Scene
 from certus.report.wording import condition_of, without_markers
 
+_TEMPORARY: Final = re.compile(r"temporary\b")
+_UNNAMED: Final = re.compile(r" \(\+\d+\)$| \+ \d+ bytes$")
 _LITERAL: Final = re.compile(r'\w*"')  # text that begins as a string does
 
 
@@ -69,7 +72,14 @@ class Move:
     def effect(self) -> str:
         """What it did, or which values decided it."""
         if self.branch is None:
-            told = (effect_of(change, self.statement) for change in self.scene.changes)
+            results = [change.value for change in self.scene.changes if change.name == RESULT]
+            parts = len(results) > 1  # of a record
+            told = [f"returns {{{', '.join(results)}}}"] if parts else []
+            told += [
+                effect_of(change, self.statement)
+                for change in self.scene.changes
+                if not parts or change.name != RESULT
+            ]
             return ", ".join(words for words in told if words)
         because = self.scene.because
         if [name for name, _ in because] == [condition_of(self.statement)]:
@@ -151,7 +161,7 @@ def _moves(check: Replay, program: Program, playback: Playback) -> Iterator[Move
         scene = playback.play(step)
         changes = names.changes(edge, step)
         noticed += scene.noticed
-        if not _is_visible(edge, scene, changes):
+        if not _is_visible(edge, scene, changes) or _is_copy(step, edge, scene, program):
             noticed += [change for change in scene.changes if change.scope == MEMORY]
             continue
         yield Move(
@@ -174,10 +184,12 @@ def _named(words: str, edge: Edge, scene: Scene, changes: tuple[tuple[str, Value
     initialiser as an assignment."""
     if INPUT in (name for name, _ in changes):
         return INPUT
-    if isinstance(edge.op, Store) and [c.value.removeprefix("&") for c in scene.changes] == [
-        words.lstrip("&")
-    ]:
-        return f"{scene.changes[0].name} = {words}"
+    if isinstance(edge.op, Store) and len(scene.changes) == 1:
+        name, value = scene.changes[0].name, scene.changes[0].value
+        if value.removeprefix("&") == words.lstrip("&"):
+            return f"{name} = {words}"
+        if words.isdecimal():  # the bits of a number
+            return f"{name} = {value}"
     return words
 
 
@@ -197,6 +209,20 @@ def _is_visible(edge: Edge, scene: Scene, changes: tuple[tuple[str, Value], ...]
         return bool(edge.text)
     seen = any(change.scope == MEMORY for change in scene.changes)
     return seen or edge.branch is not None or isinstance(op, Call | Return)
+
+
+def _is_copy(step: Step, edge: Edge, scene: Scene, program: Program) -> bool:
+    """Whether a step only keeps the value of the user's variable in one of ours, or writes what the source
+    has no name for, and nothing depends on it."""
+    op, names = edge.op, program.source_names
+    if isinstance(op, Assign):
+        return not any(v in names for v in op.targets) and all(value in names for value in op.values)
+    if not isinstance(op, Store) or not scene.changes:
+        return False
+    names_of = [change.name for change in scene.changes]
+    if all(_TEMPORARY.match(name) for name in names_of):
+        return True
+    return step.reason is None and all(_UNNAMED.search(name) for name in names_of)
 
 
 def _told_once(moves: list[Move]) -> list[Move]:

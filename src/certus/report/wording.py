@@ -13,7 +13,9 @@ from certus.core.program import Call
 WIDEST: Final = 60  # letters of a name made from the source
 _PLACE: Final = re.compile(r"[\w\s.\[\]*&+\-()]*>?[\w\s.\[\]*&+\-()>]*")  # no comparison, no assignment
 _SUBSCRIPT: Final = re.compile(r"\[[^\[\]]*\]")
-_TYPES: Final = re.compile(r"^(?:(?:const|static|unsigned|struct|signed|long|short|int|char)\s+)+")
+_TYPES: Final = re.compile(
+    r"^(?:(?:const|static|volatile|unsigned|signed|long|short|int|char|(?:struct|union|enum)\s+\w+)\s+)+"
+)
 _COUNTED: Final = re.compile(r"(?:\+\+|--)?([^-+=]+(?:->[^-+=]+)*)(?:\+\+|--)?")
 _ASSIGNED: Final = re.compile(r"([^=<>!]*?(?:->[^=<>!]*?)*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
 _STATEMENT: Final = re.compile(
@@ -61,8 +63,9 @@ def behind_arrow(text: str) -> tuple[bool, str]:
 
 def call_text(op: Call, text: str) -> str:
     """What stands for the result of a call."""
-    whole = text.startswith(op.procedure) and len(text) <= WIDEST and not is_statement(text)
-    return text if whole else f"{op.procedure}(...)"
+    name = op.procedure.lstrip("$")  # names of ours begin with it
+    whole = text.startswith(name) and len(text) <= WIDEST and not is_statement(text)
+    return text if whole else f"{name}(...)"
 
 
 def position_in(name: str, text: str) -> int:

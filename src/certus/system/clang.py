@@ -176,7 +176,7 @@ def emit_ir(
         f"--target={TARGETS[model]}",
         *("-x", "c", "-std=gnu17", "-S", "-emit-llvm", "-fbracket-depth=100000", "-ferror-limit=20"),
         *("-fno-color-diagnostics", *OLD_C, NO_TABLES, *flags),
-        *absolute_paths(arguments),
+        *(*absolute_paths(arguments), "-Wno-error"),
         *clang.include_flags,
         *(str(file), "-o", "-"),
     ]

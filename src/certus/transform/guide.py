@@ -116,8 +116,10 @@ def _assumption(program: Program, number: int) -> list[Passing]:
 def _branching(program: Program, waypoint: Waypoint) -> list[Passing]:
     place, value = waypoint.place, waypoint.constraint
     found = [e for e in program.edge.values() if e.branch is not None and probe_number(e.text) is None]
-    heads = _first(((e, e.span) for e in found if e.span is not None), place) or _choices(
-        program, found, place
+    heads = (
+        _first(((e, e.span) for e in found if e.span is not None), place)
+        or _choices(program, found, place)
+        or _tails(found, place)
     )
     switches = [e for e in heads if e.text.startswith("switch")]
     if not heads:
@@ -147,6 +149,13 @@ def _choices(program: Program, found: Sequence[Edge], place: Place) -> list[Edge
         and e.span.end_column <= place.column
         and not line[0][e.span.end_column - 1 : place.column - 1].strip(" \t)")
     ]
+
+
+def _tails(found: Sequence[Edge], place: Place) -> list[Edge]:
+    """The branches behind the body of a `do` statement, by the place of the `do`."""
+    again = ((e, e.target.loop) for e in found if e.text.startswith("while") and e.target.loop is not None)
+    sources = {e.source for e in _first(((e, span) for e, span in again if span is not None), place)}
+    return [e for e in found if e.source in sources]
 
 
 def _shortcuts(found: Sequence[Edge], heads: Sequence[Edge], own: Sequence[Edge]) -> list[Edge]:

@@ -11,7 +11,7 @@ from certus.core.errors import InputError, Unsupported
 from certus.core.evidence import Trace
 from certus.core.witness import Place, ViolationWitness, Waypoint, WitnessTask
 from certus.frontend.c.load import load_probed
-from certus.frontend.c.probes import Probe
+from certus.frontend.c.source.probes import Probe
 from certus.frontend.c.types import LP64
 from certus.frontend.properties import Property
 from certus.transform.guide import Guided, guide, named_result

@@ -11,7 +11,7 @@ from certus.core.program import Call
 from certus.core.sorts import machine
 from certus.core.witness import Place
 from certus.frontend.c.load import load_probed
-from certus.frontend.c.probes import Probe
+from certus.frontend.c.source.probes import Probe
 from certus.frontend.c.types import LP64
 from certus.frontend.properties import Property
 from certus.transform.likeness import Likeness, likeness

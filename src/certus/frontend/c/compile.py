@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,9 +27,14 @@ from certus.system.clang import ClangMissing, emit_ir
 from certus.system.tools import ToolFailed
 
 _FLAGS: Final = (
-    *("-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1", "-g", "-w"),
+    *("-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1", "-g", "-fno-caret-diagnostics"),
     *("-Xclang", "-disable-llvm-passes", "-Xclang", "-disable-lifetime-markers"),
     *("-fno-builtin", "-fno-discard-value-names", "-ffp-contract=off"),
+)
+# Warnings of Clang that matter for what a program means; others are not passed on.
+WARNINGS: Final = (
+    *("unsequenced", "division-by-zero", "shift-count-overflow", "shift-count-negative"),
+    *("integer-overflow", "array-bounds", "uninitialized", "null-dereference"),
 )
 _CHECKS: Final = {
     "no-overflow": ("-fsanitize=signed-integer-overflow,shift-base", "-fno-sanitize-recover=all"),
@@ -42,6 +47,21 @@ _USES_LINES: Final = re.compile(rb"\b__(?:LINE|FILE|FILE_NAME|BASE_FILE|INCLUDE_
 _MESSAGE: Final = re.compile(
     r"^(?:(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): )?(?:fatal )?error: (?P<text>.*)$"
 )
+_WARNING: Final = re.compile(
+    r"^(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): warning: (?P<text>.*) \[-W(?P<name>[\w-]+)\]$",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClangWarning:
+    """A warning of Clang at a place of the file that it read; columns are in bytes."""
+
+    name: str
+    text: str
+    file: str
+    line: int
+    column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +72,7 @@ class Compiled:
     text: str
     main: str
     blanked: bool
+    warnings: tuple[ClangWarning, ...] = ()
 
 
 def compile_file(
@@ -76,14 +97,15 @@ def compile_text(
     """Compile `data` as if it were the file at `path`."""
     blanked = without_markers(data)
     if blanked is data and path.read_bytes() == data:
-        text = _compile(path, str(path), property, model, arguments, budget or Budget())
-        return Compiled(text, os.path.abspath(path), blanked=False)
+        text, warnings = _compile(path, str(path), property, model, arguments, budget or Budget())
+        return Compiled(text, os.path.abspath(path), blanked=False, warnings=warnings)
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
         file = Path(directory) / path.name
         file.write_bytes(blanked)
         beside = ("-iquote", os.path.abspath(path.parent))
-        text = _compile(file, str(path), property, model, (*beside, *arguments), budget or Budget())
-        return Compiled(text, str(file), blanked=blanked is not data)
+        given = (*beside, *arguments)
+        text, warnings = _compile(file, str(path), property, model, given, budget or Budget())
+        return Compiled(text, str(file), blanked=blanked is not data, warnings=warnings)
 
 
 def without_markers(data: bytes) -> bytes:
@@ -104,8 +126,8 @@ def _blank(marker: re.Match[bytes]) -> bytes:
 
 def _compile(
     file: Path, shown: str, property: str, model: str, arguments: Sequence[str], budget: Budget
-) -> str:
-    flags = (*_FLAGS, *_CHECKS.get(property, ()))
+) -> tuple[str, tuple[ClangWarning, ...]]:
+    flags = (*_FLAGS, *(f"-W{name}" for name in WARNINGS), *_CHECKS.get(property, ()))
     try:
         result = emit_ir(file, model=model, flags=flags, arguments=arguments, seconds=budget.remaining())
     except ClangMissing as error:
@@ -117,7 +139,15 @@ def _compile(
     if not result.ok:
         raise _refused(clang_diagnostics(result.messages.replace(os.path.abspath(file), shown), shown))
     budget.check()
-    return result.text
+    return result.text, tuple(_warnings(result.messages))
+
+
+def _warnings(messages: str) -> Iterator[ClangWarning]:
+    for match in _WARNING.finditer(messages):
+        if match["name"] in WARNINGS:
+            yield ClangWarning(
+                match["name"], match["text"], match["file"], int(match["line"]), int(match["column"])
+            )
 
 
 def _refused(errors: list[Diagnostic]) -> CertusError:

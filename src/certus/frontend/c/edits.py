@@ -35,6 +35,12 @@ class EditedText:
         parts.append(original[at:])
         self.data = b"".join(parts)
 
+    def inserted(self, offset: int) -> Insertion | None:
+        """The insertion that a place in the edited text is in."""
+        last = bisect_right(self._starts, offset) - 1
+        inside = last >= 0 and offset < self._starts[last] + len(self._inserted[last].text)
+        return self._inserted[last] if inside else None
+
     def back(self, offset: int) -> int:
         """The place in the original; of what was inserted, the place where it was."""
         last = bisect_right(self._starts, offset) - 1

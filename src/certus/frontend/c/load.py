@@ -15,8 +15,9 @@ from certus.frontend.c.ast import MAIN
 from certus.frontend.c.lower import lower_unit
 from certus.frontend.c.lower.probing import Impure
 from certus.frontend.c.lower.world import ErrorRules
-from certus.frontend.c.probes import Probe, edited_text, refuse
+from certus.frontend.c.probes import edited_text
 from certus.frontend.c.reader import read_edited, read_unit
+from certus.frontend.c.source.probes import Probe, refuse
 from certus.frontend.c.types import LP64, DataModel
 from certus.frontend.loaded import LoadedProgram
 from certus.frontend.properties import UNREACH_CALL, Property, check_supported, property_of
@@ -85,10 +86,10 @@ def load_probed(
         except Impure as error:
             refuse(next(p for p in probes if p.number == error.number), str(error))
         except InputError as error:
-            _blame(probes, probed, error)
+            blame(probes, probed, error)
 
 
-def _blame(
+def blame(
     probes: Sequence[Probe], probed: Callable[[Sequence[Probe]], Program], error: InputError
 ) -> NoReturn:
     """Say which of the probes it is that Clang refuses."""

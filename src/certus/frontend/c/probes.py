@@ -11,48 +11,19 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Final, NoReturn
+from dataclasses import dataclass
+from typing import Final
 
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.errors import InputError, Unsupported
-from certus.core.witness import Place
+from certus.core.errors import Unsupported
 from certus.frontend.c import ast
 from certus.frontend.c.edits import EditedText, Insertion
+from certus.frontend.c.source.probes import DECLARATION, FUNCTION, Probe, check_expression, refuse
 
-FUNCTION: Final = "__certus_probe"
-DECLARATION: Final = f"void {FUNCTION}(int, _Bool);\n"
-CODE: Final = "bad-witness"
 _LOOPS: Final = (ast.While, ast.DoWhile, ast.For)
 _LABELS: Final = (ast.Label, ast.Case, ast.Default)
 _KEYWORD: Final = re.compile(r"(while|for|do)\b")
-_TOKEN: Final = re.compile(
-    r"""(?P<literal>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
-    r"""|(?P<wrong>//|/\*|<%|%>|%:|\?\?|[;{}\#\\"'@`$])|(?P<open>[(\[])|(?P<close>[)\]])""",
-    re.DOTALL,
-)
-_JOINT: Final = re.compile(r"""\"(?:[^"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|&&|\|\||[()\[\]?,]""")
 _SPACE: Final = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """`loop`: whether it belongs to a loop. `span` is where a witness has it."""
-
-    number: int
-    place: Place
-    expression: str
-    loop: bool = False
-    span: Span | None = field(default=None, compare=False)
-
-    @property
-    def text(self) -> str:
-        """The expression in one line."""
-        return " ".join(self.expression.split())
-
-
-def refuse(probe: Probe, message: str, hint: str | None = None) -> NoReturn:
-    raise InputError([Diagnostic(CODE, message, span=probe.span, hint=hint)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,37 +160,6 @@ def _spots(body: ast.Statement) -> Iterator[Spot]:
             stack.append(Spot(node.body, False))
         if not isinstance(node, (ast.Block, ast.UnmodelledStatement)):
             yield spot
-
-
-def check_expression(probe: Probe) -> None:
-    """Refuse what would not stay inside of its parentheses."""
-    stack: list[str] = []
-    matching = True
-    for match in _TOKEN.finditer(probe.expression):
-        if match["wrong"]:
-            refuse(probe, f"`{match['wrong']}` cannot be part of an expression of C.")
-        if match["open"]:
-            stack.append(")" if match["open"] == "(" else "]")
-        elif match["close"] and not (stack and stack.pop() == match["close"]):
-            matching = False
-            break
-    if not matching or stack or not probe.expression.strip():
-        refuse(probe, "The parentheses of this expression do not match, or it is empty.")
-
-
-def conjuncts(expression: str) -> list[str]:
-    """The parts that `&&` joins outside of parentheses, unless something weaker stands there."""
-    found, start, depth = [], 0, 0
-    for match in _JOINT.finditer(expression):
-        token = match[0]
-        depth += (token in "([") - (token in ")]")
-        if depth == 0 and token in ("||", "?", ","):
-            return [expression]
-        if depth == 0 and token == "&&":
-            found.append(expression[start : match.start()].strip())
-            start = match.end()
-    found.append(expression[start:].strip())
-    return found if all(found) else [expression]
 
 
 def edited_text(unit: ast.Unit, data: bytes, probes: Sequence[Probe]) -> EditedText:

@@ -13,7 +13,7 @@ from certus.core.program import Program
 from certus.core.witness import Place, probe_number
 from certus.frontend.c.edits import EditedText, Insertion
 from certus.frontend.c.load import load_probed
-from certus.frontend.c.probes import Probe, check_expression, conjuncts
+from certus.frontend.c.source.probes import Probe, check_expression, conjuncts
 from certus.frontend.c.types import LP64
 from certus.frontend.loaded import LoadedProgram
 from certus.frontend.properties import Property

@@ -8,18 +8,17 @@ the expression takes no steps, and otherwise by control flow.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import Assume
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Kind
+from certus.core.witness import UNDEFINED
 
 if TYPE_CHECKING:
     from certus.frontend.c.lower.body import Body
-
-UNDEFINED: Final = "undefined evaluation"  # the text of the error sites
 
 Range = tuple[int, int]
 

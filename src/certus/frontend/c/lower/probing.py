@@ -15,7 +15,7 @@ from certus.frontend.c.lower.steps import Steps
 from certus.frontend.c.lower.survey import parts
 from certus.frontend.c.lower.values import truth
 from certus.frontend.c.lower.world import ErrorRules
-from certus.frontend.c.probes import FUNCTION as PROBE
+from certus.frontend.c.source.probes import FUNCTION as PROBE
 
 __all__ = ["PROBE", "Impure", "probe"]
 

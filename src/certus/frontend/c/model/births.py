@@ -54,14 +54,11 @@ class Births:
         self._body = body
         self.slots: dict[str, Slot] = {}
         self.boxes: dict[str, Box] = {}
-        self._declared: dict[str, ir.Declare] = {}
+        self.declared: dict[str, ir.Declare] = {}
         flow = body.flow
         for instruction in flow.instructions():
-            if not isinstance(instruction, ir.Declare) or not isinstance(instruction.address, Local):
-                continue
-            if self._declared.setdefault(instruction.address.name, instruction) is instruction:
-                debug = body.module.debug.variable(instruction.variable)
-                body.declared_at[f"{debug.name}{debug.line}"] = instruction.location
+            if isinstance(instruction, ir.Declare) and isinstance(instruction.address, Local):
+                self._note(instruction, instruction.address.name)
         for instruction in flow.blocks[flow.entry].instructions:
             if isinstance(instruction, ir.Alloca) and instruction.count is None:
                 assert instruction.name is not None
@@ -74,7 +71,7 @@ class Births:
                 body.roots.of(Local(body.module.types.pointer, instruction.name))
 
     def _debug(self, name: str) -> DebugVariable | None:
-        declare = self._declared.get(name)
+        declare = self.declared.get(name)
         return None if declare is None else self._body.module.debug.variable(declare.variable)
 
     def _is_slot(self, alloca: ir.Alloca) -> bool:
@@ -148,11 +145,11 @@ class Births:
             name = instruction.name or ""
             if name in self.slots:
                 continue
-            debug, declare = self._debug(name), self._declared.get(name)
+            debug, declare = self._debug(name), self.declared.get(name)
             uses = [u for u in flow.uses.get(name, ()) if not isinstance(u, ir.Declare | ir.DebugRecord)]
             if declare is not None and not all(flow.dominates(declare, use) for use in uses):
                 declare = None
-            shown = debug.name if debug is not None and debug.name else name
+            shown = debug.name if debug is not None and debug.name else _unnamed(name)
             base = body.local(f"$&{shown}", INT)
             box = Box(instruction, base, body.layout.size(instruction.type), debug, declare)
             self.boxes[name] = box
@@ -165,7 +162,7 @@ class Births:
 
     def _begin(self, box: Box) -> None:
         body = self._body
-        name = box.debug.name if box.debug is not None and box.debug.name else box.alloca.name or ""
+        name = box.debug.name if box.debug is not None and box.debug.name else _unnamed(box.alloca.name or "")
         align = box.alloca.align or body.layout.align(box.alloca.type)
         fill = None if box.birth is None else zeroing(body, box.birth, box.alloca.name or "", box.size)
         alloc = Alloc(box.base, build.integer(box.size), align, "stack", name, fill is not None)
@@ -174,6 +171,12 @@ class Births:
             body.skipped.add(fill)
             gaps = padding(body, box.alloca.type, 0, box.size)
             leave_open(body, box.base, gaps, fill.arguments[0].operand)
+
+    def _note(self, declare: ir.Declare, name: str) -> None:
+        """The first declaration of a variable counts."""
+        if self.declared.setdefault(name, declare) is declare:
+            debug = self._body.module.debug.variable(declare.variable)
+            self._body.declared_at[f"{debug.name}{debug.line}"] = declare.location
 
     def declare(self, instruction: ir.Declare) -> None:
         """A declaration stands here: the variable has no value yet, the object begins."""
@@ -193,7 +196,14 @@ class Births:
         body = self._body
         for box in self.boxes.values():
             if box.birth is None or body.flow.dominates(box.birth, last):
-                body.emit(Free(box.base, "stack"), text=f"end of {box.alloca.name}")
+                body.emit(Free(box.base, "stack"), text=f"end of {_unnamed(box.alloca.name or '')}")
+
+
+def _unnamed(name: str) -> str:
+    """What to call an object that only Clang has a name for."""
+    if name.endswith(".compoundliteral"):
+        return "literal"
+    return name if name.isidentifier() and name not in ("tmp", "coerce") else "temporary"
 
 
 def is_copy(instruction: ir.Instruction) -> bool:

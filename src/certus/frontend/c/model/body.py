@@ -15,12 +15,25 @@ from certus.core.diagnostic import Diagnostic, Span
 from certus.core.program import Assign, Assume, BasicOp, Havoc
 from certus.core.sorts import INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
+from certus.core.witness import probe_kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.model.births import Births
 from certus.frontend.c.model.cells import Roots
 from certus.frontend.c.model.flow import Flow
-from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value, from_bool, truth
+from certus.frontend.c.model.redirect import redirected
+from certus.frontend.c.model.terms import (
+    Lanes,
+    Piece,
+    Pieces,
+    Unmodelled,
+    Value,
+    as_sort,
+    joined,
+    terms_in,
+    truth,
+)
+from certus.frontend.c.model.wording import part_of
 from certus.frontend.graph import Draft, DraftEdge
 
 if TYPE_CHECKING:
@@ -49,9 +62,12 @@ class Body:
         self.values: dict[str, Value] = {}
         self.skipped: set[ir.Instruction] = set()  # what another step does
         self.more: Expr | None = None  # where the arguments behind the named ones are
-        self.span: Span | None = None  # of the instruction that is being lowered
+        self.span: Span | None = None  # of the step that is being lowered
         self.statement: Span | None = None
         self.text = ""
+        self.begun: dict[Span, int] = {}  # where statements begin
+        self.probe: int | None = None  # whose expression is being lowered
+        self._instruction: ir.Instruction | None = None  # whose words are not looked up yet
         self.number = 0
         self.block = ""
         self.condition: int | None = None  # where the condition is evaluated that decided to come here
@@ -99,15 +115,56 @@ class Body:
         """Steps from here on are of this instruction."""
         if instruction is None:
             self.number, self._location = 0, None
-            self.span, self.text, self.statement = self.draft.span, "{", self.draft.span
+            self.span, self.text, self.statement = self.draft.span, "", self.draft.span
             return
         self.number, self._location = self.flow.number[instruction], instruction.location
         if not self.unit.is_program(self.module):
-            self.text = f"{self.name}(...)"
+            self.text = f"{self.name.lstrip('$')}(...)"
             return
         written = self.unit.sources.written(instruction.location)
-        if written is not None:
+        self.probe = self.unit.sources.probe(instruction.location)
+        if self.probe is not None:
+            self.span = None if written is None else written.span
+            self.text = probe_kind(self.probe)
+        elif instruction.location is None:
+            self._instruction = instruction
+        elif written is not None:
             self.span, self.text, self.statement = written.span, written.text, written.statement
+            self._instruction = instruction
+            if written.statement not in self.begun and written.text:
+                self.begun[written.statement] = self.at
+                self.draft.starts[self.at] = written.statement
+
+    @property
+    def span(self) -> Span | None:
+        self._look_up()
+        return self._span
+
+    @span.setter
+    def span(self, span: Span | None) -> None:
+        self._span, self._instruction = span, None
+
+    @property
+    def text(self) -> str:
+        self._look_up()
+        return self._text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self._text, self._instruction = text, None
+
+    def _look_up(self) -> None:
+        """Find the part of the statement whose step comes next."""
+        if self._instruction is not None:
+            found = part_of(self, self._instruction)
+            self._instruction = None
+            if found is not None:
+                self._span, self._text = found
+
+    def say(self, words: tuple[Span | None, str] | None) -> None:
+        """Steps from here on are of this part of the statement."""
+        if words is not None:
+            self.span, self.text = words
 
     def call_span(self) -> Span | None:
         """Return the stretch of the call that is being lowered."""
@@ -117,9 +174,18 @@ class Body:
         return self.span if found is None else found[0]
 
     def written_call(self, name: str) -> str:
-        """Return the call that is being lowered as it is written; by its name if a macro hides it."""
+        """Return the call that is being lowered as it is written, which may be the use of a macro."""
         found = self.unit.sources.call(self._location) if self.unit.is_program(self.module) else None
-        return found[1] if found is not None and found[1].startswith(name) else f"{name}()"
+        return found[1] if found is not None else self.text or f"{name}()"
+
+    def condition_start(self) -> int | None:
+        """Return where the evaluation began of what decided that control comes here: of the statement, if it
+        has conditions itself, and else of the `if` around it."""
+        begun = None if self.statement is None else self.begun.get(self.statement)
+        if begun is not None and begun != self.at:
+            return begun
+        around = self.unit.sources.around(self._location) if self.unit.is_program(self.module) else None
+        return None if around is None else self.begun.get(around, self.condition)
 
     # --------------------------------------------------------------------------------- steps
 
@@ -213,10 +279,12 @@ class Body:
         diagnostic = Diagnostic(code, message[:1].upper() + message[1:], span=span, hint=hint)
         self.draft.refusals.append((self.at, diagnostic))
 
-    def claim(self, condition: Expr, kind: str, text: str) -> None:
+    def claim(self, condition: Expr, kind: str, text: str, function: str | None = None) -> None:
         """An error unless the condition holds."""
         start, after, failed = self.at, self.draft.node(), self.draft.node()
-        self.draft.error(failed, kind, self.span, text, statement=self.statement, start=start)
+        self.draft.error(
+            failed, kind, self.span, text, statement=self.statement, function=function, start=start
+        )
         if condition is not build.TRUE:
             self.fork(condition, after, failed, branch=True)
             self.at = after
@@ -258,7 +326,7 @@ class Body:
         self.values[name] = value
         if self.folding or (isinstance(value, Expr) and value.kind is Kind.CONST):
             return
-        reads = self._reads(*_terms(value))
+        reads = self._reads(*terms_in(value))
         heavy = self._weigh(instruction, name)
         if not reads and not heavy:
             return
@@ -355,8 +423,25 @@ class Body:
                 del self._pending[name]
                 self.hold(name)
 
-    def assign(self, variable: Expr, term: Expr) -> None:
-        """`variable = term`. If the last step only gave `term` its value, it writes `variable` instead."""
+    def assign(self, variable: Expr, term: Expr, name: str | None = None) -> None:
+        """`variable = term`. If the last step only gave `term` its value, it writes `variable` instead. If
+        the instruction `name` has this value and is used later, it is read from the variable then."""
+        if name is not None and self._is_kept(name, variable):
+            self._pending.pop(name, None)
+            self.before_write(variable)
+            last = self.draft.edges[-1] if self.draft.edges else None
+            op, made = None, self.flow.number[self.flow.definitions[name]]
+            if last is not None and last.target == self.at and last.order[0] == made:
+                op = redirected(last.op, term, variable) if term.sort is variable.sort else None
+            if op is not None and last is not None:
+                last.op, last.span, last.text = op, self.span, self.text or last.text
+            else:
+                self.emit(Assign((variable,), (term,)))
+            kept = self.values[name]
+            assert isinstance(kept, Expr)
+            self.values[name] = as_sort(variable, kept.sort)
+            self._pending[name] = (frozenset((variable,)), self._last_use(name))
+            return
         self.before_write(variable)
         last = self.draft.edges[-1] if self.draft.edges else None
         if last is not None and last.target == self.at and term in self.temporaries:
@@ -365,6 +450,20 @@ class Body:
                 last.op, last.span, last.text = op, self.span, self.text or last.text
                 return
         self.emit(Assign((variable,), (term,)))
+
+    def _is_kept(self, name: str, variable: Expr) -> bool:
+        """Whether the value of an instruction, which is being stored, is used again in its block, and nowhere
+        else, nor was it used before."""
+        value, uses = self.values.get(name), self.flow.uses.get(name, ())
+        made = self.flow.definitions.get(name)
+        if not isinstance(value, Expr) or value.kind is Kind.CONST or made is None or len(uses) < 2:
+            return False
+        wanted, sort = variable.sort, value.sort
+        same = sort is wanted or (
+            isinstance(sort, MachineSort) and isinstance(wanted, MachineSort) and sort.width == wanted.width
+        )
+        here = self.flow.home[made] == self.block and not self._escapes(made, name)
+        return same and here and all(self.flow.number[use] >= self.number for use in uses)
 
     def _is_dead(self, temporary: Expr) -> bool:
         """Whether no other value needs a temporary that has just been written."""
@@ -390,43 +489,5 @@ class Body:
         if isinstance(value, Expr):
             return value
         if isinstance(value, Pieces):
-            from certus.frontend.c.model.terms import joined
-
             return joined(value, 0, value.size, self.unset)
         raise Unmodelled("unsupported-vector", "a vector as a number")
-
-    def stored_bits(self, term: Expr, size: int) -> Expr:
-        """Return a term as the integer of `size` bytes that a store writes."""
-        if term.sort is INT:
-            return build.wrap(term, machine(8 * size, signed=False))
-        if isinstance(term.sort, MachineSort):
-            if term.sort.width == 8 * size:
-                return term
-            wide = build.wrap(term, machine(term.sort.width, signed=False))
-            return build.wrap(wide, machine(8 * size, signed=False))
-        return from_bool(term, machine(8 * size, signed=False))
-
-
-def redirected(op: BasicOp, old: Expr, new: Expr) -> BasicOp | None:
-    """Return the step that writes `new` instead of `old`, if `old` is all it writes."""
-    from dataclasses import replace
-
-    from certus.core.program import Alloc, Call, Load
-
-    if isinstance(op, Havoc) and op.targets == (old,):
-        return Havoc((new,), op.function, op.approximates)
-    if isinstance(op, Call) and op.targets == (old,):
-        return Call(op.procedure, op.arguments, (new,))
-    if isinstance(op, Alloc) and op.target is old:
-        return replace(op, target=new)
-    if isinstance(op, Load) and op.target is old:
-        return Load(new, op.address)
-    return None
-
-
-def _terms(value: Value) -> tuple[Expr, ...]:
-    if isinstance(value, Expr):
-        return (value,)
-    if isinstance(value, Pieces):
-        return tuple(part.term for part in value.parts)
-    return value.parts

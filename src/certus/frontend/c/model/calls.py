@@ -11,11 +11,12 @@ from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.operands import Symbol
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
-from certus.frontend.c.model import assembly, checks, externals, indirect, intrinsics
+from certus.frontend.c.model import assembly, checks, externals, indirect, intrinsics, probing
 from certus.frontend.c.model.arguments import bound, end_copies, fitted, given_arguments, pack
 from certus.frontend.c.model.folding import folded, is_foldable
 from certus.frontend.c.model.operands import term_of
 from certus.frontend.c.model.terms import NULL, Piece, Pieces, Value, as_sort, sort_of
+from certus.frontend.c.source.probes import FUNCTION as PROBE
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -33,6 +34,8 @@ def call(body: Body, instruction: ir.Call) -> None:
     name = callee.name
     if name.startswith("llvm."):
         intrinsics.lower(body, instruction, name)
+    elif body.probe is not None and name == PROBE:
+        probing.lower(body, instruction, body.probe)
     elif name.startswith("__ubsan_handle_"):
         checks.failed(body, instruction, name)
     elif name in unit.rules.functions and unit.is_program(body.module):
@@ -48,11 +51,9 @@ def error(body: Body, kind: str, name: str, instruction: ir.Call | None = None) 
     written = claimed = body.written_call(name)
     if kind == "assertion" and instruction is not None and instruction.arguments:
         claimed = body.unit.literal(body.module, instruction.arguments[0].operand) or written
-    failed = body.draft.node()
+    failed, start = body.draft.node(), body.condition_start()
     body.emit(Assume(build.TRUE), text=written, target=failed)
-    body.draft.error(
-        failed, kind, body.span, claimed, statement=body.statement, function=name, start=body.condition
-    )
+    body.draft.error(failed, kind, body.span, claimed, statement=body.statement, function=name, start=start)
     body.stop()
 
 

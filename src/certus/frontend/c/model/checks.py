@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
+from certus.core.diagnostic import Span
 from certus.core.program import Assume
 from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.model import probing
 from certus.frontend.c.model.terms import Unmodelled
+from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -24,26 +27,35 @@ _KINDS: Final = {
 
 def failed(body: Body, instruction: ir.Call, name: str) -> None:
     """A check fails here."""
-    kind, claimed = _claimed(body, name)
-    node = body.draft.node()
+    if body.probe is not None:
+        probing.failed_check(body, body.probe)
+        return
+    kind = _kind(body, name)
+    span, text = claimed(body, instruction.location)
+    body.say((span, text))
+    node, start = body.draft.node(), body.condition_start()
     body.emit(Assume(build.TRUE), target=node)
-    body.draft.error(node, kind, body.span, claimed, statement=body.statement, start=body.condition)
+    body.draft.error(node, kind, span, text, statement=body.statement, start=start)
     body.stop()
 
 
 def claim(body: Body, name: str, condition: Expr) -> None:
     """A check of a function that is folded fails here, unless the condition holds."""
-    kind, claimed = _claimed(body, name)
-    body.claim(condition, kind, claimed)
+    body.claim(condition, _kind(body, name), claimed(body, None)[1])
 
 
-def _claimed(body: Body, name: str) -> tuple[str, str]:
+def _kind(body: Body, name: str) -> str:
     handler = name.removeprefix("__ubsan_handle_").removesuffix("_abort")
     kind, handlers = _KINDS.get(body.unit.rules.kind, ("", ""))
     if handler not in handlers.split():
         raise Unmodelled("unsupported-check", f"the check `{handler}`")
-    text = body.text
-    return (
-        kind,
-        f"the divisor of {text} is not 0" if kind == "division-by-zero" else f"{text} does not overflow",
-    )
+    return kind
+
+
+def claimed(body: Body, location: int | None) -> tuple[Span | None, str]:
+    """Return where the check at a debug location is, and what it claims."""
+    found = body.unit.sources.part(location, expressions.operation)
+    span, text = (body.span, body.text) if found is None else found
+    if body.unit.rules.kind == "no-div-zero":
+        return span, f"the divisor of {text} is not 0"
+    return span, f"{text} does not overflow"

@@ -21,7 +21,7 @@ from certus.frontend.c.ir.operands import (
 )
 from certus.frontend.c.ir.types import ArrayType, FloatType, IntegerType, StructType, VectorType
 from certus.frontend.c.model.operands import term_of
-from certus.frontend.c.model.terms import U8, no_value
+from certus.frontend.c.model.terms import U8, no_value, stored_bits
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -69,7 +69,7 @@ def contents(body: Body, constant: Operand) -> Iterator[tuple[int, int, Expr]]:
             raise no_value(type_)
         else:
             size = layout.store_size(type_)
-            term = body.stored_bits(term_of(body, part), size)
+            term = stored_bits(term_of(body, part), size)
             if term.kind is not Kind.CONST or term.value:
                 yield offset, size, build.wrap(term, machine(8 * size, signed=False))
 

@@ -15,6 +15,7 @@ from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.model.memory import variable_at
 from certus.frontend.c.model.operands import term_of, value_of
+from certus.frontend.c.model.probing import gives_poison, is_partial
 from certus.frontend.c.model.terms import Unmodelled, as_sort, decided
 
 if TYPE_CHECKING:
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 
     from certus.frontend.c.model.body import Body
 
-_LABELS: Final = ("land.", "lor.", "cond.")  # labels of C have no dots
+DECIDING: Final = (
+    "land.",
+    "lor.",
+    "cond.",
+)  # how blocks of `&&`, `||` and `?:` are called; labels of C have no dots
 _LARGEST: Final = 400  # blocks of one decision
 
 
@@ -45,23 +50,36 @@ class Decisions:
         self._lower = lower
         self._quiet: dict[str, bool] = {}
         self.absorbed: set[str] = set()
+        self.unfolded = False  # whether the last branch could have been folded, and was not
 
-    def decide(self, branch: ir.Branch, condition: Expr) -> Decision | None:
-        """Fold the blocks behind a branch, as far as they only decide; None if there are none."""
+    def decide(self, branch: ir.Branch, condition: Expr, *, unfolded: bool = False) -> Decision | None:
+        """Fold the blocks behind a branch, as far as they only decide; None if there are none, or if they are
+        to stay `unfolded`."""
         body = self._body
         region, best = self._region(branch)
-        if best is None:
+        self.unfolded = unfolded and best is not None
+        if best is None or unfolded:
             return None
         count, exits = best
         body.folding = True
         try:
-            found = _Fold(body, self._lower, branch, condition, region[:count]).run(exits)
+            inside = region[:count]
+            found = _Fold(body, self._lower, branch, condition, inside).run(
+                self._in_order(branch, inside, exits)
+            )
         except Unmodelled:
             return None
         finally:
             body.folding = False
         self.absorbed.update(region[:count])
         return found
+
+    def _in_order(self, branch: ir.Branch, inside: list[str], exits: list[str]) -> list[str]:
+        """The ways out, first the one that control takes if all conditions on the way are true."""
+        blocks, label = self._body.flow.blocks, branch.then
+        while label in inside:
+            label = ir.successors(blocks[label].last)[0]
+        return [label, *(each for each in exits if each != label)]
 
     def _region(self, branch: ir.Branch) -> tuple[list[str], tuple[int, list[str]] | None]:
         """Blocks that only decide, in an order from the branch on, and the largest part of them that has at
@@ -84,7 +102,7 @@ class Decisions:
         return list(region), best
 
     def _joins(self, label: str, here: str, region: dict[str, None]) -> bool:
-        if label == here or not label.startswith(_LABELS) or not self._is_quiet(label):
+        if label == here or not label.startswith(DECIDING) or not self._is_quiet(label):
             return False
         return all(p == here or p in region for p in self._body.flow.predecessors[label])
 
@@ -100,7 +118,12 @@ class Decisions:
         block = flow.blocks[label]
         if not isinstance(block.last, ir.Branch | ir.Jump) or "llvm.loop" in block.last.attached:
             return False
+        probe = body.unit.invariants and body.unit.sources.probe(block.last.location) is not None
+        if probe and gives_poison(body, label):
+            return False
         for instruction in block.instructions[:-1]:
+            if probe and is_partial(instruction):
+                return False
             if isinstance(instruction, ir.Load):
                 if variable_at(body, instruction.pointer, instruction.type) is None:
                     return False

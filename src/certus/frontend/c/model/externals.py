@@ -181,7 +181,7 @@ def _assert(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> No
     condition = truth(term_of(body, instruction.arguments[0].operand))
     if "__assert_fail" in body.unit.rules.functions:
         claim = body.unit.sources.argument(instruction.location) or body.text
-        body.claim(condition, "assertion", claim)
+        body.claim(condition, "assertion", claim, name)
     else:
         body.assume(condition)
     effects.give_result(body, instruction, name)

@@ -6,43 +6,44 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Assign, Assume, Return
-from certus.core.sorts import BOOL, INT, Sort
 from certus.core.terms import Expr, Kind
+from certus.core.witness import BRANCH, is_of_witness
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.operands import Operand
 from certus.frontend.c.ir.types import IntegerType, PointerType, VectorType
-from certus.frontend.c.model import atomics, calls, memory, vectors
-from certus.frontend.c.model.decisions import Decisions, phis_of
+from certus.frontend.c.model import aggregates, atomics, calls, checks, memory, probing, vectors
+from certus.frontend.c.model.decisions import DECIDING, Decisions, phis_of
 from certus.frontend.c.model.hints import value_is_signed
 from certus.frontend.c.model.operands import (
     address_of,
-    field_place,
     from_integer,
     indexed,
-    pieces_at,
     term_of,
     value_of,
 )
 from certus.frontend.c.model.terms import (
     Lanes,
-    Piece,
     Pieces,
     Unmodelled,
     as_sort,
     binary,
     compare,
     convert,
-    joined,
     sort_of,
     taken,
     truth,
 )
+from certus.frontend.c.model.wording import chosen_text, condition_of
 from certus.frontend.graph import Draft
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-_TRUE_WAYS: Final = ("if.then", "for.body", "while.body", "do.body", "cond.true")
+_TRUE_WAYS: Final = (
+    *("if.then", "for.body", "while.body", "do.body", "cond.true"),
+    *("land.lhs.true", "land.rhs"),
+)
+_FALSE_WAYS: Final = ("lor.lhs.false", "lor.rhs")
 
 
 def lower_function(body: Body) -> None:
@@ -100,7 +101,7 @@ class _Function:
                 continue
             load, value = found[0], found[1].value
             slot = body.births.slots.get(getattr(load.pointer, "name", ""))
-            if slot is not None and getattr(value, "name", None) == load.name:
+            if slot is not None and slot.debug is None and getattr(value, "name", None) == load.name:
                 return label, slot.variable
         return "", None
 
@@ -112,6 +113,12 @@ class _Function:
         if instruction in body.skipped:
             return
         body.place(instruction)
+        if body.probe is not None:
+            probing.check_pure(body, instruction, body.probe)
+            if body.unit.invariants and probing.uses_poison(instruction):
+                probing.failed_check(body, body.probe)
+            elif body.unit.invariants and isinstance(instruction, ir.Binary):
+                probing.require_defined(body, instruction, body.probe)
         try:
             if not _step(body, instruction):
                 self._control(instruction)
@@ -153,8 +160,16 @@ class _Function:
         if target == self.exit and self._return_at_once():
             return
         phis = phis_of(body, target)
+        strict = body.probe is not None and body.unit.invariants and values is None
+        if strict and any(probing.is_poison(_way(phi, body.block)) for phi in phis):
+            assert body.probe is not None
+            probing.failed_check(body, body.probe)
+            return
         if values is None:
             values = tuple(term_of(body, _way(phi, body.block)) for phi in phis)
+        if self._decides_only(target):
+            self._decide_here(target, values[0])
+            return
         moves = [
             (body.phis[phi], as_sort(value, body.phis[phi].sort))
             for phi, value in zip(phis, values, strict=True)
@@ -162,9 +177,35 @@ class _Function:
         ]
         moves = [(variable, value) for variable, value in moves if variable is not value]
         if moves:
-            body.emit(Assign(tuple(v for v, _ in moves), tuple(t for _, t in moves)))
+            op = Assign(tuple(v for v, _ in moves), tuple(t for _, t in moves))
+            inside = body.unit.is_program(body.module) and not is_of_witness(body.text)
+            body.emit(op, text=chosen_text(body, phis) if inside else None)
         body.draft.jump(body.at, self.nodes[target], body.span, body.text, body.order())
         body.stop()
+
+    def _decides_only(self, label: str) -> bool:
+        """Whether a block only branches by the value of `&&` or `||` that control comes with."""
+        found = [i for i in self.flow.blocks[label].instructions if not isinstance(i, ir.DebugRecord)]
+        if len(found) != 2 or not label.startswith(DECIDING) or label in self.decisions.absorbed:
+            return False
+        phi, branch = found
+        tested = branch.condition if isinstance(branch, ir.Branch) else None
+        same = isinstance(phi, ir.Phi) and getattr(tested, "name", None) == phi.name
+        return same and "llvm.loop" not in branch.attached and self.flow.only_use(phi.name or "") is branch
+
+    def _decide_here(self, label: str, value: Expr) -> None:
+        """Go to one of the blocks behind such a block."""
+        body, here = self.body, self.body.block
+        branch = self.flow.blocks[label].last
+        assert isinstance(branch, ir.Branch)
+        condition, body.block = body.truth(value), label
+        if condition.kind is Kind.CONST:
+            self._go(branch.then if condition.value else branch.otherwise)
+        else:
+            if body.probe is None:
+                body.place(branch)
+            self._fork(condition, branch.then, branch.otherwise, {})
+        body.block = here
 
     def _return_at_once(self) -> bool:
         """Return from here, if the last step was to set the result."""
@@ -187,12 +228,31 @@ class _Function:
         self._note_loop(branch, [branch.then, branch.otherwise])
         for label in (branch.then, branch.otherwise):
             self.origins.setdefault(label, self.nodes[body.block])
+        if body.probe is not None and not body.unit.invariants:
+            others = [way for way in (branch.then, branch.otherwise) if not way.startswith("handler.")]
+            if len(others) == 1:  # nothing in the expression is an error by itself
+                self._go(others[0])
+                return
         if condition.kind is Kind.CONST:
             self._go(branch.then if condition.value else branch.otherwise)
             return
-        decision = self.decisions.decide(branch, condition)
+        watched = body.unit.sources.watched(branch.location, body.unit.watched)
+        decision = self.decisions.decide(branch, condition, unfolded=watched)
         for label in () if decision is None else (decision.then, decision.otherwise):
             self.origins.setdefault(label, self.nodes[body.block])
+        body.place(branch)
+        if decision is None and watched and self.decisions.unfolded:
+            body.say(condition_of(body, branch))
+            body.text = BRANCH
+            self._fork(condition, branch.then, branch.otherwise, {})
+            return
+        ways = (branch.then, branch.otherwise) if decision is None else (decision.then, decision.otherwise)
+        if body.probe is not None:
+            pass
+        elif any(way.startswith(DECIDING) for way in ways) and body.unit.is_program(body.module):
+            body.say(condition_of(body, branch))
+        elif any(way.startswith("handler.") for way in ways):
+            body.say(checks.claimed(body, branch.location))
         if decision is None:
             self._fork(condition, branch.then, branch.otherwise, {})
         elif decision.then == decision.otherwise or decision.condition.kind is Kind.CONST:
@@ -203,7 +263,9 @@ class _Function:
 
     def _fork(self, condition: Expr, then: str, otherwise: str, values: dict[str, tuple[Expr, ...]]) -> None:
         body = self.body
-        flip = otherwise.startswith(_TRUE_WAYS) and not then.startswith(_TRUE_WAYS)
+        flip = (otherwise.startswith(_TRUE_WAYS) and not then.startswith(_TRUE_WAYS)) or (
+            then.startswith(_FALSE_WAYS) and not otherwise.startswith(_FALSE_WAYS)
+        )
         starts = body.draft.node(), body.draft.node()
         body.fork(condition, *starts, branch=True, flip=flip)
         for start, label in zip(starts, (then, otherwise), strict=True):
@@ -213,18 +275,17 @@ class _Function:
     def _switch(self, switch: ir.Switch) -> None:
         body = self.body
         value = term_of(body, switch.value)
-        groups: dict[str, list[Expr]] = {}
+        start, text, tests = body.at, body.text, list[Expr]()
         for number, label in switch.cases:
             constant = build.constant(getattr(value.sort, "wrap")(number), value.sort)  # noqa: B009
-            groups.setdefault(label, []).append(build.eq(value, constant))
-        start = body.at
-        for label, tests in groups.items():
-            body.at = start
-            body.emit(Assume(build.disjunction(tests)), branch=True)
-            self._go(label)
+            tests.append(build.eq(value, constant))
+            if tests[-1] is not build.FALSE:
+                body.at = start
+                body.emit(Assume(tests[-1]), branch=True, text=f"{text} case {constant.value}")
+                self._go(label)
         body.at = start
-        others = build.not_(build.disjunction(test for tests in groups.values() for test in tests))
-        body.emit(Assume(others), branch=False)
+        others = build.not_(build.disjunction(tests))
+        body.emit(Assume(others), branch=False, text=f"{text} default")
         self._go(switch.default)
 
     def _indirect(self, jump: ir.IndirectJump) -> None:
@@ -342,55 +403,6 @@ def _element_pointer(body: Body, instruction: ir.GetElementPointer) -> None:
     body.define(instruction, indexed(body, instruction.source, address, instruction.indices))
 
 
-def _extract(body: Body, instruction: ir.ExtractValue) -> None:
-    value, type_, offset = value_of(body, instruction.aggregate), instruction.aggregate.type, 0
-    for index in instruction.indices:
-        inner, type_ = field_place(body, type_, index)
-        offset += inner
-    assert isinstance(value, Pieces)
-    size = body.layout.store_size(type_)
-    if isinstance(type_, IntegerType | PointerType):
-        exact = [p for p in value.parts if (p.offset, p.size) == (offset, size)]
-        inside = [p for p in value.parts if offset <= p.offset and p.offset + p.size <= offset + size]
-        if exact:
-            body.define(instruction, as_sort(exact[0].term, _kept_sort(exact[0].term, type_)))
-        elif isinstance(type_, IntegerType) and len(inside) > 1:
-            body.define(instruction, _part(inside, offset, size))
-        else:
-            body.define(instruction, as_sort(joined(value, offset, size, body.unset), sort_of(type_)))
-        return
-    body.define(
-        instruction, _part([p for p in value.parts if offset <= p.offset < offset + size], offset, size)
-    )
-
-
-def _part(parts: list[Piece], offset: int, size: int) -> Pieces:
-    return Pieces(size, tuple(Piece(p.offset - offset, p.size, p.term) for p in parts))
-
-
-def _kept_sort(term: Expr, type_: IntegerType | PointerType) -> Sort:
-    """The sort of a scalar that a piece holds: its own, if it has the width of the type."""
-    wanted = sort_of(type_)
-    if term.sort in (BOOL, INT) or wanted in (BOOL, INT):
-        return wanted
-    return term.sort
-
-
-def _insert(body: Body, instruction: ir.InsertValue) -> None:
-    whole = value_of(body, instruction.aggregate)
-    type_, offset = instruction.aggregate.type, 0
-    size_of_all = body.layout.size(type_)
-    for index in instruction.indices:
-        inner, type_ = field_place(body, type_, index)
-        offset += inner
-    size = body.layout.size(type_)
-    assert isinstance(whole, Pieces)
-    kept = [p for p in whole.parts if p.offset + p.size <= offset or offset + size <= p.offset]
-    new = pieces_at(body, value_of(body, instruction.value), offset, type_)
-    parts = sorted((*kept, *new), key=lambda p: p.offset)
-    body.define(instruction, Pieces(size_of_all, tuple(parts)))
-
-
 def _step(body: Body, instruction: ir.Instruction) -> bool:
     """Lower an instruction that is no jump; whether it was one."""
     match instruction:
@@ -418,9 +430,9 @@ def _step(body: Body, instruction: ir.Instruction) -> bool:
         case ir.Freeze():
             body.define(instruction, value_of(body, instruction.operand))
         case ir.ExtractValue():
-            _extract(body, instruction)
+            aggregates.extract(body, instruction)
         case ir.InsertValue():
-            _insert(body, instruction)
+            aggregates.insert(body, instruction)
         case ir.ExtractElement():
             vectors.extract(body, instruction)
         case ir.InsertElement():

@@ -30,6 +30,7 @@ from certus.frontend.c.model.arguments import Given, bound, end_copies, given_ar
 from certus.frontend.c.model.cells import cells_between, simple
 from certus.frontend.c.model.hints import value_is_signed
 from certus.frontend.c.model.operands import address_of
+from certus.frontend.c.model.redirect import redirected
 from certus.frontend.c.model.terms import (
     NULL,
     Cell,
@@ -221,8 +222,13 @@ def _external(each: IndirectCall, name: str) -> None:
     try:
         externals.call(body, made, name)
         if each.results and "$given" in body.values:
-            value = body.scalar(body.values["$given"])
-            body.emit(Assign(each.results, (as_sort(value, each.results[0].sort),)))
+            value, last = body.scalar(body.values["$given"]), body.draft.edges[-1]
+            same = value in body.temporaries and value.sort is each.results[0].sort
+            op = redirected(last.op, value, each.results[0]) if same and last.target == body.at else None
+            if op is not None:
+                last.op = op
+            else:
+                body.emit(Assign(each.results, (as_sort(value, each.results[0].sort),)))
     except Unmodelled as error:
         body.refuse(error.code, error.what, error.hint)
         body.stop()

@@ -58,12 +58,19 @@ def copy_constant(body: Body, to: Operand, source: Operand, count: Operand) -> b
         given = {offset: term for offset, _, term in parts}
         zero: Expr = build.constant(0, machine(8 * width, signed=False))
         for offset in range(0, size, width):
-            body.emit(Store(build.add(address, build.integer(offset)), given.get(offset, zero)))
+            _store_constant(body, build.add(address, build.integer(offset)), given.get(offset, zero))
         return True
     fill_loop(body, address, build.constant(0, U8), size // width, width)
     for offset, _, term in parts:
-        body.emit(Store(build.add(address, build.integer(offset)), term))
+        _store_constant(body, build.add(address, build.integer(offset)), term)
     return True
+
+
+def _store_constant(body: Body, address: Expr, term: Expr) -> None:
+    text = body.unit.constant_text(term)
+    made = body.emit(Store(address, term), text=text or None)
+    if text == "0":
+        made.span, made.text = None, ""  # most are not written, and nobody wants to see these steps
 
 
 def _store(
@@ -72,7 +79,7 @@ def _store(
     value = Pieces(size, tuple(Piece(*part) for part in parts))
     terms = taken(value, cells, lambda count: build.constant(0, machine(8 * count, signed=False)))
     for (offset, _), term in zip(cells, terms, strict=True):
-        body.emit(Store(build.add(address, build.integer(offset)), term))
+        _store_constant(body, build.add(address, build.integer(offset)), term)
 
 
 def padding(body: Body, type_: Type, start: int, size: int) -> list[tuple[int, int]]:
@@ -96,9 +103,12 @@ def padding(body: Body, type_: Type, start: int, size: int) -> list[tuple[int, i
 def leave_open(body: Body, address: Expr, gaps: list[tuple[int, int]], to: Operand) -> None:
     """Give padding any contents."""
     name = to.name if isinstance(to, Local) else "an object"
+    span, text = body.span, body.text
+    body.span, body.text = None, ""  # nobody wants to see these steps
     for offset, size in gaps:
         value = body.havoc(machine(8 * size, signed=False), approximates=f"the padding of `{name}`")
         body.emit(Store(build.add(address, build.integer(offset)), value))
+    body.span, body.text = span, text
 
 
 def zeroing(body: Body, declare: ir.Instruction, name: str, size: int) -> ir.Call | None:

@@ -34,6 +34,7 @@ from certus.frontend.c.model.terms import (
     low_bit,
     no_value,
     repeated,
+    stored_bits,
     taken,
 )
 
@@ -145,8 +146,9 @@ def store(body: Body, instruction: ir.Store) -> None:
     if variable is not None:
         term = body.scalar(value)
         single = isinstance(operand, Local) and body.flow.only_use(operand.name) is instruction
+        name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
         body.spare(term if single else None)
-        body.assign(variable, as_sort(term, variable.sort))
+        body.assign(variable, as_sort(term, variable.sort), name)
         body.spare(None)
         return
     address = address_of(body, instruction.pointer)
@@ -176,12 +178,12 @@ def write(body: Body, address: Expr, value: Value, type_: Type, root: Root | Non
     assert isinstance(value, Expr)
     if isinstance(type_, FloatType):
         raise no_value(type_)
-    body.emit(Store(address, body.stored_bits(value, size)))
+    body.emit(Store(address, stored_bits(value, size)))
 
 
 def _write_parts(body: Body, address: Expr, terms: Sequence[Expr], cells: Sequence[Cell]) -> None:
     for (offset, size), term in zip(cells, terms, strict=True):
-        body.emit(Store(build.add(address, build.integer(offset)), body.stored_bits(term, size)))
+        body.emit(Store(build.add(address, build.integer(offset)), stored_bits(term, size)))
 
 
 # ----------------------------------------------------------------------------------------- copies

@@ -13,7 +13,6 @@ from certus.core.errors import Inconsistent, InputError, Unsupported
 from certus.core.program import (
     Alloc,
     Assign,
-    Assume,
     Call,
     ErrorSite,
     Havoc,
@@ -31,7 +30,7 @@ from certus.frontend.c.ir.operands import Aggregate, Integer, Local, Symbol
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.library.meanings import Model
 from certus.frontend.c.library.table import STREAMS, lookup
-from certus.frontend.c.lower.liveness import Liveness, reads, writes
+from certus.frontend.c.lower.liveness import reads, writes
 from certus.frontend.c.model import indirect
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.constants import contents
@@ -39,8 +38,9 @@ from certus.frontend.c.model.function import lower_function
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.operands import term_of
 from certus.frontend.c.model.terms import Unmodelled, as_sort
+from certus.frontend.c.model.tidying import tidied
 from certus.frontend.c.model.unit import StaticObject, Unit
-from certus.frontend.graph import Draft, DraftEdge, Numbering, Settled
+from certus.frontend.graph import Draft, Numbering, Settled
 
 START: Final = "$start"
 _NUMBERS: Final = re.compile(r"p\d+ (?:omnipotent char|short|int|long|long long)")
@@ -203,7 +203,8 @@ class Start:
                 self._outside(made)
                 return
             for offset, _, term in contents(body, constant):
-                body.emit(Store(build.add(made.base, build.integer(offset)), term))
+                text = made.name if made.name.startswith('"') else self.unit.constant_text(term)
+                body.emit(Store(build.add(made.base, build.integer(offset)), term), text=text or body.text)
         except Unmodelled as error:
             body.refuse(error.code, error.what, error.hint)
 
@@ -225,6 +226,8 @@ class Start:
     def _set(self, variable: Expr, module: Module, declared: GlobalVariable) -> None:
         body = self._in_module(module)
         body.text, body.span = declared.name, self.body.draft.span
+        if declared.debug is not None and self.unit.is_program(module):
+            body.span, body.text = self.unit.declaration(module.debug.variable(declared.debug))
         try:
             constant = module.initialiser(declared)
             if constant is None:
@@ -410,7 +413,7 @@ class _Assembly:
             name = stack.pop()
             if not self.bodies[name].lowered:
                 raise Inconsistent(f"the procedure {name} has not been lowered")
-            self.settled[name] = _tidy(self.bodies[name])
+            self.settled[name] = tidied(self.bodies[name])
             for edge in self.settled[name].edges:
                 if isinstance(edge.op, Call) and edge.op.procedure not in used:
                     used[edge.op.procedure] = None
@@ -443,58 +446,3 @@ class _Assembly:
 
 def _position(span: Span | None) -> tuple[str, int, int]:
     return (span.file, span.line, span.column) if span is not None else ("", 0, 0)
-
-
-def _tidy(body: Body) -> Settled:
-    """Drop the inputs of declarations that are never read; make inputs of what is read without a value."""
-    settled = body.draft.settle()
-    if body.function is None:
-        return settled
-    bound = {*body.parameters}
-    slots = [s for s in body.births.slots.values() if s.variable is not None and s.variable not in bound]
-    candidates = [s.variable for s in slots if s.variable is not None]
-    live = Liveness(settled, candidates)
-    ours = {v for v in candidates if v not in body.unit.source_names}
-    dropped = {
-        edge
-        for edge in settled.edges
-        if ((edge.declares and isinstance(edge.op, Havoc)) or _sets_only(edge, ours))
-        and not any(live.is_live(v, edge.target) for v in writes(edge.op))
-    }
-    unwritten = live.at(settled.entry)
-    if unwritten:
-        entry = body.draft.stands_for.pop(Draft.ENTRY, settled.entry)
-        text = ", ".join(body.unit.source_names.get(v, "a value") for v in unwritten)
-        body.draft.edge(
-            Draft.ENTRY,
-            Havoc(unwritten),
-            entry,
-            body.draft.span,
-            f"{text} without a value",
-            declares=True,
-            order=(-1, 0),
-        )
-    if dropped:
-        body.draft.drop(dropped)
-    booleans = {s.variable for s in slots if s.boolean}
-    declared = [edge for edge in body.draft.edges if edge.declares]
-    for edge in declared:
-        _within_type(body, edge, booleans)
-    return body.draft.settle() if dropped or declared else settled
-
-
-def _sets_only(edge: DraftEdge, variables: set[Expr]) -> bool:
-    """Whether a step does nothing but give values to some of these variables."""
-    return isinstance(edge.op, Assign) and all(v in variables for v in edge.op.targets)
-
-
-def _within_type(body: Body, declared: DraftEdge, booleans: set[Expr | None]) -> None:
-    """A pointer without a value is some address nevertheless, and a `_Bool` is 0 or 1."""
-    assert isinstance(declared.op, Havoc)
-    targets = declared.op.targets
-    small = [build.le(v, build.constant(1, v.sort)) for v in targets if v in booleans]
-    proper = build.conjunction((body.are_addresses(targets), *small))
-    if proper is not build.TRUE:
-        after, declared.target = declared.target, body.draft.node()
-        place = (declared.order[0], declared.order[1] + 1)
-        body.draft.edge(declared.target, Assume(proper), after, declared.span, declared.text, order=place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,9 +13,12 @@ from certus.frontend.c.ir.debug import Debug, DebugVariable, Place
 from certus.frontend.c.ir.module import Function
 from certus.frontend.c.library.table import SYSTEM_HEADERS
 from certus.frontend.c.source.parts import Kind
+from certus.frontend.c.source.probes import ProbedText
 from certus.frontend.c.source.scopes import scope
 from certus.frontend.c.source.statements import Statements
+from certus.frontend.c.source.statements import Written as Statement
 
+Finder = Callable[[Statements, int, int], Statement | None]
 _MARKER: Final = re.compile(
     r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
@@ -32,13 +35,17 @@ class Written:
 
 class SourceFile:
     """One file, as Clang knew it (`main`) and as the user does (`shown`). With `blanked`, line markers were
-    taken out before Clang read it."""
+    taken out before Clang read it; with `probed`, probes were put into it."""
 
-    def __init__(self, main: str, shown: str, text: str, *, blanked: bool) -> None:
+    def __init__(
+        self, main: str, shown: str, text: str, *, blanked: bool, probed: ProbedText | None = None
+    ) -> None:
         self._main = main
         self.shown = shown
         self.text = text
         self._blanked = blanked
+        self.probed = probed
+        self._declared = 0 if probed is None else 1  # lines in front of the text
         self._statements: Statements | None = None
         self._parts: dict[int, Written] = {}
         self._marked: list[int] = []
@@ -89,7 +96,8 @@ class SourceFile:
     def physical(self, file: str, line: int) -> int | None:
         """Return the line of the file that a position of Clang's is in; None if it is in another file."""
         if self._blanked or not self._marked:
-            return line if file == self._main else None
+            found = line - self._declared
+            return found if file == self._main and found > 0 else None
         ends = [*self._marked[1:], self.text.count("\n") + 2]
         for marked, end, (claimed_file, claimed) in zip(self._marked, ends, self._claims, strict=True):
             same = file == claimed_file or file.endswith("/" + claimed_file)
@@ -97,6 +105,28 @@ class SourceFile:
                 return marked + 1 + line - claimed
         first = line < self._marked[0] and file == self._main
         return line if first else None
+
+    def place(self, line: int, column: int) -> tuple[int, int]:
+        """Return line and column, in characters, of a column, in bytes, that Clang names in a line of the
+        file. Column 0 stands for none."""
+        if column and self.probed is not None:
+            line, column = self.probed.place(line + self._declared, column)
+        return line, self.statements.tokens.column(line, column) if column else 0
+
+    def span_at(self, file: str, line: int, column: int) -> Span | None:
+        """Return the token at a place that Clang names, column in bytes; None if it is in another file."""
+        found = self.physical(file, line)
+        if found is None:
+            return None
+        at, character = self.place(found, column)
+        tokens = self.statements.tokens
+        token = tokens.at(at, character)
+        span = Span(self.shown, at, character, at, character + 1)
+        return self.presuming(span if token is None else tokens.span(token, token, self.shown))
+
+    def probe(self, line: int, column: int) -> int | None:
+        """Return the number of the probe that a column, in bytes, that Clang names in a line belongs to."""
+        return None if self.probed is None else self.probed.probe(line + self._declared, column)
 
     def presuming(self, span: Span) -> Span:
         """Return a stretch of this file with what line markers claim it to be."""
@@ -120,6 +150,7 @@ class Sources:
         self._debug = debug
         self.files = tuple(files)
         self._bases = tuple(bases)
+        self._has_probes = any(source.probed is not None for source in self.files)
         self._scope_files: dict[int, str] = {}
         self._written: dict[int, Written | None] = {}
 
@@ -157,7 +188,15 @@ class Sources:
         if found is None:
             return None
         source, line = found
-        return source, line, source.statements.tokens.column(line, place.column) if place.column else 0
+        return source, *source.place(line, place.column)
+
+    def probe(self, number: int | None) -> int | None:
+        """Return the number of the probe that a debug location belongs to."""
+        place = self._debug.place(number) if self._has_probes else None
+        if place is None or not place.column:
+            return None
+        found = self.find(self._file(place.scope), place.line, place.scope)
+        return None if found is None else found[0].probe(found[1], place.column)
 
     def written(self, number: int | None) -> Written | None:
         """Return what is written at a debug location."""
@@ -186,12 +225,28 @@ class Sources:
         found = source.statements.at(line, column)
         return None if found is None else source.presuming(found.statement)
 
-    def call(self, number: int | None) -> tuple[Span, str] | None:
-        """Return the call that starts at a debug location."""
+    def part(self, number: int | None, find: Finder) -> tuple[Span, str] | None:
+        """Return what `find` finds at a debug location: its stretch, and its text."""
         place = self._debug.place(number)
         position = None if place is None else self.position(place)
-        found = None if position is None else position[0].statements.call(*position[1:])
+        found = None if position is None else find(position[0].statements, *position[1:])
         return None if position is None or found is None else (position[0].presuming(found.span), found.text)
+
+    def call(self, number: int | None) -> tuple[Span, str] | None:
+        """Return the call that starts at a debug location."""
+        return self.part(number, Statements.call)
+
+    def watched(self, number: int | None, places: frozenset[tuple[int, int | None]]) -> bool:
+        """Whether the `?` of the condition at a debug location is at one of some places."""
+        place = self._debug.place(number) if places else None
+        position = None if place is None else self.position(place)
+        mark = None if position is None else position[0].statements.question_mark(*position[1:])
+        return mark is not None and (mark in places or (mark[0], None) in places)
+
+    def around(self, number: int | None) -> Span | None:
+        """Return the `if` statement that a debug location is in the body of."""
+        found = self.part(number, Statements.enclosing_if)
+        return None if found is None else found[0]
 
     def argument(self, number: int | None) -> str | None:
         """Return what stands in the parentheses at a debug location."""
@@ -224,7 +279,17 @@ class Sources:
         place = self._debug.place(number)
         position = None if place is None else self.position(place)
         if position is None and number is None and variable.line:
-            found = self.find(variable.file, variable.line, variable.scope)
-            column = None if found is None else found[0].column_of(variable.name, found[1])
-            position = None if found is None or column is None else (*found, column)
+            position = self._declared_at(variable)
         return None if position is None else scope(position[0].statements, *position[1:])
+
+    def declaration(self, variable: DebugVariable) -> tuple[Span, str] | None:
+        """Return the declaration of a static variable."""
+        position = self._declared_at(variable) if variable.line else None
+        found = None if position is None else position[0].statements.at(*position[1:])
+        return None if position is None or found is None else (position[0].presuming(found.span), found.text)
+
+    def _declared_at(self, variable: DebugVariable) -> Position | None:
+        """Where the name of a variable stands first in the line of its declaration."""
+        found = self.find(variable.file, variable.line, variable.scope)
+        column = None if found is None else found[0].column_of(variable.name, found[1])
+        return None if found is None or column is None else (*found, column)

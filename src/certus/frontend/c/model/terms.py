@@ -409,3 +409,24 @@ def repeated(byte: Expr, size: int) -> Expr:
     sort = machine(8 * size, signed=False)
     ones = build.constant(sum(1 << at for at in range(0, 8 * size, 8)), sort)
     return build.mul(ones, build.wrap(unsigned(byte), sort))
+
+
+def terms_in(value: Value) -> tuple[Expr, ...]:
+    """Return the terms that a value is made of."""
+    if isinstance(value, Expr):
+        return (value,)
+    if isinstance(value, Pieces):
+        return tuple(part.term for part in value.parts)
+    return value.parts
+
+
+def stored_bits(term: Expr, size: int) -> Expr:
+    """Return a term as the integer of `size` bytes that a store writes."""
+    if term.sort is INT:
+        return build.wrap(term, machine(8 * size, signed=False))
+    if isinstance(term.sort, MachineSort):
+        if term.sort.width == 8 * size:
+            return term
+        wide = build.wrap(term, machine(term.sort.width, signed=False))
+        return build.wrap(wide, machine(8 * size, signed=False))
+    return from_bool(term, machine(8 * size, signed=False))

@@ -16,7 +16,7 @@ from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.objects import SourceObject
 from certus.core.program import Call
 from certus.core.sorts import INT, MachineSort, Sort, array, machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
@@ -41,6 +41,7 @@ from certus.frontend.c.model.survey import Survey, is_thread_local
 from certus.frontend.c.model.terms import Unmodelled, sort_of
 
 FUNCTION_SPACING: Final = 16
+SHOWN: Final = 24  # characters of a string literal in its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,12 @@ class Unit:
         rules: Rules,
         budget: Budget,
         entry: str = "main",
+        watched: frozenset[tuple[int, int | None]] = frozenset(),
+        *,
+        invariants: bool = False,
     ) -> None:
+        self.watched = watched  # places of `?` that must be branches
+        self.invariants = invariants  # whether probes claim that their evaluation is defined
         self.program = module
         self.sources = sources
         self.models = models
@@ -209,8 +215,8 @@ class Unit:
             debug = None if variable.debug is None else module.debug.variable(variable.debug)
             literal = variable.linkage == "private" and variable.name.startswith(".str")
             if literal:
-                number = 1 + sum(o.name.startswith("string literal") for o in self.objects)
-                name, shown = f"$string{number}", f"string literal {number}"
+                number = 1 + sum(o.name.startswith('"') for o in self.objects)
+                name, shown = f"$string{number}", _quoted(module.initialiser(variable))
             else:
                 shown = debug.name if debug is not None and debug.name else variable.name
                 name = f"$&{shown}"
@@ -218,13 +224,33 @@ class Unit:
             self._bases[key] = base
             span = None
             if debug is not None and debug.line and self.is_program(module):
-                span = self.sources.line_span(debug.file, debug.line, variable.debug)
+                span = self.declaration(debug)[0]
                 if debug.name:
                     scope = self.sources.scope(debug, None)
                     if scope is not None:
                         self.named[base] = SourceObject(debug.name, scope, shape_of(module, debug.type))
             self.objects.append(StaticObject(module, variable, base, shown, span))
         return base
+
+    def declaration(self, debug: DebugVariable) -> tuple[Span, str]:
+        """Return where a static variable is declared, and the text of it."""
+        found = self.sources.declaration(debug)
+        if found is None:
+            return self.sources.line_span(debug.file, debug.line, debug.scope), debug.name
+        return found
+
+    def constant_text(self, term: Expr) -> str:
+        """Return a part of an initialiser as the source may have it."""
+        while term.kind is Kind.WRAP:
+            term = term.args[0]
+        if term.kind is Kind.CONST:
+            for module, name, address in self.addresses.values():
+                if address.value % (1 << self.pointer_sort.width) == term.value:
+                    debug = module.functions[name].debug
+                    return name if debug is None else module.debug.node(debug).string("name")
+            return str(term.value)
+        found = next((made.name for made in self.objects if made.base is term), "")
+        return found if found.startswith('"') or not found else f"&{found}"
 
     def scalar(self, module: Module, name: str) -> Expr | None:
         """Return the variable of a static scalar whose address is not taken; None for all others."""
@@ -247,7 +273,7 @@ class Unit:
             return None
         debug = None if variable.debug is None else module.debug.variable(variable.debug)
         signed = bool(debug is not None and module.debug.signed(debug.type))
-        wanted = f"{name}$static" if "." in name else name
+        wanted = name.replace(".", "..", 1)  # no local variable is called so
         wanted = wanted if self.is_program(module) else f"${wanted}"
         made = build.var(self._unique(wanted), sort_of(variable.type, signed=signed))
         self.scalars[made] = (module, variable)
@@ -423,7 +449,9 @@ class Unit:
                 body.refuse("unsupported-attribute", f"the constructor or destructor `{name}`")
                 continue
             targets = tuple(body.fresh(v.sort) for v in callee.results)
+            body.span = callee.draft.span
             body.emit(Call(callee.name, (), targets), text=f"{name}()")
+        body.span = body.draft.span
 
     def warn(self, key: str, code: str, message: str, span: Span | None, hint: str | None = None) -> None:
         if key not in self.warnings:
@@ -433,6 +461,14 @@ class Unit:
     def pointer_sort(self) -> MachineSort:
         """The sort of addresses in memory."""
         return machine(self.program.layout.pointer_bits, signed=False)
+
+
+def _quoted(constant: Operand | None) -> str:
+    """Return a string literal as it may be written, cut where it gets long."""
+    data = constant.data if isinstance(constant, Bytes) else b""
+    text = data.rstrip(b"\0").decode("utf-8", "replace")
+    shown = text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    return '"' + "".join(c if c.isprintable() and c not in '"\\' else repr(c)[1:-1] for c in shown) + '"'
 
 
 def _defines(module: Module, name: str) -> bool:

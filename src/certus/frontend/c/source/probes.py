@@ -26,6 +26,7 @@ FUNCTION: Final = "__certus_probe"
 DECLARATION: Final = f"void {FUNCTION}(int, _Bool);\n"
 CODE: Final = "bad-witness"
 _LOOPS: Final = (Kind.WHILE, Kind.DO, Kind.FOR)
+_FORMS: Final = ("{}; ", "{{ {}; ", "{}, ", " {},")  # how a call of a probe is inserted
 _LABELS: Final = (Kind.LABEL, Kind.CASE)
 _TOKEN: Final = re.compile(
     r"""(?P<literal>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
@@ -65,6 +66,7 @@ class ProbedText:
         for probe in probes:
             insertions.add(probe)
         found = [Insertion(0, DECLARATION.encode()), *insertions.found, *insertions.conditions()]
+        self._numbers = insertions.numbers
         self._edited = EditedText(data, [Insertion(self._first + each.offset, each.text) for each in found])
         self.data = self._edited.data
         self._lines = _line_starts(self.data)
@@ -78,6 +80,13 @@ class ProbedText:
         found = bisect_right(self._original, offset)
         return found, offset - self._original[found - 1] + 1
 
+    def probe(self, line: int, column: int) -> int | None:
+        """The number of the probe that a line and a column of the text with probes belong to."""
+        if not 1 <= line <= len(self._lines) or column < 1:
+            return None
+        inserted = self._edited.inserted(self._lines[line - 1] + column - 1)
+        return None if inserted is None else self._numbers.get(inserted.text)
+
 
 def _line_starts(data: bytes) -> list[int]:
     return [0, *(match.end() for match in re.finditer(b"\n", data))]
@@ -88,6 +97,7 @@ class _Insertions:
 
     def __init__(self, statements: Statements) -> None:
         self.found: list[Insertion] = []
+        self.numbers: dict[bytes, int] = {}  # of probes, by what is inserted for them
         self._statements = statements
         self._tokens = statements.tokens
         self._ascii = statements.tokens.text.isascii()
@@ -105,6 +115,7 @@ class _Insertions:
         check_expression(probe)
         call = f"{FUNCTION}({probe.number}, ({probe.text}))"
         part = self._statements.parts[self._find(probe)]
+        self.numbers |= dict.fromkeys((form.format(call).encode() for form in _FORMS), probe.number)
         if probe.loop:
             self._in_loop(part, call)
         else:

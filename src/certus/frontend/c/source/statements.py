@@ -48,7 +48,14 @@ class Statements:
         it. With column 0, the first statement in the line. None where there is none, as at a brace."""
         token = self.tokens.at(line, column) if column else self.tokens.first_in(line)
         number = None if token is None else self.part(token)
+        if token is not None and number is None and self.tokens.texts[token] == "}":
+            number = self._tail(token + 1)
         return None if token is None or number is None else self._written(number, token)
+
+    def _tail(self, token: int) -> int | None:
+        """The condition of a `do` statement that starts with a token."""
+        number = self.part(token) if token < len(self.tokens) else None
+        return number if number is not None and self.parts[number].kind is Kind.DO_WHILE else None
 
     def part(self, token: int) -> int | None:
         """The number of the innermost part that covers a token."""
@@ -77,6 +84,20 @@ class Statements:
             return None
         span = self.tokens.span(first, last, self.file)
         return Written(Kind.EXPRESSION, self.text(first, last), span, span)
+
+    def enclosing_if(self, line: int, column: int) -> Written | None:
+        """The innermost `if` statement that has a place in its body."""
+        token = self.tokens.at(line, column)
+        number = None if token is None else self.part(token)
+        while token is not None and number is not None and number > 0:
+            number -= 1
+            part = self.parts[number]
+            if part.kind is Kind.FUNCTION:
+                break
+            if part.kind is Kind.IF and part.last < token <= part.end:
+                span = self.tokens.span(part.begin, part.end, self.file)
+                return Written(part.kind, "", span, span)
+        return None
 
     def argument(self, line: int, column: int) -> str | None:
         """What stands in the parentheses of the call, or the use of a macro, that starts at a place."""
