@@ -53,7 +53,7 @@ def test_it_checks_again_without_the_headers(place: Path) -> None:
     result = recheck(directory)
     assert (result.verdict, result.problems) == ("HOLDS", ())
     manifest = json.loads((directory / "manifest.json").read_text())
-    assert manifest["source"] == "source/src/prog.c"
+    assert manifest["sources"][0]["file"] == "source/src/prog.c"
     assert [*manifest["headers"]] == [
         "source/my include/deep.h",
         "source/my include/shared/far.h",
@@ -85,5 +85,6 @@ def test_a_source_alone_stands_alone(tmp_path: Path) -> None:
     (tmp_path / "prog.c").write_text("#include <stdlib.h>\nint main(void) { return abs(-1); }\n")
     verify(tmp_path / "prog.c", Settings(evidence=tmp_path / "saved", clang_arguments=("-Ianywhere",)))
     manifest = json.loads((tmp_path / "saved" / "manifest.json").read_text())
-    assert (manifest["source"], manifest["headers"], manifest["clang_arguments"]) == ("source.c", {}, [])
+    assert [source["file"] for source in manifest["sources"]] == ["source.c"]
+    assert (manifest["headers"], manifest["clang_arguments"]) == ({}, [])
     assert recheck(tmp_path / "saved").verdict == "HOLDS"

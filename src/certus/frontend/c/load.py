@@ -105,16 +105,12 @@ def blame(
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Trees have no cycles, and looking for some in hundreds of thousands of nodes takes half the time. After
-    that, all objects count as old ones: otherwise collection would begin by walking all of them at once."""
+    """Trees have no cycles, and looking for some in hundreds of thousands of nodes takes half the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if gc.get_freeze_count() == 0:
-            gc.freeze()
-            gc.unfreeze()
         if enabled:
             gc.enable()
 

@@ -99,7 +99,8 @@ def test_variables_are_declared_and_sorts_fit(path: Path, front: str) -> None:
             assert not isinstance(op, type(None))
             assert set(variables(*reads(op))) <= known, edge  # type: ignore[arg-type]
             assert set(writes(op)) <= known, edge  # type: ignore[arg-type]
-            assert edge.text or procedure.name.startswith("$"), edge
+            ours = front == "ir"  # what only Clang does, such as keeping a result, has no words
+            assert edge.text or ours or procedure.name.startswith("$"), edge
             check_sorts(found, procedure.results, op)
 
 
