@@ -202,6 +202,8 @@ int main(void) { switch (__VERIFIER_nondet_uint()) { case 0: one(); break; case 
     ],
 )
 def test_constructs_do_the_same_compiled(text: str, programs: int, model: str) -> None:
-    found = compare_text(PREAMBLE + DECLARATIONS + text, programs, seed=1, tables=3, model=model)
+    front = "ir" if text is VARIABLE_LENGTHS else "ast"  # which refuses parameters with computed lengths
+    text = PREAMBLE + DECLARATIONS + text
+    found = compare_text(text, programs, seed=1, tables=3, model=model, front=front)
     assert [c for c in found if c.result is not Result.AGREED] == []
     assert all(c.ours.observed for c in found)
