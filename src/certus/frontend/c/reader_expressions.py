@@ -74,7 +74,7 @@ def modelled(reading: Reading, node: Node, built: ast.Expression, parts: Sequenc
 def _refused_part(
     reading: Reading, node: Node, part: ast.Expression, parts: Sequence[Part]
 ) -> ast.Unmodelled | None:
-    """An expression is refused with the part of it that has a type nobody knows."""
+    """Refuse an expression at the part of it whose type is unknown."""
     type_ = unqualified(part.type)
     if not isinstance(type_, OtherType):
         return None

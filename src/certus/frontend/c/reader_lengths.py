@@ -41,7 +41,7 @@ def is_variable(type_: CType) -> bool:
 
 
 def lengthless(type_: CType) -> bool:
-    """Whether nobody has computed a length of a variable-length array."""
+    """Whether a length of a variable-length array has not been computed."""
     while isinstance(type_, VariableArrayType | ArrayType):
         if isinstance(type_, VariableArrayType) and type_.length is None:
             return True

@@ -31,7 +31,7 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """Some bytes from where an argument points to, unless it is null; nobody knows how many."""
+    """An unknown number of bytes from where an argument points to, unless it is null."""
 
     argument: int
 

@@ -244,7 +244,7 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (Effects((Some(0),)), "mkstemp mkostemp wctomb mbstowcs wcstombs pipe pipe2 poll"),
     (Effects((Some(1),), SameArgument(1)), "asctime_r ctime_r"),
     (Effects((Some(1),), SameArgument(1), input_null=True), "realpath"),
-    # refused: threads, jumps, and functions that call back or write later where they are told to now
+    # refused: threads, jumps, and functions that call back, or write later through a pointer they get now
     (Refused("unsupported-threads"), "pthread_create pthread_join pthread_exit pthread_cond_wait"),
     (Refused("unsupported-threads"), "thrd_create thrd_join fork vfork"),
     (Refused("unsupported-setjmp"), "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),

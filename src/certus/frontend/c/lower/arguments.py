@@ -199,7 +199,7 @@ def havoc_elements(
 
 
 def havoc_some(body: Body, address: Expr, span: Span, approximates: str = "") -> None:
-    """Give some bytes any contents, from `address` on; nobody knows how many."""
+    """Give an unknown number of bytes from `address` on any contents."""
     text = body.text(span)
     count = body.havoc(INT, span, text, approximates=approximates)
     havoc_elements(body, address, count, 1, span, approximates)
@@ -227,7 +227,7 @@ def havoc_up_to(
 
 
 def one_of(body: Body, span: Span, first: Callable[[], None], second: Callable[[], None]) -> None:
-    """The steps of one of two ways, nobody knows of which."""
+    """Take the steps of one of two ways, chosen nondeterministically."""
     text, after = body.text(span), body.draft.node()
     choice = build.eq(body.havoc(U8, span, text), build.constant(0, U8))
     starts = body.draft.node(), body.draft.node()

@@ -95,7 +95,7 @@ def _passed(body: Body, name: str, argument: ast.Expression, term: Expr, declare
 
 
 def _leads_on(body: Body, target: CType) -> bool:
-    """Whether a function may be called, or something written, by what is found where a pointer points to."""
+    """Whether the memory behind a pointer may hold further pointers to write through, or to call."""
     return any(
         isinstance(part, FunctionType) or (isinstance(part, PointerType) and not _is_constant(part.target))
         for part in parts(body.world, target)

@@ -477,7 +477,7 @@ class Body:
     # -------------------------------------------------------------------------- uncertain values
 
     def unset(self, size: int) -> Expr:
-        """Return `size` bytes that nobody has set."""
+        """Return `size` bytes without a value."""
         return self.havoc(machine(8 * size, signed=False), approximates="bytes that have no value")
 
     def truth(self, value: Value) -> Expr:

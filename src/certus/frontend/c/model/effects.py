@@ -50,7 +50,7 @@ def write_bytes(body: Body, address: Expr, count: Expr, what: str, width: int = 
 
 
 def write_some(body: Body, address: Expr, what: str) -> None:
-    """Give some bytes any contents, from `address` on; nobody knows how many."""
+    """Give an unknown number of bytes from `address` on any contents."""
     count = body.havoc(
         machine(body.layout.pointer_bits, signed=False), approximates=what or "how much is written"
     )
@@ -96,7 +96,7 @@ def write_up_to(body: Body, pointer: Operand, address: Expr, count: Expr, what: 
 
 
 def one_of(body: Body, first: Callable[[], None], second: Callable[[], None]) -> None:
-    """Take the steps of one of two ways, nobody knows of which."""
+    """Take the steps of one of two ways, chosen nondeterministically."""
     choice = build.eq(body.havoc(U8), build.constant(0, U8))
     starts, after = (body.draft.node(), body.draft.node()), body.draft.node()
     body.fork(choice, *starts)

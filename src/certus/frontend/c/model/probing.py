@@ -1,8 +1,8 @@
 """Probes: expressions of others that the program evaluates without noticing (`frontend.c.source.probes`).
 
-What Clang makes of a probe is told from the program by its place: all of it was inserted. Such instructions
-must not do anything but look. An invariant must be defined wherever it is evaluated: if it divides by zero,
-shifts too far or overflows, that is an error site of the probe.
+An instruction belongs to a probe if its source position lies in the text that was inserted for the probe.
+Such an instruction may only read. An invariant must be defined wherever it is evaluated: if it divides by
+zero, shifts too far or overflows, that is an error site of the probe.
 """
 
 from __future__ import annotations

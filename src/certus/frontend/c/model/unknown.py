@@ -170,7 +170,7 @@ def _around(body: Body, name: str, address: Expr, size: int) -> None:
 
 
 def _leads_on(debug: Debug, type_: int | None, seen: set[int]) -> bool:
-    """Whether something may be written, or called, by what is found where a pointer points to."""
+    """Whether the memory behind a pointer may hold further pointers to write through, or to call."""
     for node in _parts(debug, type_, seen):
         if node[1].kind == "DISubroutineType":
             return True

@@ -97,7 +97,7 @@ class _Insertions:
 
     def __init__(self, statements: Statements) -> None:
         self.found: list[Insertion] = []
-        self.numbers: dict[bytes, int] = {}  # of probes, by what is inserted for them
+        self.numbers: dict[bytes, int] = {}  # of probes, by the text inserted for each
         self._statements = statements
         self._tokens = statements.tokens
         self._ascii = statements.tokens.text.isascii()

@@ -1,4 +1,4 @@
-/* <ctype.h> in the locale "C". By which number a class is told C leaves open. */
+/* <ctype.h> in the locale "C". C leaves open which nonzero number stands for "true". */
 
 #include "certus.h"
 
