@@ -1,4 +1,4 @@
-"""Cartesian and Boolean abstraction, under single and large blocks: remakes a table of docs/benchmarks.md.
+"""Compare Cartesian and Boolean abstraction under single and large blocks (figures `blocks-cartesian`).
 
     python scripts/bench_abstraction.py
 
@@ -20,8 +20,8 @@ from certus.engines.predicate.abstraction import Abstraction, Manner, Precision
 from certus.engines.predicate.reachability import Reachability
 from certus.engines.predicate.steps import steps_of
 from certus.frontend.lp.load import load_lp
-from certus.logic.bdd import Regions
-from certus.transform.large_blocks import LargeBlocks, Mode
+from certus.passes.large_blocks import LargeBlocks, Mode
+from certus.solvers.bdd import Regions
 
 EXAMPLE = """
 void main() {

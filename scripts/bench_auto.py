@@ -1,51 +1,51 @@
-"""What `auto` is built on, measured: cheap looks, passes and ranges, a trivial program, limits.
+"""Measure what the schedule of `auto` rests on, as Markdown tables on standard output.
 
-    python scripts/bench_auto.py looks TASKS... [--sample N]     tasks expected false: whom looks find
-    python scripts/bench_auto.py passes TASKS... [--sample N]    seconds of each pass, and of ranges
+    python scripts/bench_auto.py concrete TASKS... [--sample N]  errors that running the program finds
+    python scripts/bench_auto.py passes TASKS... [--sample N]    seconds of all passes, and of ranges
     python scripts/bench_auto.py trivial [PROGRAMS...]           CPU seconds of whole runs: auto and bmc
     python scripts/bench_auto.py limits                          what runs use that a limit ends
-    python scripts/bench_auto.py suites results.csv...           what `certus bench` found, by suite
 
-TASKS are those of `certus bench`; only `unreach-call` is asked for.
+TASKS are those of `certus bench`; only `unreach-call` is considered, and for `concrete` only tasks that are
+expected to be violated. `scripts/benchmarks_page.py --take NAME` reads a table: `concrete-runs`, `passes`,
+`small-programs` or `limits`. Progress goes to standard error.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import resource
+import statistics
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from certus.bench.tasks import BenchTask, sample, select
+from certus.check.replay.replay import replay
 from certus.core.budget import Budget
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
+from certus.core.evidence import Unknown, Unsafe
 from certus.core.memory import uses_memory
 from certus.core.outcome import Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Pass, Task
-from certus.core.verdict import Unsafe
+from certus.engines.registry import ENGINES
 from certus.frontend import load_question, read_question
-from certus.frontend.properties import UNREACH_CALL
-from certus.pipeline.bench.tasks import BenchTask, sample, select
-from certus.pipeline.facts import RangeFacts
-from certus.pipeline.looks import LOOKS
+from certus.frontend.tasks.properties import UNREACH_CALL
+from certus.passes.bounds import Bounds
+from certus.passes.constants import Constants
+from certus.passes.inline import Inline
+from certus.passes.large_blocks import LargeBlocks
+from certus.passes.memory import Memory
+from certus.passes.slice import Slice
+from certus.run.sharing import RangeFacts
 from certus.system.usage import memory_of
-from certus.transform.bounds import Bounds
-from certus.transform.constants import Constants
-from certus.transform.inline import Inline
-from certus.transform.large_blocks import LargeBlocks
-from certus.transform.memory import Memory
-from certus.transform.slice import Slice
-from certus.validate.replay import replay
 
-REFUSALS = ("unsupported-", "no-main", "bad-task-file", "clang-error")
-LIMIT = 20.0  # seconds that looks take their share of
+LIMIT = 20.0  # seconds that concrete runs take their share of
 PROGRAMS = ("tests/cli/triangle.lp", "examples/gcd_bug.lp", "examples/parity.lp", "examples/window.c")
 HARD = {  # a question that is hard for solvers, and one whose unrollings grow
     "factors.c": """
@@ -75,7 +75,7 @@ int main(void) {
 def programs(arguments: argparse.Namespace) -> Iterator[tuple[BenchTask, Program]]:
     """The tasks that the front end accepts, loaded."""
     tasks = select(arguments.tasks, [UNREACH_CALL]).tasks
-    wanted = [task for task in tasks if arguments.what != "looks" or task.expected is False]
+    wanted = [task for task in tasks if arguments.what != "concrete" or task.expected is False]
     for task in sample(wanted, arguments.sample or len(wanted), arguments.seed):
         question = read_question(Path(task.file), property=UNREACH_CALL, data_model=task.data_model)
         try:
@@ -84,95 +84,99 @@ def programs(arguments: argparse.Namespace) -> Iterator[tuple[BenchTask, Program
             continue
 
 
-def looks(arguments: argparse.Namespace) -> None:
-    tried = found = replayed = 0
+def concrete(arguments: argparse.Namespace) -> None:
+    found: Counter[str] = Counter()
     for task, program in programs(arguments):
-        start = time.perf_counter()
-        for each in LOOKS.values():
-            verdict, how = each(program, Budget(LIMIT))
-            if verdict is not None:
+        found["accepted"] += 1
+        for name in ("execution", "random", "search"):
+            engine = ENGINES[name]
+            verdict = engine.run(Task(program), engine.options(), Budget(LIMIT), Statistics())
+            if not isinstance(verdict, Unknown):
                 break
-        spent = time.perf_counter() - start
-        tried += 1
-        ended = ""
         if isinstance(verdict, Unsafe):
-            found += 1
+            found[name] += 1
+            found["found"] += 1
             again = replay(program, verdict.refutation, budget=Budget(LIMIT))
-            replayed += isinstance(again, Replay)
-            ended = "replayed" if isinstance(again, Replay) else again.code
-        print(f"{task.name}: {len(program.edge)} edges, {how}, {spent:.2f} s {ended}", flush=True)
-    print(f"{tried} programs, {found} errors found, {replayed} replayed")
+            found["replayed"] += isinstance(again, Replay)
+        print(f"{task.name}: {name} {type(verdict).__name__}", file=sys.stderr, flush=True)
+    heads = ("accepted", "single run", "random runs", "search", "found", "replayed")
+    names = ("accepted", "execution", "random", "search", "found", "replayed")
+    table(heads, [[str(found[name]) for name in names]])
 
 
 def passes(arguments: argparse.Namespace) -> None:
-    for task, program in programs(arguments):
+    def row(task: BenchTask, program: Program) -> list[str]:
         memory: list[Pass] = [Memory()] if uses_memory(program) else []
-        ranges = RangeFacts(Budget(60), Statistics())
-        present, cells = Task(program), []
-        for each in (*memory, Constants(), Slice(), Inline(), Bounds(), ranges, LargeBlocks("large")):
+        present, seconds = Task(program), []
+        for stage in (
+            [*memory, Constants(), Slice(), Inline(), Bounds()],
+            [RangeFacts(Budget(60), Statistics())],
+            [LargeBlocks("large")],
+        ):
             start = time.perf_counter()
-            present, _ = each.apply(present)
-            cells.append(f"{each.name} {time.perf_counter() - start:.2f}")
-        print(f"{task.name}: {len(program.edge)} edges, {', '.join(cells)}", flush=True)
+            for each in stage:
+                present, _ = each.apply(present)
+            seconds.append(time.perf_counter() - start)
+        before, ranges, blocks = seconds
+        return [Path(task.name).stem, str(len(program.edge)), f"{before + blocks:.2f}", f"{ranges:.2f}"]
+
+    heads = ("task", "edges", "all passes", "ranges with their check")
+    table(heads, (row(task, program) for task, program in programs(arguments)))
 
 
 def trivial(arguments: argparse.Namespace) -> None:
-    for program in arguments.tasks or map(Path, PROGRAMS):
-        for engine in ("auto", "bmc") * 3:
-            before = _cpu()
-            words = ["-m", "certus", "verify", str(program), "--engine", engine, "--quiet"]
-            done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
-            print(f"{program} {engine}: {_cpu() - before:.2f} s of CPU time, {done.stdout.strip()}")
+    def seconds(program: Path, engine: str) -> float:
+        before = _cpu()
+        words = ["-m", "certus", "verify", str(program), "--engine", engine, "--quiet"]
+        subprocess.run([sys.executable, *words], capture_output=True, check=False)
+        return _cpu() - before
+
+    def row(program: Path) -> list[str]:
+        runs = [[seconds(program, engine) for engine in ("auto", "bmc")] for _ in range(3)]
+        return [str(program), *(f"{statistics.median(times):.2f}" for times in zip(*runs, strict=True))]
+
+    table(("program", "auto", "bmc"), map(row, arguments.tasks or map(Path, PROGRAMS)))
 
 
 def limits(_: argparse.Namespace) -> None:
-    """Programs that no engine answers, under each limit."""
+    """Run programs that no engine answers under each limit."""
     engines = ("auto", "bmc", "kind", "predicate", "linear", "spacer", "clp")
-    given = (["--timeout", "10s"], ["--timeout", "60s", "--cpu-time", "10s"], ["--memory", "400MB"])
+    limited = {"--timeout 10s": "s", "--timeout 60s --cpu-time 10s": "s of CPU time", "--memory 400MB": "MB"}
+    used: dict[str, list[tuple[float, str]]] = {options: [] for options in limited}
     with TemporaryDirectory() as scratch:
         for name, text in HARD.items():
             file = Path(scratch, name)
             file.write_text(text)
             for engine in engines:
-                for options in given:
-                    words = ["verify", str(file), "--engine", engine, "--quiet", *options]
-                    answer, used = _watched([sys.executable, "-m", "certus", *words])
-                    print(f"{name} {engine} {' '.join(options)}: {used}  {answer.split()[0]}", flush=True)
+                for options, unit in limited.items():
+                    words = ["verify", str(file), "--engine", engine, "--quiet", *options.split()]
+                    usage = _watched([sys.executable, "-m", "certus", *words])
+                    used[options].append((usage[unit], engine))
+                    print(name, engine, options, usage, file=sys.stderr, flush=True)
+
+    def row(options: str) -> list[str]:
+        most, engine = max(used[options])
+        return [f"`{options}`", str(len(used[options])), f"{most:.1f} {limited[options]} (`{engine}`)"]
+
+    table(("limit", "runs", "largest use"), map(row, limited))
 
 
-def suites(arguments: argparse.Namespace) -> None:
-    """Tables in Markdown: answers by suite, refused tasks apart, and who gave them."""
-    rows = [row for file in arguments.tasks for row in csv.DictReader(file.open(encoding="utf-8"))]
-    kinds = ("true", "false", "wrong", "unjudged", "unknown", "refused")
-    by_suite: dict[str, Counter[str]] = {}
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    print("| " + " | ".join(heads) + " |")
+    print("|---" * len(heads) + "|")
     for row in rows:
-        kind = row["judgement"] if row["judgement"] != "correct" else row["answer"]
-        refused = row["answer"] == "unknown" and row["reason"].startswith(REFUSALS)
-        for suite in (Path(row["task"]).parent.name, "all"):
-            by_suite.setdefault(suite, Counter())[kind if not refused else "refused"] += 1
-    print("| suite | tasks | HOLDS | VIOLATED | against label | no label | none | not modelled |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    for suite, found in sorted(by_suite.items(), key=lambda item: (item[0] == "all", item[0])):
-        print(f"| {suite} | {found.total()} |", " | ".join(str(found[kind]) for kind in kinds), "|")
-    engines = Counter(row["engine"] for row in rows if row["judgement"] == "correct")
-    print("\nAnswered by:", ", ".join(f"{name} {number}" for name, number in engines.most_common()))
-    print(
-        "Versions:",
-        ", ".join(f"{name} {number}" for name, number in Counter(r["version"] for r in rows).items()),
-    )
+        print("| " + " | ".join(row) + " |", flush=True)
 
 
-def _watched(command: list[str]) -> tuple[str, str]:
-    """What a command prints, and what it used: time, CPU time, and the most memory seen."""
+def _watched(command: list[str]) -> dict[str, float]:
+    """Run a command and return what it used: time, CPU time, and the most memory seen."""
     before, start, most = _cpu(), time.monotonic(), 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
         while child.poll() is None:
             most = max(most, memory_of([child.pid], 0)[child.pid])
             time.sleep(0.05)
-        assert child.stdout is not None
-        answer = child.stdout.read()
     spent = time.monotonic() - start
-    return answer, f"{spent:.1f} s, {_cpu() - before:.1f} s of CPU time, {most >> 20} MB"
+    return {"s": spent, "s of CPU time": _cpu() - before, "MB": most / 2**20}
 
 
 def _cpu() -> float:
@@ -181,8 +185,10 @@ def _cpu() -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure what auto is built on.")
-    tables = {"looks": looks, "passes": passes, "trivial": trivial, "limits": limits, "suites": suites}
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    tables = {"concrete": concrete, "passes": passes, "trivial": trivial, "limits": limits}
     parser.add_argument("what", choices=tables)
     parser.add_argument("tasks", nargs="*", type=Path)
     parser.add_argument("--sample", type=int, default=0)

@@ -1,4 +1,4 @@
-"""The tables on large blocks in docs/benchmarks.md, as Markdown on standard output.
+"""Measure large blocks, as Markdown on standard output (figures `blocks-*`).
 
     python scripts/bench_blocks.py                 # all three tables
     python scripts/bench_blocks.py sizes times     # only these
@@ -20,8 +20,8 @@ from pathlib import Path
 
 from certus.core.program import Program
 from certus.frontend.lp.load import load_lp
-from certus.transform.large_blocks import MODES, encode_program
-from certus.transform.passes import size
+from certus.passes import size
+from certus.passes.large_blocks import MODES, encode_program
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LOCKS = range(5, 16)
@@ -100,8 +100,8 @@ def median(work: Callable[[], object]) -> float:
 
 
 def bmc() -> None:
-    from certus.pipeline.settings import Settings
-    from certus.pipeline.verify import verify
+    from certus.run.settings import Settings
+    from certus.run.verify import verify
 
     limit = 60.0
     print(f"### Bounded model checking of buggy locks: seconds of the whole run (limit {limit:.0f} s)\n")
@@ -131,7 +131,7 @@ def main() -> None:
     chosen = parser.parse_args().tables or list(tables)
     for name in chosen:
         if name not in tables:
-            parser.error(f"no table {name!r}: choose of {', '.join(tables)}")
+            parser.error(f"no table {name!r}: choose from: {', '.join(tables)}")
         tables[name]()
 
 

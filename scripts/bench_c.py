@@ -1,4 +1,4 @@
-"""Which tasks the C front end accepts, why it refuses the others, and what it costs, as Markdown.
+"""Measure which tasks the C front end accepts, why it refuses the others, and its cost, as Markdown.
 
     python scripts/bench_c.py INDEX.csv[.xz] TASKS_DIR                       # all unreach-call tasks
     python scripts/bench_c.py INDEX.csv[.xz] TASKS_DIR --suite sv- --rows rows.csv
@@ -32,8 +32,8 @@ from certus.core.errors import InputError, Unsupported
 from certus.core.memory import uses_memory
 from certus.core.task import Task
 from certus.frontend import load_question, read_question
+from certus.passes.memory import Memory
 from certus.system.child import Reporter, run_limited
-from certus.transform.memory import Memory
 
 KINDS = ("accepted", "unsupported", "input-error", "limit", "crash")
 ALLOWED = {  # what Certus does not model yet, and says so

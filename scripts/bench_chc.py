@@ -1,11 +1,11 @@
-"""The tables on Horn clauses in docs/benchmarks.md, as Markdown on standard output.
+"""Measure the engines on Horn clauses, as Markdown on standard output (figures `chc-*`).
 
     python scripts/bench_chc.py sample LIST.csv TASKS_DIR --rows ROWS.csv [--cpu] [--seconds 10] [--every 5]
     python scripts/bench_chc.py queries
     python scripts/bench_chc.py bounds
 
 sample    answers by suite; LIST.csv has lines `suite/task,sat|unsat`, TASKS_DIR the tasks; wall-clock limit.
-          Each run is a row of ROWS.csv at once; what the file has for this commit is not run again.
+          Each run is appended to ROWS.csv; runs that the file has for this commit are not repeated.
           With --cpu the seconds are CPU time of a process, which a busy machine changes less
 queries   prover queries with explication, with cores, and with exhaustive predicate abstraction
 bounds    iterations, prover queries and seconds for growing loop bounds, `bmc` beside `clp`

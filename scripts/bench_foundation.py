@@ -1,4 +1,4 @@
-"""Start-up, small runs, replay speed and the proof of 200 locks: the figures promised for the foundation.
+"""Measure start-up, small runs, replay speed and the check of a large proof (figures `foundation`).
 
 python scripts/bench_foundation.py        # prints a Markdown table
 """
@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from certus.check.proofs.check import check_proof
+from certus.check.replay.replay import replay
 from certus.core.budget import Budget
 from certus.core.build import TRUE
 from certus.core.evidence import Inductive, Point, Trace
@@ -20,8 +22,6 @@ from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.statistics import Statistics
 from certus.frontend.lp.load import load_lp
-from certus.validate.proofs import check_proof
-from certus.validate.replay import replay
 
 ROOT = Path(__file__).resolve().parents[1]
 TEN_LINES = """void main() {

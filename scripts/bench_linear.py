@@ -1,12 +1,12 @@
-"""The tables and the figure on the eureka library in docs/benchmarks.md (seed 000, Figure 2 remade).
+"""Measure the eureka library (seed 000, Figure 2): a table, and the figure of `linear-eureka`.
 
     python scripts/bench_linear.py [--limit 20] [--rows ROWS.csv] [--figure docs/figures/eureka.svg]
 
 Each family runs for growing N under enumeration (`linear` without acceleration), acceleration, `bmc`,
 `predicate`, `clp` and `spacer`, one after the other, each within the limit; a series ends at its first
 time-out. All times are CPU time of one process, without start-up, so that other work on the machine does
-not count; every definite answer is checked, in time that is given apart. With `--rows` what is measured
-replaces what the file says of the same family and series, and the figure shows all of the file.
+not count; every definite answer is checked, and the time of the check is a column of its own. With `--rows`
+new measurements replace the rows of the same family and series, and the figure shows the whole file.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from certus.bench.svg_charts import Axis, Panel, charts
 from certus.core.budget import Budget
+from certus.core.engine import ProgramForm
 from certus.core.errors import BudgetExceeded
+from certus.core.evidence import Unknown, Verdict
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Unknown, Verdict
 from certus.engines.registry import ENGINES
 from certus.frontend.lp.library import FAMILIES, program
 from certus.frontend.lp.load import load_lp
-from certus.pipeline.confirm import examine
-from certus.report.plot import Axis, Panel, charts
-from certus.transform.constants import Constants
-from certus.transform.inline import Inline
-from certus.transform.large_blocks import LargeBlocks
-from certus.transform.passes import apply_passes
-from certus.transform.slice import Slice
+from certus.passes import apply_passes
+from certus.passes.constants import Constants
+from certus.passes.inline import Inline
+from certus.passes.large_blocks import LargeBlocks
+from certus.passes.slice import Slice
+from certus.run.publish import examine
 
 BEGIN = time.monotonic()
 EVERY = "every N"
@@ -87,7 +88,7 @@ def measure(text: str, series: str, limit: float) -> Measured:
     engine_name, options = SERIES[series]
     engine, statistics = ENGINES[engine_name], Statistics()
     subject = load_lp(text, "library.lp").program
-    inline = [Inline()] if engine.inlines else []
+    inline = [Inline()] if engine.form is ProgramForm.INLINED else []
     task, back, _ = apply_passes(Task(subject), [Constants(), Slice(), *inline, LargeBlocks("large")])
     start = time.process_time()
     verdict: Verdict | None = None

@@ -1,19 +1,19 @@
-"""The tables on predicate abstraction in docs/benchmarks.md, as Markdown on standard output.
+"""Measure predicate abstraction, as Markdown on standard output (figures `predicate-*`).
 
     python scripts/bench_predicate.py --tasks TASKS --keep DIR   # all tables
     python scripts/bench_predicate.py blocks phases              # only these
     python scripts/bench_predicate.py blocks --only sort --limit 60
 
-blocks    single, large and advanced blocks, encoding and CEGAR apart (seed 004, Table 5.2), and the engine
-          `spacer` on large blocks
+blocks    single, large and advanced blocks, encoding and CEGAR separately (seed 004, Table 5.2), and
+          the engine `spacer` on large blocks
 phases    where the time goes under large blocks (seed 001 conjectures: into abstraction)
 growth    locks 5..50 under large and single blocks
 contract  programs that have to be proved within 1 s or 5 s, from start to end
 suites    real C tasks below TASKS, suite by suite, each with --limit seconds of CPU
 
 Seconds are CPU seconds, so other loads disturb them little; the limit of the first three tables is wall time.
-What is in DIR already is not run again, so the same command goes on after an interruption; take another DIR
-for another Certus.
+Runs recorded in DIR are not repeated, so the same command continues after an interruption; use another DIR
+for another version of Certus.
 """
 
 from __future__ import annotations
@@ -32,29 +32,30 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
+from certus.bench.campaign import ROWS, Rows, all_jobs, run_missing
+from certus.bench.contestants import Limits, engine_contestant
+from certus.bench.results import Row
+from certus.bench.runners import core_sets, run_locally
+from certus.bench.tasks import BenchTask, sample, select
 from certus.core.budget import Budget
+from certus.core.engine import Engine
 from certus.core.errors import BudgetExceeded
+from certus.core.evidence import Safe, Unknown, Unsafe
 from certus.core.memory import uses_memory
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.statistics import Statistics
-from certus.core.task import Engine, Pass, Task
-from certus.core.verdict import Safe, Unknown, Unsafe
+from certus.core.task import Pass, Task
 from certus.engines.predicate import PredicateAbstraction
 from certus.engines.spacer import Spacer
 from certus.frontend import load
-from certus.frontend.properties import UNREACH_CALL
-from certus.pipeline.bench.campaign import ROWS, Rows, all_jobs, run_missing
-from certus.pipeline.bench.contestants import Limits, ours
-from certus.pipeline.bench.pool import run_here, slots
-from certus.pipeline.bench.tasks import BenchTask, sample, select
-from certus.pipeline.confirm import examine
-from certus.report.bench import Row
-from certus.transform.constants import Constants
-from certus.transform.inline import Inline
-from certus.transform.large_blocks import MODES, LargeBlocks, Mode
-from certus.transform.memory import Memory
-from certus.transform.passes import apply_passes
-from certus.transform.slice import Slice
+from certus.frontend.tasks.properties import UNREACH_CALL
+from certus.passes import apply_passes
+from certus.passes.constants import Constants
+from certus.passes.inline import Inline
+from certus.passes.large_blocks import MODES, LargeBlocks, Mode
+from certus.passes.memory import Memory
+from certus.passes.slice import Slice
+from certus.run.publish import examine
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -73,7 +74,7 @@ SUITES = (
     "sv-recurs*",
     "code2inv-linear",
 )
-WHOLE = SUITES[:2]  # of which no sample is taken
+WHOLE = SUITES[:2]  # these run as a whole, without sampling
 ADDITION = """
 int add(int m, int n) { if (n == 0) return m; if (n > 0) { int r = add(m + 1, n - 1); return r; }
     int s = add(m - 1, n + 1); return s; }
@@ -333,10 +334,10 @@ def _rows(plan: Plan, tasks: Path) -> list[Row]:
     chosen: list[BenchTask] = []
     for suite, mine in by_suite.items():
         chosen += mine if plan.sample is None or suite in WHOLE else sample(mine, plan.sample, 0)
-    contestant = ours(f"predicate --cpu-time {plan.limit:g}s")
+    contestant = engine_contestant(f"predicate --cpu-time {plan.limit:g}s")
     jobs = all_jobs(chosen, [contestant], Limits(plan.limit * PATIENCE, 4 * 10**9, 1))
     kept = Rows(plan.keep / ROWS)
-    run_missing(jobs, kept, partial(run_here, places=slots(plan.jobs, 1)), _tell)
+    run_missing(jobs, kept, partial(run_locally, core_sets=core_sets(plan.jobs, 1)), _tell)
     return kept.of(jobs)
 
 
@@ -365,7 +366,7 @@ def main() -> None:
         plan = Plan(Path(directory), keep, *limits)
         for name in chosen:
             if name not in tables:
-                parser.error(f"no table {name!r}: choose of {', '.join(tables)}")
+                parser.error(f"no table {name!r}: choose from: {', '.join(tables)}")
             tables[name](plan)
 
 

@@ -1,4 +1,4 @@
-"""Measures range analysis: growth with size, bits saved by suite, and values of runs against their ranges.
+"""Measure range analysis: growth, bits saved, values of runs against ranges (figures `ranges-*`).
 
     python scripts/bench_ranges.py growth
     python scripts/bench_ranges.py bits DIRECTORY...      # one row for each directory of .c, .i or .yml tasks
@@ -37,23 +37,23 @@ from tests.reference_flow import reference_program  # noqa: E402
 from certus.analysis.ranges.result import analyse, declared_bits, needed_bits  # noqa: E402
 from certus.core.budget import Budget  # noqa: E402
 from certus.core.errors import BudgetExceeded, InputError, Unsupported  # noqa: E402
+from certus.core.evidence import Unknown  # noqa: E402
 from certus.core.program import Program  # noqa: E402
 from certus.core.sorts import INT, machine  # noqa: E402
 from certus.core.statistics import Statistics  # noqa: E402
 from certus.core.task import Pass, Task  # noqa: E402
-from certus.core.verdict import Unknown  # noqa: E402
 from certus.engines.registry import ENGINES  # noqa: E402
 from certus.frontend import load_question, read_question  # noqa: E402
-from certus.pipeline.facts import RangeFacts  # noqa: E402
-from certus.pipeline.ranges import numeric_report, without_memory  # noqa: E402
-from certus.pipeline.verify import Settings, verify  # noqa: E402
-from certus.transform.bounds import Bounds  # noqa: E402
-from certus.transform.constants import Constants  # noqa: E402
-from certus.transform.large_blocks import LargeBlocks  # noqa: E402
-from certus.transform.memory import Memory  # noqa: E402
-from certus.transform.passes import apply_passes  # noqa: E402
-from certus.transform.slice import Slice, declared  # noqa: E402
-from certus.transform.unique import merge  # noqa: E402
+from certus.passes import apply_passes  # noqa: E402
+from certus.passes.bounds import Bounds  # noqa: E402
+from certus.passes.constants import Constants  # noqa: E402
+from certus.passes.large_blocks import LargeBlocks  # noqa: E402
+from certus.passes.memory import Memory  # noqa: E402
+from certus.passes.slice import Slice, declared  # noqa: E402
+from certus.reference.unique_inlining import merge  # noqa: E402
+from certus.run.ranges import numeric_report, without_memory  # noqa: E402
+from certus.run.sharing import RangeFacts  # noqa: E402
+from certus.run.verify import Settings, verify  # noqa: E402
 
 SIZES = (100, 300, 1_000, 3_000, 10_000)
 VARIABLES = 20
@@ -116,9 +116,7 @@ def growth() -> None:
         start = time.process_time()
         found = analyse(program)
         spent = time.process_time() - start
-        print(
-            f"| {blocks} | {len(found.version.system)} | {found.linear_programs} | {spent:.2f} |", flush=True
-        )
+        print(f"| {blocks} | {len(found.essa.system)} | {found.linear_programs} | {spent:.2f} |", flush=True)
 
 
 def tasks(directory: Path) -> Iterator[Path]:
@@ -298,7 +296,7 @@ def calls(directories: Sequence[Path], seconds: float, most: int) -> None:
                 bits_ = declared_bits(x.sort) or 0
                 one, other = (
                     bits_ - min(bits_, bits_ if (n := needed_bits(r)) is None else n)
-                    for r in (joined.seen(x), graph.seen(merged.names.get(x, x)))
+                    for r in (joined.quantity_range(x), graph.quantity_range(merged.names.get(x, x)))
                 )
                 total += bits_
                 saved.update(joined=one, graph=other, better=other > one, worse=other < one)

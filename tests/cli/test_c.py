@@ -180,7 +180,7 @@ class TestBadInput:
     def test_flags_for_c_with_another_language(self, place: Path, certus: Certus) -> None:
         (place / "prog.lp").write_text("void main() { assert(true); }\n")
         for flags in (("-DLIMIT=7",), ("--data-model", "LP64")):
-            assert "no C program" in self.sentence(certus("verify", "prog.lp", *flags, cwd=place))
+            assert "not a C program" in self.sentence(certus("verify", "prog.lp", *flags, cwd=place))
 
     @pytest.mark.parametrize(
         ("old", "new", "start"),
@@ -188,7 +188,7 @@ class TestBadInput:
             ("prog.c", "other.c", "task.yml:2:14: error[cannot-read]: There is no input file other.c."),
             ("prog.c", "[prog.c, prog.c]", "task.yml:2:23: error[bad-task-file]: The input file prog.c"),
             ("prog.c", "prog.lp", "task.yml:2:14: error[cannot-read]: "),
-            ("prog.c", "task.yml", "task.yml:2:14: error[bad-task-file]: The input task.yml is a task"),
+            ("prog.c", "task.yml", "task.yml:2:14: error[bad-task-file]: The input file task.yml is a task"),
             ("termination.prp", "boredom.prp", "boredom.prp:1:1: error[unknown-property]: "),
             ("termination.prp", "nothing.prp", "task.yml:6:20: error[cannot-read]: "),
             ("termination.prp", "unreach-call.prp", "task.yml:6:5: error[contradictory-task]: "),

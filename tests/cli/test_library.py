@@ -12,7 +12,7 @@ def test_families_are_listed_with_their_aspects(certus: Certus) -> None:
     done = certus("library")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["family", "data", "control", "iteration", "recursion", "what", "it", "is"]
+    assert lines[0].split() == ["family", "data", "control", "iteration", "recursion", "program"]
     assert [line.split()[0] for line in lines[1:7]] == [
         "swap_seq", "swap_iter", "delay_iter", "delay_recur", "parity", "parity_after",
     ]  # fmt: skip
@@ -32,7 +32,7 @@ def test_a_program_of_the_library_is_verified(
     ("arguments", "sentence"),
     [
         (["frogs", "3"], "there is no family 'frogs'"),
-        (["sum"], "neither N nor --symbolic is given"),
+        (["sum"], "N or --symbolic is required"),
         (["sum", "--symbolic"], "sum has no symbolic form"),
         (["swap_seq", "--symbolic"], "swap_seq has no symbolic form"),
         (["parity", "-3"], "N is -3, but must be from 0"),

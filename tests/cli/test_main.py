@@ -1,4 +1,4 @@
-"""The door: whatever happens inside, a sentence and an exit code come out."""
+"""The entry point: whatever fails inside, the user gets a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import io
 import pytest
 
 from certus.cli import engines
-from certus.cli.exits import Exit
 from certus.cli.main import main
-from certus.cli.terminal import ProgressLine
+from certus.cli.terminal import Exit, ProgressLine
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Inconsistent, Unsupported
 
@@ -20,8 +19,12 @@ from certus.core.errors import Inconsistent, Unsupported
     [
         (KeyError("lost"), 4, "certus: internal error: KeyError: 'lost' (test_main.py:"),
         (RecursionError("deep"), 4, "certus: internal error: RecursionError: deep"),
-        (Inconsistent("two answers"), 4, "certus: internal error: two answers; CERTUS_DEBUG=1 shows where\n"),
-        (KeyboardInterrupt(), 3, "certus: interrupted before anything was known\n"),
+        (
+            Inconsistent("two answers"),
+            4,
+            "certus: internal error: two answers; CERTUS_DEBUG=1 shows the traceback\n",
+        ),
+        (KeyboardInterrupt(), 3, "certus: interrupted before there was an answer\n"),
         (Unsupported(Diagnostic("too-large", "cannot be drawn")), 3, "error[too-large]: cannot be drawn\n"),
     ],
 )

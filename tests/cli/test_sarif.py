@@ -9,8 +9,8 @@ import pytest
 from tests.cli.conftest import Certus
 from tests.sarif import faults
 
-from certus.cli.exits import Exit
 from certus.cli.main import main
+from certus.cli.terminal import Exit
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_defect_of_ours_is_told_too(
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("two and two are five")
 
-    monkeypatch.setattr("certus.pipeline.verify.verify", fails)
+    monkeypatch.setattr("certus.run.verify.verify", fails)
     monkeypatch.delenv("CERTUS_DEBUG", raising=False)
     target = tmp_path / "result.sarif"
     assert main(["verify", "examples/parity.lp", "--sarif", str(target)]) == Exit.INTERNAL

@@ -83,6 +83,8 @@ def test_engines_lists_what_there_is(certus: Certus) -> None:
     done = certus("engines")
     assert done.returncode == 0
     assert any(line.startswith("bmc ") for line in done.stdout.splitlines())
+    assert "ranges.solver" not in done.stdout
+    assert "ranges.solver" in certus("engines", "--reference").stdout
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Certus, Done
 
 from certus.core.witness import ViolationWitness
-from certus.frontend.witness import read_witness
+from certus.witness.read import read_witness
 
 BUG = """\
 extern int __VERIFIER_nondet_int(void);
@@ -65,7 +65,7 @@ def test_a_violation_there_and_back(certus: Certus, tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert done.returncode == 0
     assert (found["command"], found["kind"], found["answer"]) == ("validate", "violation", "CONFIRMED")
-    assert found["reason"]["message"] == "the inputs it names lead to the violation"
+    assert found["reason"]["message"] == "the inputs that the witness names lead to the violation"
     assert found["outcome"]["verdict"] == "VIOLATED"
 
 

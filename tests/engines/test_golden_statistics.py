@@ -1,5 +1,7 @@
-"""How much work each small program takes, in counters: a change shows in review.
+"""Record how much work each small program takes, in counters, so that a change shows in review.
 
+Bounds follow from the program and must be equal. The number of solver queries depends on the models that a
+version of the solver returns and may differ by a factor of two.
 `CERTUS_ACCEPT=1 pytest tests/engines/test_golden_statistics.py` writes the file anew."""
 
 from __future__ import annotations
@@ -15,25 +17,36 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp.load import load_lp
-from certus.transform.large_blocks import LargeBlocks
+from certus.passes.large_blocks import LargeBlocks
 
 GOLDEN = Path(__file__).parent / "golden_statistics.json"
+FACTOR = 2
 
 
 def counters() -> dict[str, dict[str, int]]:
-    found = {}
+    """Return the bound and the number of solver queries of each program."""
+    work = {}
     for expected in all_expected():
         program = load_lp(expected.path.read_text(), expected.path.name, expected.property_name).program
         task, _ = LargeBlocks("large").apply(Task(program, expected.property_name))
         statistics = Statistics()
         BoundedModelChecking().run(task, Options(bound=12), Budget(60), statistics)
-        found[expected.path.stem] = dict(sorted(statistics.counters.items()))
-    return found
+        queries = sum(n for name, n in statistics.counters.items() if name.startswith("solver."))
+        work[expected.path.stem] = {"bound": statistics.counters["bmc.bound"], "queries": queries}
+    return work
 
 
 def test_the_counters_are_as_recorded() -> None:
     now = counters()
     if os.environ.get("CERTUS_ACCEPT"):
         GOLDEN.write_text(json.dumps(now, indent=1, sort_keys=True) + "\n")
-    assert now == json.loads(GOLDEN.read_text())
-    assert len(now) >= 30
+    recorded = json.loads(GOLDEN.read_text())
+    assert {name: work["bound"] for name, work in now.items()} == {
+        name: work["bound"] for name, work in recorded.items()
+    }
+    beyond = {
+        name: (work["queries"], recorded[name]["queries"])
+        for name, work in now.items()
+        if not recorded[name]["queries"] / FACTOR <= work["queries"] <= recorded[name]["queries"] * FACTOR
+    }
+    assert beyond == {}

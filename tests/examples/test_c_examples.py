@@ -11,6 +11,11 @@ from certus import Settings, verify
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
+def test_bisect() -> None:
+    assert verify(EXAMPLES / "bisect.c", Settings(engine="spacer", timeout=120.0)).answer == "HOLDS"
+    assert verify(EXAMPLES / "bisect_bug.c", Settings(timeout=120.0)).answer == "VIOLATED"
+
+
 def test_window() -> None:
     assert verify(EXAMPLES / "window.c", Settings(timeout=120.0)).answer == "HOLDS"
     assert verify(EXAMPLES / "window_bug.c", Settings(timeout=120.0)).answer == "VIOLATED"
@@ -42,7 +47,7 @@ def test_rational_ends_with_delta() -> None:
     assert [text for kind, text in kinds if kind == "interface"] == ["x0 <= 0"]
     explicated = [text for kind, text in kinds if kind == "explicated"]
     assert len(explicated) == 2
-    assert "main.y@2:i32 != 0" in explicated[0]
+    assert "main.y@0:i32 != 0" in explicated[0]
     assert "@argument.0:u32 <= 0" in explicated[0]
     assert explicated[1].startswith("mem$0$4:u32 <= 0 || ")
 

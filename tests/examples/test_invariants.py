@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from certus.check.proofs.check import check_proof
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.build import FALSE, TRUE, and_, conjunction, eq, ge, gt, implies, integer, le, ne
@@ -20,7 +21,6 @@ from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.frontend.lp.load import load_lp
-from certus.validate.proofs import check_proof
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ZERO, ONE = integer(0), integer(1)

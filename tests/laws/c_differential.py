@@ -1,7 +1,7 @@
-"""C programs run by our interpreter and by the compiled program, with the same inputs.
+"""Run C programs by our interpreter and compiled, on the same inputs, and compare.
 
 A file of many programs is compiled once as it is and once with Clang's sanitizers, which end a program by a
-signal where it does what is undefined. One process runs all of its programs, each in a child of its own.
+signal at undefined behaviour. One process runs all programs of a file, each in a child process.
 """
 
 from __future__ import annotations
@@ -16,24 +16,21 @@ from random import Random
 
 from tests.laws.c_programs import batch
 from tests.laws.c_vocabulary import NARROW
+from tests.laws.observations import Observations
 
+from certus.check.replay.build import runtime_text
+from certus.check.replay.harness import ExitCode
 from certus.core.budget import Budget
 from certus.core.program import Havoc, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
 from certus.frontend.c.load import load_c
-from certus.frontend.c.load_ir import load_ir
-from certus.frontend.c.types import DATA_MODELS
+from certus.interpreter.compile import compile_program
+from certus.interpreter.indeterminate import Fault
+from certus.interpreter.interpreter import Ending, run
 from certus.system.clang import TARGETS, find_clang
-from certus.validate.build import runtime_text
-from certus.validate.compile import compile_program
-from certus.validate.harness import Code
-from certus.validate.indeterminate import Fault
-from certus.validate.interpreter import Ending, run
-from certus.validate.observe import Observations
 
-FRONT_ENDS = {"ast": load_c, "ir": load_ir}
 STEPS = 200_000  # for one run of the interpreter
 INPUTS = 32  # values in the table of one run
 FLAGS = (
@@ -45,30 +42,36 @@ CHECKS = (
     "-fsanitize=shift-exponent,integer-divide-by-zero,bounds,null,unreachable,bool",
     "-fsanitize-trap=all",
 )
+OPINIONS = {  # further builds, which must do the same wherever the others do
+    "gcc": ("gcc", "-O0"),
+    "O2": ("clang", "-O2", *CHECKS),
+}
 _ENDINGS = {  # others are not compared
-    Code.RETURNED: Ending.EXIT,
-    Code.ERROR: Ending.ERROR,
-    Code.ASSUMPTION: Ending.BLOCKED,
-    Code.ABORTED: Ending.BLOCKED,
+    ExitCode.RETURNED: Ending.EXIT,
+    ExitCode.ERROR: Ending.ERROR,
+    ExitCode.ASSUMPTION: Ending.BLOCKED,
+    ExitCode.ABORTED: Ending.BLOCKED,
 }
 
 
 class Result(Enum):
-    """What the comparison of two runs gives."""
+    """The result of the comparison of two runs."""
 
     AGREED = "agreed"
     UNDEFINED = "discarded: undefined"
     LIMIT = "discarded: too long"
+    COMPILERS = "agreed with Clang, not with gcc"  # C leaves it open: the order of operands, mostly
     DIFFERING = "differing"
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How a run ended (a signal: None), and all that it observed."""
+    """How a run ended (None: by a signal), and all values that it observed."""
 
     ending: Ending | None
     observed: tuple[int, ...]
     detail: str = ""
+    compiler: str = ""  # of the program; none: interpreted
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,43 +79,61 @@ class Comparison:
     program: int
     inputs: int  # which table
     result: Result
+    theirs: Behaviour  # the compiled program's; where one differs, of that build
     ours: Behaviour
-    theirs: Behaviour
 
 
 def compare(
-    seed: int, programs: int, *, tables: int, model: str, keep: Path | None = None, front: str = "ast"
+    seed: int,
+    programs: int,
+    *,
+    tables: int,
+    model: str,
+    keep: Path | None = None,
+    opinions: Sequence[str] = (),
 ) -> list[Comparison]:
-    """Generate and compare so many programs, each with so many tables of inputs. The file goes to `keep`."""
+    """Generate and compare a number of programs, each with a number of input tables. The file goes to `keep`;
+    `opinions` names further builds of `OPINIONS`."""
     text = batch(seed, programs, wide=model == "LP64")
     if keep is not None:
         keep.write_text(text)
-    return compare_text(text, programs, seed=seed, tables=tables, model=model, front=front)
+    return compare_text(text, programs, seed=seed, tables=tables, model=model, opinions=opinions)
 
 
 def compare_text(
-    text: str, programs: int, *, seed: int, tables: int, model: str, front: str = "ast"
+    text: str,
+    programs: int,
+    *,
+    seed: int,
+    tables: int,
+    model: str,
+    opinions: Sequence[str] = (),
 ) -> list[Comparison]:
-    """The same for a given file; see `batch` for its form. `front` is one of `FRONT_ENDS`."""
+    """The same for a given file; see `batch` for its form."""
     supplied = [_table(Random(f"{seed}/{t}")) for t in range(tables)]
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "programs.c"
         path.write_text(text)
-        native = _compiled_runs(path, programs, supplied, model)
-        ours = list(_interpreted_runs(path, programs, supplied, model, front))
+        native = _compiled_runs(path, programs, supplied, model, opinions)
+        ours = list(_interpreted_runs(path, programs, supplied, model))
     return [
-        Comparison(at // tables, at % tables, _judged(mine, *both), mine, both[0])
-        for at, (mine, both) in enumerate(zip(ours, native, strict=True))
+        Comparison(at // tables, at % tables, *_judged(mine, builds), mine)
+        for at, (mine, builds) in enumerate(zip(ours, native, strict=True))
     ]
 
 
-def _judged(ours: Behaviour, plain: Behaviour, checked: Behaviour) -> Result:
+def _judged(ours: Behaviour, builds: Sequence[Behaviour]) -> tuple[Result, Behaviour]:
+    """Compare a run with those of the plain build, the one with sanitizers, and the further opinions. Return
+    the result and the behaviour that decides it."""
+    plain, checked, *opinions = builds
     if plain.ending is None or checked.ending is None:
-        return Result.UNDEFINED
+        return Result.UNDEFINED, plain
     if ours.ending is Ending.LIMIT:
-        return Result.LIMIT
-    same = ours.ending is plain.ending and ours.observed == plain.observed
-    return Result.AGREED if same else Result.DIFFERING
+        return Result.LIMIT, plain
+    for build in (plain, *opinions):
+        if ours.ending is not build.ending or ours.observed != build.observed:
+            return (Result.COMPILERS if build.compiler == "gcc" else Result.DIFFERING), build
+    return Result.AGREED, plain
 
 
 def _table(random: Random) -> list[int]:
@@ -134,7 +155,7 @@ def _table(random: Random) -> list[int]:
 
 
 class _Table:
-    """Inputs in the order in which they are asked for."""
+    """Inputs in the order in which a run requests them."""
 
     def __init__(self, program: Program, values: Sequence[int]) -> None:
         self._program = program
@@ -161,9 +182,9 @@ class _Table:
 
 
 def _interpreted_runs(
-    path: Path, programs: int, tables: Sequence[Sequence[int]], model: str, front: str
+    path: Path, programs: int, tables: Sequence[Sequence[int]], model: str
 ) -> Iterator[Behaviour]:
-    program = FRONT_ENDS[front](path, model=DATA_MODELS[model]).program
+    program = load_c(path, model=model).program
     compiled = compile_program(program)
     for number in range(programs):
         for table in tables:
@@ -188,46 +209,53 @@ def _interpreted_runs(
 
 
 def _compiled_runs(
-    path: Path, programs: int, tables: Sequence[Sequence[int]], model: str
-) -> list[tuple[Behaviour, Behaviour]]:
+    path: Path, programs: int, tables: Sequence[Sequence[int]], model: str, opinions: Sequence[str]
+) -> list[tuple[Behaviour, ...]]:
     parts = {"runtime.c": runtime_text(), "driver.c": _driver(programs, tables)}
     own = []
     for name, text in parts.items():
         (path.parent / name).write_text(text)
         own.append(_object(path.parent / name, model, OWN_FLAGS))
     runs = []
-    for checks in ((), CHECKS):
-        made = _object(path, model, ("-DCOMPILED", "-Dmain=tested_main", *checks))
+    builds = [("clang",), ("clang", *CHECKS), *(OPINIONS[name] for name in opinions)]
+    for compiler, *flags in builds:
+        made = _object(path, model, ("-DCOMPILED", "-Dmain=tested_main", *flags), compiler)
         executable = path.parent / "program"
         tool("ld.lld", "-static", "-o", str(executable), str(made), *map(str, own))
         done = subprocess.run([executable], capture_output=True, env={}, check=False, timeout=120)
-        assert done.returncode == Code.RETURNED
-        runs.append(list(_behaviours(done.stdout)))
+        assert done.returncode == ExitCode.RETURNED
+        runs.append(list(_behaviours(done.stdout, compiler)))
         assert len(runs[-1]) == programs * len(tables)
     return list(zip(*runs, strict=True))
 
 
-def _object(source: Path, model: str, flags: Sequence[str]) -> Path:
+def _object(source: Path, model: str, flags: Sequence[str], compiler: str = "clang") -> Path:
     made = source.with_suffix(".o")
-    target = f"--target={TARGETS[model]}"
-    tool("clang", target, *FLAGS, *flags, "-c", str(source), "-o", str(made))
+    command = (*FLAGS, *flags, "-c", str(source), "-o", str(made))
+    if compiler == "gcc":
+        _run("gcc", "-m64" if model == "LP64" else "-m32", *command)
+    else:
+        tool("clang", f"--target={TARGETS[model]}", *command)
     return made
 
 
 def tool(*command: str) -> None:
-    zig = find_clang().command[0]
-    done = subprocess.run([zig, *command], capture_output=True, text=True, check=False)
+    _run(find_clang().command[0], *command)
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def _behaviours(output: bytes) -> Iterator[Behaviour]:
+def _behaviours(output: bytes, compiler: str) -> Iterator[Behaviour]:
     """From the driver's lines: an observed value, or `=` with the status a child ended with."""
     observed: list[int] = []
     for line in output.decode().split():
         if line.startswith("="):
             status = int(line[1:], 16)
-            ending = None if status & 127 else _ENDINGS.get(Code(status >> 8 & 255))
-            yield Behaviour(ending, tuple(observed), f"status {status:x}")
+            ending = None if status & 127 else _ENDINGS.get(ExitCode(status >> 8 & 255))
+            yield Behaviour(ending, tuple(observed), f"status {status:x}", compiler)
             observed = []
         else:
             observed.append(int(line, 16))
@@ -239,13 +267,13 @@ def _driver(programs: int, tables: Sequence[Sequence[int]]) -> str:
     ends = "".join(
         f"void {name} {{ {condition} leave({code}); }}\n"
         for name, condition, code in (
-            ("reach_error(void)", "", int(Code.ERROR)),
-            ("abort(void)", "", int(Code.ABORTED)),
-            ("__VERIFIER_assume(int holds)", "if (!holds)", int(Code.ASSUMPTION)),
+            ("reach_error(void)", "", int(ExitCode.ERROR)),
+            ("abort(void)", "", int(ExitCode.ABORTED)),
+            ("__VERIFIER_assume(int holds)", "if (!holds)", int(ExitCode.ASSUMPTION)),
         )
     )
     table = f"static const unsigned long long table[][{INPUTS}] = {{{rows}}};\n"
-    return _DRIVER.replace("ROWS", table) + inputs + ends + _MAIN % (programs, len(tables), Code.RETURNED)
+    return _DRIVER.replace("ROWS", table) + inputs + ends + _MAIN % (programs, len(tables), ExitCode.RETURNED)
 
 
 _DRIVER = """

@@ -1,5 +1,5 @@
-"""Random expressions. Of two operands that are not sequenced at most one has effects, and the other one then
-reads only what no effect changes."""
+"""Random expressions. Of two unsequenced operands at most one has effects, and then the other one reads only
+objects that no effect changes."""
 
 from __future__ import annotations
 
@@ -53,10 +53,11 @@ class Expressions(Writer):
             return f"((struct t{self.number}){{ .y = {given[0]}, .x = {given[1]} }}).{member}"
         if dice < 0.85:
             return f"*&({kind}){{ {given[0]} }}"
-        return f"sizeof({self.change(scope)})"
+        change = self.change(scope)  # of a bit-field, which has another type for gcc than for Clang: promoted
+        return f"sizeof({'+' if '.bits.' in change else ''}{change})"
 
     def effect(self, scope: Scope, depth: int) -> str:
-        """An expression that may change something."""
+        """An expression that may change an object."""
         dice = self.random.random()
         if depth <= 0 or dice < 0.3:
             return self.change(scope)

@@ -145,7 +145,7 @@ class Objects(Statements):
         scope.conditions += [f"sizeof {size}v", f"&{size}v[1] - {size}v", f"(char *){other} - (char *){raw}"]
 
     def copy(self, scope: Scope) -> None:
-        """Records as wholes."""
+        """Assignments of whole records."""
         n, dice = self.number, self.random.random()
         if self.chance(0.2):
             self.say(self.random.choice((f"copied = w{n};", f"w{n} = copied;")))

@@ -1,5 +1,5 @@
-"""Random C programs, the same for the same seed. They do nothing undefined on purpose, and nothing whose
-order C leaves open."""
+"""Random C programs, the same for the same seed. They avoid undefined behaviour, and effects
+whose order C leaves open."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.laws.c_vocabulary import BITS, NARROW, PREAMBLE, WIDE, Place, Scope
 
 
 def batch(seed: int, programs: int, *, wide: bool) -> str:
-    """A C file with so many programs; the first input, an `unsigned int`, chooses the one that runs.
+    """Return a C file with that number of programs. The first input, an `unsigned int`, chooses one to run.
     `wide` if there is `__int128`."""
     parts = [PREAMBLE, *(f"{t} __VERIFIER_nondet_{n}(void);\n" for t, n in NARROW.items())]
     for number in range(programs):

@@ -1,6 +1,6 @@
-"""A real program, compiled with Clang's sanitizers in trap mode, and told to note the same events as our
-interpreter does (`c_task_events`). It is linked without a C library, so that it can touch nothing; all its
-runs are children of one process, which hands on what they noted in memory they share."""
+"""Run a real program, compiled with Clang's sanitizers in trap mode, and record the same events as our
+interpreter (`c_task_events`). It is linked without a C library, so that it has no effect outside; all its
+runs are child processes of one process, which returns the events that they record in shared memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from typing import Final
 from tests.laws.c_differential import CHECKS, FLAGS, OWN_FLAGS, tool
 from tests.laws.c_task_events import EVENTS, OTHER, End, Event, TaskRun, Watched
 
+from certus.check.replay.build import OLD_INLINE, Symbols, runtime_text, symbols
+from certus.check.replay.harness import ExitCode, Supply, harness, stubs
 from certus.core.program import Program
 from certus.system.clang import NO_TABLES, OLD_C, TARGETS, find_clang
 from certus.system.confined import STACK
-from certus.system.elf import Symbols, symbols
-from certus.validate.build import OLD_INLINE, runtime_text
-from certus.validate.harness import Code, Supply, harness, stubs
 
 SECONDS: Final = 1  # of one run; those of our interpreter are as short
 MEMORY: Final = 3 << 30
@@ -64,7 +63,7 @@ def compiled_runs(
             timeout=120,
             check=False,
         )
-        if done.returncode != Code.RETURNED:
+        if done.returncode != ExitCode.RETURNED:
             raise NotLinked(f"the driver ended with {done.returncode}")
         return list(_read(done.stdout, runs, watched, errors))
 
@@ -88,20 +87,20 @@ def _hooks(program: Program, watched: Watched, errors: Sequence[str]) -> str:
         f" certus_bytes(&{name}, sizeof {name}));"
         for _, name in watched.objects
     )
-    apart = "__attribute__((no_instrument_function)) "
+    plain = "__attribute__((no_instrument_function)) "
     return f"""
-{apart}void certus_finish(int);
-{apart}void certus_event(unsigned long long, unsigned long long);
-{apart}void certus_last(unsigned long long, unsigned long long);
-{apart}unsigned long long certus_bytes(const volatile void *, unsigned long);
-{apart}static unsigned long long certus_number(void *certus_f) {{{numbers} return 0; }}
-{apart}static unsigned long long certus_sum(void)
+{plain}void certus_finish(int);
+{plain}void certus_event(unsigned long long, unsigned long long);
+{plain}void certus_last(unsigned long long, unsigned long long);
+{plain}unsigned long long certus_bytes(const volatile void *, unsigned long);
+{plain}static unsigned long long certus_number(void *certus_f) {{{numbers} return 0; }}
+{plain}static unsigned long long certus_sum(void)
 {{ unsigned long long certus_h = 14695981039346656037ULL;{mixed} return certus_h; }}
-{apart}void certus_objects(void) {{{objects} }}
-{apart}void __cyg_profile_func_enter(void *certus_f, void *certus_from)
+{plain}void certus_objects(void) {{{objects} }}
+{plain}void __cyg_profile_func_enter(void *certus_f, void *certus_from)
 {{{ends} unsigned long long certus_n = certus_number(certus_f);
   if (certus_n) certus_event(certus_n, certus_sum()); }}
-{apart}void __cyg_profile_func_exit(void *certus_f, void *certus_from)
+{plain}void __cyg_profile_func_exit(void *certus_f, void *certus_from)
 {{ unsigned long long certus_n = certus_number(certus_f); if (certus_n) certus_event(-certus_n, 0); }}
 """
 
@@ -114,7 +113,7 @@ def _integers(name: str) -> str:
 
 
 def _code(error: str) -> int:
-    return int(Code.ASSERTION if error in _ASSERTIONS else Code.ERROR)
+    return int(ExitCode.ASSERTION if error in _ASSERTIONS else ExitCode.ERROR)
 
 
 def _defines(source: str, name: str) -> bool:
@@ -141,7 +140,7 @@ def _driver(
     )
     table = "".join(f"{{row{i}, {len(r.inputs)}}}, " for i, r in enumerate(runs))
     places = {"RUNS": len(runs), "EVENTS": EVENTS, "SECONDS": SECONDS, "TABLE": table, "LAST": _last(watched)}
-    places |= {name: int(Code[name]) for name in ("RETURNED", "EXHAUSTED")}
+    places |= {name: int(ExitCode[name]) for name in ("RETURNED", "EXHAUSTED")}
     body = _DRIVER
     for name, value in places.items():
         body = body.replace(f"@{name}@", str(value))
@@ -160,7 +159,7 @@ def _last(watched: Watched) -> int:
 
 
 def _missing(made: Path, runtime: Path, driver: str) -> list[str]:
-    """What neither the program, the runtime nor the driver defines."""
+    """Return the names that neither the program, the runtime nor the driver defines."""
     known = (*symbols(runtime.read_bytes()).functions, "stdout", "stderr", "stdin", "certus_noted")
     wanted = symbols(made.read_bytes()).undefined
     return [n for n in wanted if n not in known and f" {n}(" not in driver]
@@ -194,7 +193,7 @@ def _tool(*command: str) -> None:
 
 
 def _confine() -> None:
-    """Between fork and exec."""
+    """Limit the child process, between fork and exec."""
     for kind, most in ((resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, 60)):
         resource.setrlimit(kind, (most, most))
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)
@@ -222,23 +221,23 @@ def _end(status: int, errors: Sequence[str]) -> tuple[End, str]:
     if number:
         name = signal.Signals(number).name
         return (End.LIMIT if number == signal.SIGALRM else End.UNDEFINED), name
-    code = Code(status >> 8 & 63)
-    if code is Code.ASSERTION:
+    code = ExitCode(status >> 8 & 63)
+    if code is ExitCode.ASSERTION:
         return (End.ERROR if "__assert_fail" in errors else End.STOPPED), code.name
     return _ENDS[code], code.name
 
 
 _ENDS: Final = {
-    Code.RETURNED: End.RETURNED,
-    Code.ERROR: End.ERROR,
-    Code.ASSUMPTION: End.ASSUMPTION,
-    Code.EXHAUSTED: End.EXHAUSTED,
-    Code.ABORTED: End.STOPPED,
-    Code.EXITED: End.STOPPED,
-    Code.NO_MEMORY: End.LIMIT,
-    Code.NO_STACK: End.LIMIT,
-    Code.CRASHED: End.UNDEFINED,
-    Code.DIVIDED_BY_ZERO: End.UNDEFINED,
+    ExitCode.RETURNED: End.RETURNED,
+    ExitCode.ERROR: End.ERROR,
+    ExitCode.ASSUMPTION: End.ASSUMPTION,
+    ExitCode.EXHAUSTED: End.EXHAUSTED,
+    ExitCode.ABORTED: End.STOPPED,
+    ExitCode.EXITED: End.STOPPED,
+    ExitCode.NO_MEMORY: End.LIMIT,
+    ExitCode.NO_STACK: End.LIMIT,
+    ExitCode.CRASHED: End.UNDEFINED,
+    ExitCode.DIVIDED_BY_ZERO: End.UNDEFINED,
 }
 
 _DRIVER: Final = """

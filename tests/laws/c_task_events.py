@@ -1,9 +1,9 @@
-"""What a run of a real program is compared by, as our interpreter sees it.
+"""Record the events by which runs of a real program are compared, in our interpreter.
 
 An event is a pair: entering or leaving a function of the program with a checksum of all global integers,
 an input with its value, the value that main returns, the bytes of global arrays of integers at the end.
-A value that nothing determines (an uninitialised one, the result of a function nobody defines) is None: it is
-not compared. A run that looks at such a value, or at the number an address is, ends there.
+An undetermined value (uninitialised, or the result of an undefined function) is None: it is not compared. A
+run that depends on such a value, or on the number of an address, ends there.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from enum import Enum
 from random import Random
 from typing import Any, Final
 
+from certus.check.replay.harness import ARGUMENT, is_input
 from certus.core.budget import Budget
 from certus.core.errors import BudgetExceeded
 from certus.core.program import Alloc, Assume, Call, Edge, Havoc, Location, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr
 from certus.core.values import Datum
-from certus.validate.addresses import Address
-from certus.validate.compile import Compiled
-from certus.validate.harness import ARGUMENT, is_input
-from certus.validate.inputs import NoInputs, Nondeterministic, RandomInputs, constants, unknown
-from certus.validate.interpreter import Ending, Machine, run
-from certus.validate.memory import MemoryObject
+from certus.interpreter.compile import Compiled
+from certus.interpreter.inputs import NoInputs, Nondeterministic, RandomInputs, constants, unknown
+from certus.interpreter.interpreter import Ending, Machine, run
+from certus.interpreter.memory import MemoryObject
+from certus.interpreter.unknown_addresses import Address
 
 EVENTS: Final = 4000  # noted in one run
 INPUTS: Final = 2000  # given in one run
@@ -51,7 +51,7 @@ class End(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TaskRun:
-    """The events of a run and its end; `inputs` were given to it."""
+    """The events of a run, its end and its `inputs`."""
 
     end: End
     events: tuple[Event, ...]
@@ -61,7 +61,7 @@ class TaskRun:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What is observed of a program: functions and inputs by their numbers, integers and objects."""
+    """The observed parts of a program: functions and inputs by their numbers, integers and objects."""
 
     functions: dict[str, int]
     inputs: dict[str, int]
@@ -106,12 +106,12 @@ def checksum(values: Sequence[int]) -> int:
 
 
 class Exhausted(Exception):
-    """More inputs are asked for than are given."""
+    """A run requests more inputs than there are."""
 
 
 @dataclass(slots=True)
 class _Log:
-    """The events of a run, as many as there is room for."""
+    """The events of a run, up to a limit."""
 
     events: list[Event] = field(default_factory=list)
 
@@ -205,7 +205,7 @@ class _Observer:
 def interpreted(
     compiled: Compiled, watched: Watched, *, seed: str, kind: str, steps: int, seconds: float
 ) -> TaskRun:
-    """One run with inputs by chance; `kind` is small, large or mixed."""
+    """Run the program once with random inputs; `kind` is small, large or mixed."""
     program = compiled.program
     inputs = _Drawn(program, watched, Random(seed), kind, constants(program) if kind == "mixed" else {})
     observer = _Observer(watched, inputs.log)
@@ -244,7 +244,7 @@ def _silent_end(program: Program, at: Location) -> End:
 
 
 def _returned(program: Program, observer: _Observer) -> int | None:
-    """What main returned."""
+    """Return the result of main."""
     results = program.procedures[program.main].results if program.main == "main" else ()
     where = results[0] if results else observer.result
     if where is None or observer.machine is None:
@@ -257,12 +257,12 @@ def _objects(watched: Watched, machine: Machine) -> Iterator[Event]:
     """The bytes of global objects. Padding and pointers have no value."""
     for variable, _ in watched.objects:
         address: Any = machine.value(variable)
-        found = address.aim if isinstance(address, Address) else None
+        found = address.target if isinstance(address, Address) else None
         yield RESULT, _bytes(found) if isinstance(found, MemoryObject) else None
 
 
 def _bytes(found: MemoryObject) -> int | None:
     whole = found.size == found.extent and 0 < found.size <= BYTES
-    if not whole or found.strangers or (found.defined is not None and found.defined.strip(b"\xff")):
+    if not whole or found.symbolic or (found.defined is not None and found.defined.strip(b"\xff")):
         return None
     return checksum(found.data)

@@ -1,4 +1,4 @@
-"""Real programs, run with the same inputs by our interpreter and compiled: they must do the same."""
+"""Run real programs by our interpreter and compiled, on the same inputs: both must behave alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.laws.c_task_events import ENDED, OTHER, End, TaskRun, Watched, interp
 from certus.core.program import Program
 from certus.frontend import Question, load_question, read_question
 from certus.frontend.c.load import error_rules
-from certus.validate.compile import compile_program
+from certus.interpreter.compile import compile_program
 
 KINDS: Final = ("small", "large", "mixed")
 STEPS: Final = 200_000  # of one run of the interpreter
@@ -21,7 +21,7 @@ SECONDS: Final = 10.0
 
 
 class Result(Enum):
-    """What the comparison of two runs gives; only AGREED runs are compared to their end."""
+    """The result of the comparison of two runs; only AGREED runs are compared to their end."""
 
     AGREED = "agreed"
     LIMIT = "agreed up to the step limit"
@@ -33,7 +33,7 @@ class Result(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TaskComparison:
-    """One pair of runs. `detail` says how they end and, if they differ, where they part."""
+    """One pair of runs. `detail` says how they end and, if they differ, in which event."""
 
     kind: str
     result: Result
@@ -78,7 +78,7 @@ def _compared(kind: str, ours: TaskRun, theirs: TaskRun, names: dict[int, str]) 
 
 
 def _parting(ours: TaskRun, theirs: TaskRun) -> int | None:
-    """The first event in which the runs differ, as far as both go."""
+    """Return the first event in which the runs differ, as far as both have events."""
     for at, ((number, value), other) in enumerate(zip(ours.events, theirs.events, strict=False)):
         if other[0] != OTHER and (number != other[0] or (value is not None and value != other[1])):
             return at

@@ -1,4 +1,4 @@
-"""The words of random C programs: types, literals, what can be named, and text with indentation."""
+"""Parts of random C programs: types, literals, variables in scope, and text with indentation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BITS = {
     **{"_Bool": 1, "char": 8, "signed char": 8, "unsigned char": 8, "short": 16, "unsigned short": 16},
     **{"int": 32, "unsigned int": 32, "long": 32, "unsigned long": 32},
     **{"long long": 64, "unsigned long long": 64, "__int128": 128, "unsigned __int128": 128},
-}  # at least so many on every data model
+}  # the least number of bits in any data model
 LITERALS = (
     *("0", "1", "2", "3", "5", "7", "-1", "-2", "-7", "100", "127", "128", "-128", "255", "256", "32767"),
     *("0x8000", "65535", "0x7fffffff", "0x80000000", "4294967295", "0xffffffffU", "-2147483647 - 1"),
@@ -57,11 +57,11 @@ class Place:
 
 @dataclass(slots=True)
 class Scope:
-    """What the expressions of a function may name."""
+    """The variables and functions that the expressions of a function may use."""
 
     places: list[Place]
     frozen: list[str]  # what no effect within an expression changes
-    calls: list[tuple[str, int]]  # functions with so many integer parameters
+    calls: list[tuple[str, int]]  # functions, and how many integer parameters they have
     conditions: list[str] = field(default_factory=list)  # about pointers
     loops: int = 0
     labels: int = 0

@@ -1,8 +1,8 @@
 """Random control flow over a few integer variables: programs for range analysis.
 
 Blocks follow one another; each makes a few assignments and ends in a branch, now and then back to an earlier
-block or far ahead. `FlowShape` says how large a program is, of which sort its variables are, and what
-statements it may have; a program depends on the shape and the seed only."""
+block or far ahead. `FlowShape` says how large a program is, what sort its variables have, and what
+statements it may contain; a program depends on the shape and the seed only."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from certus.frontend.lp import ast
 
 DOMAIN = range(-1, 3)  # the integers that inputs range over
-MAX_INPUTS = 4  # so many nondeterministic values are met in an execution at most, more or less
+MAX_INPUTS = 4  # an execution meets about this many nondeterministic values at most
 
 
 # ------------------------------------------------------------------------- well-typed programs

@@ -1,4 +1,4 @@
-"""A naive interpreter of syntax trees: what programs of the small language mean, said a second time.
+"""A naive interpreter of syntax trees: a second definition of the small language.
 
 It shares nothing with the front end but the syntax tree: variables are looked up by name, `&&`, `||` and
 `?:` evaluate only what C would, and control flow is Python's own.

@@ -1,6 +1,6 @@
 """Small programs with memory, and two ways to run them: on bytes, and after memory has been replaced.
 
-Objects lie far apart, so an access outside its object hits none. Contents never written are 0 in both ways.
+Objects have wide gaps between them, so an access out of bounds hits none. Unwritten contents are 0 in both.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Draw = Callable[[st.SearchStrategy[int]], int]
 
 
 class Invalid(Exception):
-    """An access to no object, or a distance from one."""
+    """An access outside all objects."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Runs against ranges: every value seen at a location must lie in its range there."""
+"""Check ranges by runs: every value at a location must lie in its range there."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from certus.analysis.ranges.members import FewValues
 from certus.analysis.ranges.result import Ranges, analyse, interval
 from certus.analysis.ranges.symbolic import Affine, Case, symbolic_ranges
 from certus.core.budget import Budget
+from certus.core.intervals import Interval
 from certus.core.loops import loop_forest
 from certus.core.program import Edge, Location, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Kind
 from certus.core.values import ArrayValue, Datum
-from certus.logic.intervals import Interval
-from certus.validate.compile import compile_program
-from certus.validate.inputs import RandomInputs, constants
-from certus.validate.interpreter import Machine, run
+from certus.interpreter.compile import compile_program
+from certus.interpreter.inputs import RandomInputs, constants
+from certus.interpreter.interpreter import Machine, run
 
 
 class OutOfRange(AssertionError):
@@ -77,7 +77,7 @@ class Watch:
 
 
 class BoundReached(Exception):
-    """A run goes further than the bound."""
+    """A run exceeds the bound."""
 
 
 class BoundedWatch(Watch):
@@ -154,7 +154,7 @@ def observe(
     watches = [Watch(program, known(found), few(found))]
     if ranges is None:  # as facts are made: with less to remember
         sparse = analyse(program, budget=budget)
-        watches.append(Watch(program, known(sparse), few(sparse), only=sparse.version.at))
+        watches.append(Watch(program, known(sparse), few(sparse), only=sparse.essa.at))
     return sum(_run(program, watch, runs, steps, seed) for watch in watches)
 
 
@@ -176,9 +176,9 @@ def _analysed(program: Program, budget: Budget | None = None) -> Ranges:
 
 
 def known(ranges: Ranges | BoundedRanges) -> Known:
-    """What is told of locations, and what is known of bits that are read as signed."""
-    views, found = ranges.version.translation.views, Known()
-    for at, state in ranges.version.at.items():
+    """Check facts about locations, and facts about bits that are read as signed."""
+    views, found = ranges.essa.translation.views, Known()
+    for at, state in ranges.essa.at.items():
         if ranges.reaches(at):
             told = found[at] = {_seen(term): each for term, each in ranges.at(at).items()}
             for x, q in state.environment.items():
@@ -195,15 +195,15 @@ def _seen(term: Expr) -> Seen:
 
 
 def few(ranges: Ranges | BoundedRanges) -> Few:
-    version = ranges.version
-    found, views = FewValues(version.system, ranges.values, Budget()), version.translation.views
+    essa = ranges.essa
+    found, views = FewValues(essa.system, ranges.values, Budget()), essa.translation.views
     return {
         at: {
             (x, views.get(x)): values
             for x, q in state.environment.items()
             if (values := found.of([q])) is not None
         }
-        for at, state in version.at.items()
+        for at, state in essa.at.items()
         if ranges.reaches(at)
     }
 

@@ -4,7 +4,7 @@ constraint where it is not assigned and a flow constraint for every edge. For pr
 
 from __future__ import annotations
 
-from certus.analysis.ranges.essa import State, Version
+from certus.analysis.ranges.essa import EssaForm, State
 from certus.analysis.ranges.system import Gate, Join, System, limits
 from certus.analysis.ranges.terms import Translation
 from certus.core.loops import loop_forest
@@ -12,8 +12,8 @@ from certus.core.program import Assign, Assume, Edge, Havoc, Location, Program, 
 from certus.core.terms import Expr
 
 
-def plain_version(program: Program) -> Version:
-    return _Plain(program).version()
+def plain_essa(program: Program) -> EssaForm:
+    return _Plain(program).essa()
 
 
 class _Plain:
@@ -21,21 +21,21 @@ class _Plain:
         (self.procedure,) = program.procedures.values()
         self.system = System()
         self.translation = Translation(self.system)
-        self.made = Version(program, self.system, self.translation)
+        self.form = EssaForm(program, self.system, self.translation)
         self.names = (*self.procedure.variables, *program.globals)
         heads = loop_forest(self.procedure).heads
         for at in self.procedure.locations:
             pre = {x: self._join(x, cyclic=at in heads) for x in self.names}
-            self.made.at[at] = State(self._join(None, cyclic=at in heads), pre)
+            self.form.at[at] = State(self._join(None, cyclic=at in heads), pre)
 
-    def version(self) -> Version:
-        program, translation = self.made.program, self.translation
+    def essa(self) -> EssaForm:
+        program, translation = self.form.program, self.translation
         start = {x: translation.arbitrary(x.sort) for x in self.names}
-        start |= {x: translation.given(x, value, {}) for x, value in program.initial.items()}
+        start |= {x: translation.assigned(x, value, {}) for x, value in program.initial.items()}
         self._flow(self.procedure.entry, self.system.open, start)
         for edge in self.procedure.edges:
-            self._edge(edge, self.made.at[edge.source])
-        return self.made
+            self._edge(edge, self.form.at[edge.source])
+        return self.form
 
     def _join(self, x: Expr | None, *, cyclic: bool) -> int:
         quantity = self.system.add(Join(cyclic=cyclic))
@@ -50,7 +50,7 @@ class _Plain:
             gate = self.system.add(Gate(gate, tuple(needs)))
         elif isinstance(op, Assign):
             for x, value in zip(op.targets, op.values, strict=True):
-                changed[x] = self.translation.given(x, value, pre.environment)
+                changed[x] = self.translation.assigned(x, value, pre.environment)
         elif isinstance(op, Havoc):
             changed = {x: self.translation.arbitrary(x.sort) for x in op.targets}
         else:
@@ -59,7 +59,7 @@ class _Plain:
         self._flow(edge.target, gate, post | changed)
 
     def _flow(self, target: Location, gate: int, post: dict[Expr, int]) -> None:
-        state = self.made.at[target]
+        state = self.form.at[target]
         self._add(state.gate, gate, self.system.open)
         for x, quantity in state.environment.items():
             self._add(quantity, post[x], gate)

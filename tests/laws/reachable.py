@@ -15,14 +15,14 @@ from certus.core.evidence import Inductive, Point, in_frame, old
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Edge, Program
 from certus.core.terms import Expr
-from certus.validate.compile import Compiled, compile_program
-from certus.validate.interpreter import Ending, Machine, run
+from certus.interpreter.compile import Compiled, compile_program
+from certus.interpreter.interpreter import Ending, Machine, run
 
 State = tuple[tuple[Expr, Any], ...]
 
 
 class Unset:
-    """The value of a local that nothing was assigned to yet."""
+    """The value of an unassigned local."""
 
 
 class GuessAndUnset(Guess):
@@ -31,7 +31,7 @@ class GuessAndUnset(Guess):
 
 
 class States:
-    """An observer that notes the states at loop heads, and at entries and exits of recursive procedures."""
+    """An observer that records the states at loop heads, and at entries and exits of recursive procedures."""
 
     def __init__(self, compiled: Compiled) -> None:
         program = self.program = compiled.program

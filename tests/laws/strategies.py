@@ -171,7 +171,7 @@ def _shapes(sort: Sort) -> tuple[Shape, ...]:
 
 
 def build(tree: Tree) -> Expr:
-    """The term that the constructors make of a tree."""
+    """Build the term of a tree with the constructors."""
     args = [build(a) for a in tree.args]
     operator = tree.operator
     if operator == "constant":

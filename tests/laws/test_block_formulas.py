@@ -11,13 +11,13 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evaluate import evaluate
 from certus.core.program import Assign, Assume, BasicOp, Block, Choice, Edge, Havoc, Location, Procedure, Seq
+from certus.core.solver import Answer
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.walk import substitute
-from certus.logic.blocks import block_formula
-from certus.logic.solver import Answer
-from certus.logic.z3solver import Z3Solver
+from certus.encoding.block_formula import block_formula
+from certus.solvers.z3.solver import Z3Solver
 
 X, Y, P = build.var("x", INT), build.var("y", INT), build.var("p", BOOL)
 HERE = Location(0, "main")

@@ -9,7 +9,7 @@ from tests.automata import W, X, Y, Z, assign, automaton, number, numbers, reach
 from certus.core import build
 from certus.core.loops import loop_forest
 from certus.core.program import Assume, Call, Havoc, Location, Program, Return, leaves
-from certus.transform.large_blocks import encode_program
+from certus.passes.large_blocks import encode_program
 
 DOMAIN = (0, 1, 2)
 STARTS = [(a, b, 0, 0) for a in DOMAIN for b in DOMAIN]

@@ -15,22 +15,21 @@ from certus.core import build
 from certus.core.boolean import BooleanProgram, Guard, Invoke, Predicate, ScopedPredicates, Statement, Update
 from certus.core.budget import Budget
 from certus.core.evaluate import evaluate
-from certus.core.evidence import old
+from certus.core.evidence import Unsafe, old
 from certus.core.program import Edge, Program
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
-from certus.core.verdict import Unsafe
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp import ast
 from certus.frontend.lp.load import load_lp
 from certus.frontend.lp.printer import print_lp
-from certus.report.boolean import render_boolean
-from certus.transform.boolean import abstract_program
-from certus.transform.large_blocks import LargeBlocks
-from certus.validate.compile import Compiled, compile_program
-from certus.validate.interpreter import Ending, Machine, run
+from certus.interpreter.compile import Compiled, compile_program
+from certus.interpreter.interpreter import Ending, Machine, run
+from certus.passes.boolean import abstract_program
+from certus.passes.large_blocks import LargeBlocks
+from certus.report.boolean_program import render_boolean
 
 Valuation = dict[Expr, bool]
 RUNS = 30
@@ -83,8 +82,8 @@ class Simulation:
     def valuation(self, machine: Machine) -> Valuation:
         values = {**self.values(machine), **self.olds[-1]}
         known = {
-            **self.abstraction.known,
-            **self.abstraction.procedures[machine.location.procedure].known,
+            **self.abstraction.predicates,
+            **self.abstraction.procedures[machine.location.procedure].predicates,
         }
         return {b: bool(evaluate(p.term, values)) for b, p in known.items()}
 
@@ -119,7 +118,7 @@ class Simulation:
         ended = self.now.pop()
         self.olds.pop()
         self.now.pop()
-        shared = {b: ended[b] for b in self.abstraction.known}
+        shared = {b: ended[b] for b in self.abstraction.predicates}
         callee = self.abstraction.procedures[invoke.procedure]
         received = {b: ended[r] for b, r in zip(invoke.targets, callee.results, strict=False)}
         between = {**self.before.pop(), **shared, **received}

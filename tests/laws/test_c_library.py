@@ -1,4 +1,4 @@
-"""Library functions and builtins: a program for each group does the same in our interpreter and compiled."""
+"""Library functions and builtins: a program for each group behaves alike in our interpreter and compiled."""
 
 from __future__ import annotations
 
@@ -61,6 +61,21 @@ void three(void) {
 }
 int main(void) { switch (__VERIFIER_nondet_uint()) {
     case 0: one(); break; case 1: two(); break; case 2: three(); break; } }
+"""
+WIDE = """
+typedef __SIZE_TYPE__ size_t;
+typedef __WCHAR_TYPE__ wide;
+size_t wcsspn(const wide *, const wide *), wcscspn(const wide *, const wide *);
+wide *wcspbrk(const wide *, const wide *);
+int main(void) {
+    wide text[5] = {0}, set[3] = {0}, *first;
+    for (int i = 0; i < 4; i++) text[i] = L"ab,;"[__VERIFIER_nondet_uchar() % 4];
+    for (int i = 0; i < 2; i++) set[i] = L"ab,"[__VERIFIER_nondet_uchar() % 4];
+    observe(wcsspn(text, set)), observe(wcscspn(text, set));
+    observe(wcsspn(text, L"")), observe(wcscspn(text, L""));
+    first = wcspbrk(text, set);
+    observe(first ? first - text : 99), observe(wcspbrk(text, L"") == 0), observe(wcspbrk(L"", set) == 0);
+}
 """
 CHARACTERS = """
 const unsigned short **__ctype_b_loc(void);
@@ -238,6 +253,7 @@ int main(void) { switch (__VERIFIER_nondet_uint()) { case 0: one(); break; case 
     ("text", "programs"),
     [
         pytest.param(STRINGS, 3, id="strings"),
+        pytest.param(WIDE, 1, id="wide strings"),
         pytest.param(CHARACTERS, 2, id="characters"),
         pytest.param(NUMBERS, 2, id="numbers and bits"),
         pytest.param(VARIADIC, 2, id="variadic functions"),

@@ -5,23 +5,22 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from certus.check.proofs.horn import check_derivation, check_model
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.evidence import Safe, Unsafe, Verdict
 from certus.core.horn import Clause, Derivation, HornSystem, Model
 from certus.core.outcome import DerivationCheck, ProofCheck
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Function
-from certus.core.verdict import Safe, Unsafe, Verdict
 from certus.core.walk import variables
-from certus.engines.clp import ConstraintLogic
+from certus.engines.clp import ConstraintLogic, Options
 from certus.engines.clp.abstraction import Abstraction, Knowledge, Variant, collapse, formals, replicate
-from certus.engines.clp.engine import Options
 from certus.engines.spacer import Options as SpacerOptions
 from certus.engines.spacer import Spacer
-from certus.transform.horn.intervals import argument_intervals, facts
-from certus.validate.horn import check_derivation, check_model
+from certus.passes.horn.intervals import argument_intervals, facts
 
 RELATIONS = tuple(Function(f"R{n}", (INT, INT), BOOL) for n in range(3))
 

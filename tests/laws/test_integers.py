@@ -11,13 +11,13 @@ from certus.core import build as make
 from certus.core.budget import Budget
 from certus.core.errors import Undefined
 from certus.core.evaluate import evaluate
+from certus.core.solver import Answer
 from certus.core.sorts import BOOL, INT, MachineSort, array, machine
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.walk import postorder, substitute
-from certus.logic.integers import Style, eliminate_machine
-from certus.logic.solver import Answer
-from certus.logic.z3solver import Z3Solver
+from certus.encoding.integers import Style, eliminate_machine
+from certus.solvers.z3.solver import Z3Solver
 
 LAW = settings(derandomize=True, deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 styles: st.SearchStrategy[Style] = st.sampled_from(("mod", "ite"))
@@ -131,7 +131,7 @@ def test_bounds_leave_out_wraps_only_where_they_change_nothing(
 @settings(LAW, max_examples=40)
 @given(st.data(), styles)
 def test_values_are_what_the_evaluator_says(solver: Z3Solver, data: st.DataObject, style: Style) -> None:
-    """Variables have values, given apart; the formula has bounds around them, a definition, and a
+    """Variables have values, given separately; the formula has bounds around them, a definition, and a
     claim about the value of a term."""
     sort = machine(data.draw(st.integers(3, 8)), signed=data.draw(st.booleans()))
     other = machine(data.draw(st.integers(3, 8)), signed=data.draw(st.booleans()))

@@ -17,9 +17,9 @@ from certus.core.program import Alloc, Assume, Edge, Free, Load, Program, Store
 from certus.core.sorts import MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
-from certus.validate.compile import compile_program
-from certus.validate.inputs import NoInputs, Nondeterministic, TraceInputs
-from certus.validate.interpreter import Ending, Machine
+from certus.interpreter.compile import compile_program
+from certus.interpreter.inputs import NoInputs, Nondeterministic, TraceInputs
+from certus.interpreter.interpreter import Ending, Machine
 
 LAW = settings(derandomize=True, deadline=None, max_examples=200)
 SORTS = tuple(machine(w, signed=s) for w in (8, 16, 32, 64) for s in (True, False))
@@ -28,7 +28,7 @@ LIMIT = 150
 
 
 class Chance:
-    """A program by chance: one loop around operations on four objects, four pointers and a few integers."""
+    """A random program: one loop around operations on four objects, four pointers and a few integers."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -125,7 +125,7 @@ class Naive:
         return (thing, offset) if thing.live and 0 <= offset <= len(thing.bytes) - width else None
 
     def step(self, edge: Edge) -> bool | None:
-        """Whether the step is defined; None if the naive memory cannot tell."""
+        """Execute a step; return whether it is defined, None if the naive memory cannot decide."""
         op, values = edge.op, self.values
         if isinstance(op, Alloc):
             self.things.append(Thing(op.storage, [0 if op.zero else None] * int(op.size.value)))

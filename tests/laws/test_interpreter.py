@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import ProgramBuilder
 from tests.laws.strategies import SORTS, VARIABLES, environments, terms
 
+from certus.check.replay.replay import replay
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.errors import Undefined
@@ -21,11 +22,10 @@ from certus.core.program import Assign, Assume, Call, Havoc, Program, Return
 from certus.core.sorts import BOOL, INT
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
-from certus.validate.compile import compile_program
-from certus.validate.expressions import Writer, define, pool
-from certus.validate.inputs import TraceInputs
-from certus.validate.interpreter import Ending, Machine, run
-from certus.validate.replay import replay
+from certus.interpreter.compile import compile_program
+from certus.interpreter.expressions import Writer, define, new_namespace
+from certus.interpreter.inputs import TraceInputs
+from certus.interpreter.interpreter import Ending, Machine, run
 
 LAW = settings(derandomize=True, deadline=None, max_examples=80)
 
@@ -33,7 +33,7 @@ LAW = settings(derandomize=True, deadline=None, max_examples=80)
 def compiled_value(roots: list[Expr], env: dict[Expr, Any]) -> list[Any]:
     """The values of terms by way of Python text; None for what is undefined."""
     names = {v: f"x[{i}]" for i, v in enumerate(VARIABLES)}
-    made = pool()
+    made = new_namespace()
     out = Writer(names, made)
     out.lines.append("def f(x):")
     texts = out.terms(roots)

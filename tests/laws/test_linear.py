@@ -16,12 +16,12 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.errors import Undefined, Unsupported
 from certus.core.evaluate import evaluate
+from certus.core.evidence import Safe, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
-from certus.core.verdict import Safe, Unsafe
 from certus.engines.linear import LinearReachability, Options
 from certus.engines.linear.acceleration import Acceleration
 from certus.engines.linear.edges import PathEdge
@@ -30,10 +30,10 @@ from certus.engines.linear.transitions import Transitions
 from certus.frontend.lp import ast
 from certus.frontend.lp.load import load_lp
 from certus.frontend.lp.printer import print_lp
-from certus.logic.presburger import TooHard
-from certus.logic.relations import Relations
-from certus.pipeline.confirm import examine
-from certus.transform.large_blocks import LargeBlocks
+from certus.passes.large_blocks import LargeBlocks
+from certus.run.publish import examine
+from certus.solvers.isl.presburger import TooHard
+from certus.solvers.isl.relations import Relations
 
 COLUMNS = (*(build.var(n, INT) for n in "xy"), build.var("b", BOOL), build.var("i", I3), build.var("u", U3))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.laws.lp_programs import expressions, programs, syntax_trees
 
 from certus.core import build
-from certus.core.ctext import c_text
+from certus.core.c_text import c_text
 from certus.core.program import Assume, Procedure, Program
 from certus.core.sorts import BOOL, INT, Sort
 from certus.core.terms import Expr

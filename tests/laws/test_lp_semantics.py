@@ -1,4 +1,4 @@
-"""The control-flow automata of random programs do what a naive interpreter of their text does."""
+"""The control-flow automata of random programs behave as a naive interpreter of their text."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.frontend.lp import ast, load_lp, parse, print_lp
 from certus.frontend.source import Source
-from certus.validate.compile import compile_program
-from certus.validate.interpreter import Ending, run
+from certus.interpreter.compile import compile_program
+from certus.interpreter.interpreter import Ending, run
 
 LAW = settings(derandomize=True, deadline=None, max_examples=80)
 INPUTS = st.lists(st.tuples(st.sampled_from(DOMAIN), st.booleans()), min_size=1, max_size=6)

@@ -1,4 +1,4 @@
-"""Replacing memory operations keeps what a program computes, under every partition that is accepted."""
+"""Replacing memory operations preserves the results of a program, under every accepted partition."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.laws.memory_programs import Made, memory_programs, run
 
+from certus.check.proofs.partition import check_partition
+from certus.codec.evidence import decode_partition, encode_partition
 from certus.core.errors import Unsupported
-from certus.core.memory import Field, Partition, Pointer, decode_partition, encode_partition
+from certus.core.memory import Field, Partition, Pointer
 from certus.core.program import Program
 from certus.core.sorts import INT
-from certus.logic.memory import lower_memory
-from certus.transform.memory import find_partition
-from certus.validate.regions import check_partition
+from certus.encoding.memory import lower_memory
+from certus.passes.memory import find_partition
 
 RUNS = settings(max_examples=150, derandomize=True, deadline=None)
 

@@ -9,8 +9,8 @@ from tests.laws.memory_programs import Made, memory_programs, run
 
 from certus.core.budget import Budget
 from certus.core.errors import Unsupported
-from certus.pipeline.ranges import numeric_report, without_memory
 from certus.report.ranges import VariableRange
+from certus.run.ranges import numeric_report, without_memory
 
 FAR = 10_000  # objects start at multiples of it
 

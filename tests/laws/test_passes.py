@@ -1,4 +1,4 @@
-"""Passes keep the verdict: evidence about what they make of a random program is accepted on the program."""
+"""Passes keep the verdict: evidence about a transformed random program is accepted for the program itself."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from tests.laws.test_verdicts import fails
 
 from certus.core.budget import Budget
 from certus.core.effects import terms, written
+from certus.core.evidence import Safe, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Assume, Program
 from certus.core.statistics import Statistics
 from certus.core.task import Pass, Task
-from certus.core.verdict import Safe, Unsafe
 from certus.core.walk import variables
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp import ast
 from certus.frontend.lp.load import load_lp
 from certus.frontend.lp.printer import print_lp
-from certus.pipeline.confirm import examine
-from certus.transform.constants import Constants
-from certus.transform.inline import Inline
-from certus.transform.large_blocks import LargeBlocks
-from certus.transform.passes import apply_passes
-from certus.transform.slice import Slice
+from certus.passes import apply_passes
+from certus.passes.constants import Constants
+from certus.passes.inline import Inline
+from certus.passes.large_blocks import LargeBlocks
+from certus.passes.slice import Slice
+from certus.run.publish import examine
 
 PASSES: dict[str, list[Pass]] = {
     "constants": [Constants()],

@@ -8,14 +8,15 @@ import pytest
 from tests.laws.flow_programs import FlowShape, flow_program
 from tests.laws.observed_ranges import OutOfRange, observe, observe_bounded, observe_symbolic
 from tests.laws.pattern_programs import as_patterns
-from tests.laws.plain_system import plain_version
+from tests.laws.plain_system import plain_essa
 from tests.reference_flow import reference_program
 
 from certus.analysis.ranges.essa import Scope
-from certus.analysis.ranges.result import analyse, by_milp, solve
+from certus.analysis.ranges.result import analyse, solve
 from certus.analysis.ranges.strategy import StrategyIteration
 from certus.core.budget import Budget
 from certus.core.sorts import INT, Sort, machine
+from certus.reference.mixed_integer_ranges import by_mixed_integer
 
 SORTS = (INT, machine(8, signed=True), machine(8, signed=False), machine(32, signed=True))
 
@@ -38,7 +39,7 @@ def test_bits_that_are_read_as_signed_lie_in_their_ranges(width: int) -> None:
         shape = FlowShape(blocks=4 + seed % 7, sort=machine(width, signed=True), linear=seed % 3 == 0)
         program = as_patterns(flow_program(seed, shape), seed)
         ranges = analyse(program, Scope(everywhere=True))
-        viewed += len(ranges.version.translation.views)
+        viewed += len(ranges.essa.translation.views)
         seen += observe(program, runs=6, steps=100, seed=str(seed), ranges=ranges)
     assert viewed > 40
     assert seen > 4_000
@@ -51,9 +52,9 @@ def test_strategy_iteration_and_the_mixed_integer_program_agree(
     blocks: int, variables: int, seed: int
 ) -> None:
     found = analyse(reference_program(blocks, variables, seed=seed))
-    system, limits = found.version.system, found.version.translation.limits
+    system, limits = found.essa.system, found.essa.translation.limits
     by_strategy = StrategyIteration(system, limits, found.values).solve(Budget())
-    by_program = by_milp(found.version, found.values, Budget())
+    by_program, _ = by_mixed_integer(found.essa, found.values, Budget())
     live = [q for q in range(len(system)) if found.values.has(q)]
     assert len(live) > blocks
     assert [by_strategy[q] for q in live] == [by_program[q] for q in live]
@@ -85,13 +86,13 @@ def test_simplifications_preserve_all_bounds() -> None:
     for seed in range(40):
         shape = FlowShape(blocks=3 + seed % 8, sort=SORTS[seed % 4], linear=True, inputs=seed % 2 == 0)
         program = flow_program(seed, shape)
-        found, plain = analyse(program, Scope(everywhere=True)), solve(plain_version(program), Budget())
-        for at in found.version.at:
+        found, plain = analyse(program, Scope(everywhere=True)), solve(plain_essa(program), Budget())
+        for at in found.essa.at:
             assert found.reaches(at) is plain.reaches(at)
             for x, range_ in found.at(at).items() if found.reaches(at) else ():
                 assert range_.within(plain.at(at)[x])
                 equal, better = equal + (range_ == plain.at(at)[x]), better + (range_ != plain.at(at)[x])
-        smaller, larger = smaller + len(found.version.system), larger + len(plain.version.system)
+        smaller, larger = smaller + len(found.essa.system), larger + len(plain.essa.system)
     assert equal > 50 * better
     assert larger > 2 * smaller
 
@@ -114,7 +115,7 @@ def test_a_wrong_range_is_noticed() -> None:
     """The laws can fail: with an upper bound that is too small, they do."""
     program = flow_program(5, FlowShape(blocks=6, sort=INT, linear=True, inputs=True))
     found = analyse(program, Scope(everywhere=True))
-    for quantity in range(len(found.version.system)):
+    for quantity in range(len(found.essa.system)):
         found.values.high[quantity] = min(found.values.high[quantity], 3)
     with pytest.raises(OutOfRange):
         observe(program, runs=20, steps=60, ranges=found)

@@ -1,5 +1,5 @@
-"""What is said not to matter in a counterexample does not matter: such inputs and initial values may be any
-others, and the run still ends in an error. Every step that matters does something for a later one."""
+"""Irrelevant steps of a counterexample are irrelevant: with any other values of their inputs the run still
+ends in an error. Every relevant step contributes to a later one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.builders import ProgramBuilder
 
+from certus.check.replay.replay import replay
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
@@ -16,10 +17,9 @@ from certus.core.outcome import Replay, Role
 from certus.core.program import Assume, Havoc, Program
 from certus.core.sorts import machine
 from certus.core.terms import Expr
-from certus.validate.compile import compile_program
-from certus.validate.inputs import TraceInputs
-from certus.validate.interpreter import Ending, run
-from certus.validate.replay import replay
+from certus.interpreter.compile import compile_program
+from certus.interpreter.inputs import TraceInputs
+from certus.interpreter.interpreter import Ending, run
 
 I32 = machine(32, signed=True)
 
@@ -125,7 +125,7 @@ def constant(value: int) -> Expr:
 
 
 def traces(program: Program, random: Random) -> list[Trace]:
-    """Traces to errors, found by chance."""
+    """Return traces to errors from random runs."""
     compiled, found = compile_program(program), []
     for _ in range(30):
         trace = chosen(program, random, {}, {})
@@ -136,7 +136,7 @@ def traces(program: Program, random: Random) -> list[Trace]:
 
 
 def chosen(program: Program, random: Random, initial: dict[Expr, int], inputs: dict[int, int]) -> Trace:
-    """A trace by chance but for the values that are given."""
+    """Return a random trace with some given values."""
     free = [x for x in program.globals if x not in program.initial]
     edges = [e.index for e in program.edge.values() if isinstance(e.op, Havoc)]
     return Trace(

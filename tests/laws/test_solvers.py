@@ -15,13 +15,13 @@ from certus.core import build as make
 from certus.core.budget import Budget
 from certus.core.errors import Undefined
 from certus.core.evaluate import evaluate
+from certus.core.solver import Answer
 from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function
 from certus.core.walk import postorder, variables
-from certus.logic.cvc5solver import Cvc5Solver
-from certus.logic.solver import Answer
-from certus.logic.z3solver import Z3Solver
+from certus.solvers.cvc5 import Cvc5Solver
+from certus.solvers.z3.solver import Z3Solver
 
 LAW = settings(derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 SECONDS = 10

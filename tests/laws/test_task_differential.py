@@ -1,4 +1,4 @@
-"""The comparison of real tasks: what runs are told apart by, and what is discarded."""
+"""The comparison of real tasks: which differences between runs count, and which are discarded."""
 
 from __future__ import annotations
 

@@ -24,16 +24,15 @@ from tests.laws.strategies import (
     terms,
 )
 
+from certus.codec.smtlib import script
+from certus.codec.terms import decode_terms, encode_terms, well_sorted
 from certus.core import build as make
-from certus.core.ctext import c_text
+from certus.core.c_text import c_text
 from certus.core.errors import Undefined
 from certus.core.evaluate import evaluate
-from certus.core.signatures import well_sorted
-from certus.core.smtlib import script
 from certus.core.sorts import BOOL, INT, machine
 from certus.core.terms import Expr
 from certus.core.walk import postorder, rebuild, size, substitute, transform, variables
-from certus.core.wire import decode_terms, encode_terms
 
 law = settings(
     max_examples=200, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -130,7 +129,7 @@ def test_texts_are_balanced_and_limited(term: Expr) -> None:
 DIGESTS = """
 from certus.core.build import *
 from certus.core.evaluate import evaluate
-from certus.core.smtlib import script
+from certus.codec.smtlib import script
 from certus.core.sorts import *
 from certus.core.terms import Function
 from certus.core.walk import postorder

@@ -1,4 +1,4 @@
-"""Verdicts against brute force: trying all inputs of a random program says the same, with any blocks."""
+"""Verdicts agree with brute force over all inputs of a random program, with any blocks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from tests.laws.lp_programs import DOMAIN, programs
 
 from certus.core.budget import Budget
+from certus.core.evidence import Safe, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.sorts import BOOL
@@ -16,15 +17,14 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.values import Datum
-from certus.core.verdict import Safe, Unsafe
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp import ast
 from certus.frontend.lp.load import load_lp
 from certus.frontend.lp.printer import print_lp
-from certus.pipeline.confirm import examine
-from certus.transform.large_blocks import MODES, LargeBlocks, Mode
-from certus.validate.compile import compile_program
-from certus.validate.interpreter import Ending, run
+from certus.interpreter.compile import compile_program
+from certus.interpreter.interpreter import Ending, run
+from certus.passes.large_blocks import MODES, LargeBlocks, Mode
+from certus.run.publish import examine
 
 
 class Guess:

@@ -1,46 +1,42 @@
-"""`certus abstract FILE`: the Boolean program that predicates make of a program."""
+"""`certus abstract FILE`: print the Boolean program that abstracts a program by predicates."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from certus.cli.arguments import add_limits, add_question, settings_of
-from certus.cli.exits import Exit
+from certus.cli.arguments import add_file, add_limits, add_output, add_question, settings_of
+from certus.cli.terminal import Exit
 
+_DESCRIPTION = """Print the abstraction of FILE by predicates: a Boolean program in which each variable
+says whether its predicate is true."""
 _EPILOG = """predicates:
   'global: x <= 5, y >= 13; swap: t == old(x)'
-  A scope is `global` or a procedure, and lasts until the next one. `result` (or result0,
-  result1, ...) is what a procedure returns, `old(x)` what a global or parameter was when
-  the procedure was entered. Predicates about C programs are read over mathematical integers.
+  A scope is `global` or a procedure, and extends to the next one. `result` (or result0,
+  result1, ...) is the return value of a procedure, `old(x)` the value of a global or
+  parameter at its entry. Predicates about C programs are over mathematical integers.
 
 The output is a program of the small language: save it as .lp and verify it. If it holds, so does FILE."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "abstract",
-        help="print the Boolean program that predicates make of a program",
-        description="Print the abstraction of FILE by predicates: a Boolean program, in which each variable "
-        "tells whether its predicate is true.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("file", metavar="FILE", type=Path, help="the program, or a task definition (.yml)")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments of the command."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    add_file(parser)
     parser.add_argument(
-        "--predicates", metavar="TEXT", help="the predicates (those that the engine `predicate` finds)"
+        "--predicates",
+        metavar="TEXT",
+        help="the predicates (default: those that the engine `predicate` discovers)",
     )
     add_question(parser)
     add_limits(parser)
-    parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write to FILE")
-    parser.set_defaults(run=run)
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Print the abstraction."""
     from certus.cli.terminal import ProgressLine, emit
-    from certus.pipeline.abstract import abstract
+    from certus.run.abstract import abstract
 
     settings = settings_of(arguments)
     with ProgressLine(sys.stderr) as progress:

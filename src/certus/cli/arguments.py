@@ -1,26 +1,27 @@
-"""The flags that several commands have, and what they mean to `Settings`."""
+"""Options that several commands share, their values as users write them, and the `Settings` they give."""
 
 from __future__ import annotations
 
 import argparse
+import math
+import re
+from argparse import ArgumentTypeError
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from certus.cli.units import duration, size
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from certus.pipeline.settings import Settings
+    from certus.run.settings import Settings
 
 BLOCKS = ("single", "large", "advanced")
 MODELS = ("ILP32", "LP64")
-CLANG_FLAGS = (  # names, the first of which Clang takes with the value in the same word
-    (("-I",), "DIR", "look for headers in DIR; may be repeated"),
+CLANG_FLAGS = (  # names (Clang takes the first one and the value in one word), value, help
+    (("-I",), "DIR", "search DIR for headers; may be repeated"),
     (("-D",), "NAME[=VALUE]", "define a macro; may be repeated"),
     (("-U",), "NAME", "undefine a macro; may be repeated"),
-    (("-std", "--std"), "STANDARD", "the version of C, such as c11"),
+    (("-std", "--std"), "STANDARD", "version of the C standard, such as c11"),
 )
-_PLAIN = (  # flags that are settings by the same name
+_SETTINGS = (  # options with the names of the settings they set
     "engine",
     "engines",
     "cores",
@@ -38,51 +39,63 @@ _PLAIN = (  # flags that are settings by the same name
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """The settings the user gave, by whatever flags the command has; `Settings` knows the others."""
-    from certus.pipeline.settings import Settings
+    """Return the settings for the options that the user gave; the others keep their defaults."""
+    from certus.run.settings import Settings
 
-    given: dict[str, Any] = {name: getattr(arguments, name, None) for name in _PLAIN}
-    given["property_name"] = arguments.property
-    given["clang_arguments"] = tuple(arguments.clang) or None
-    given["options"] = dict(getattr(arguments, "set", ())) or None
-    given["execute"] = getattr(arguments, "execute", not getattr(arguments, "no_execute", False))
-    given["ranges"] = False if getattr(arguments, "no_ranges", False) else None
-    return Settings(**{name: value for name, value in given.items() if value is not None})
+    values: dict[str, Any] = {name: getattr(arguments, name, None) for name in _SETTINGS}
+    values["property_name"] = arguments.property
+    values["clang_arguments"] = tuple(arguments.clang) or None
+    values["options"] = dict(getattr(arguments, "set", ())) or None
+    values["execute"] = getattr(arguments, "execute", not getattr(arguments, "no_execute", False))
+    values["ranges"] = False if getattr(arguments, "no_ranges", False) else None
+    return Settings(**{name: value for name, value in values.items() if value is not None})
 
 
-# ------------------------------------------------------------------------------------------ flags
+# ----------------------------------------------------------------------------------------- options
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", type=Path, help="the program, or a task definition (.yml)")
 
 
 def add_execute(parser: argparse.ArgumentParser) -> None:
-    """For commands that work on other people's files, which are not executed unless that is asked for."""
-    parser.add_argument("--execute", action="store_true", help="compile the program and run it, confined")
+    """Add `--execute`, for commands on files of others: these run only if the user asks for it."""
+    parser.add_argument(
+        "--execute", action="store_true", help="also compile the program and run it, in a sandbox"
+    )
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of engines."""
     parser.add_argument(
         "--set",
         metavar="ENGINE.FIELD=VALUE",
         type=assignment,
         action="append",
         default=[],
-        help="set an option of an engine; may be repeated",
+        help="set an option of an engine (see `certus engines`); may be repeated",
     )
 
 
 def add_question(parser: argparse.ArgumentParser) -> None:
-    """The flags that say what is asked, and how Clang reads C."""
-    parser.add_argument("--property", metavar="P", help="the property: a name or a .prp file (unreach-call)")
+    """Add the options that say what to verify, and how Clang reads C."""
     parser.add_argument(
-        "--data-model", metavar="M", choices=MODELS, help="sizes of C types: ILP32 or LP64 (LP64)"
+        "--property",
+        metavar="P",
+        help="unreach-call, no-overflow, no-div-zero, or a .prp file (default: unreach-call)",
     )
-    flags = parser.add_argument_group("C programs")
-    for names, metavar, text in CLANG_FLAGS:
-        flags.add_argument(
-            *names,
+    parser.add_argument(
+        "--data-model",
+        metavar="M",
+        choices=MODELS,
+        help="sizes of C types: ILP32 (32 bit) or LP64 (64 bit) (default: LP64)",
+    )
+    group = parser.add_argument_group("C programs")
+    for flags, metavar, text in CLANG_FLAGS:
+        group.add_argument(
+            *flags,
             dest="clang",
             metavar=metavar,
-            type=partial(clang_flag, names[0]),
+            type=partial(clang_flag, flags[0]),
             action="append",
             default=[],
             help=text,
@@ -90,69 +103,118 @@ def add_question(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--timeout", metavar="TIME", type=duration, help="time limit: 60s, 2m, 500ms (60s)")
-    parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+    parser.add_argument(
+        "--timeout", metavar="TIME", type=duration, help="time limit, such as 60s, 2m or 500ms (default: 60s)"
+    )
+    parser.add_argument(
+        "--memory", metavar="SIZE", type=size, help="memory limit, such as 4GB or 500MB (default: none)"
+    )
 
 
 def add_solvers(parser: argparse.ArgumentParser) -> None:
-    """How many solvers a proof needs."""
     parser.add_argument(
         "--solvers",
         metavar="N",
         type=int,
         choices=(1, 2),
-        help="how many solvers must discharge each clause of a proof, with none refuting it: 1 or 2 (1)",
+        help="number of solvers that must prove each clause of a proof: 1 or 2 (default: 1)",
     )
 
 
 def add_records(parser: argparse.ArgumentParser) -> None:
-    """What a run leaves behind for others to check."""
-    parser.add_argument("--evidence", metavar="DIR", type=Path, help="save the evidence for `certus check`")
-    parser.add_argument("--log-queries", metavar="DIR", type=Path, help="save each solver query as SMT-LIB")
+    """Add the options that save evidence and queries for later checks."""
+    parser.add_argument(
+        "--evidence", metavar="DIR", type=Path, help="save the evidence in DIR, for `certus check DIR`"
+    )
+    parser.add_argument(
+        "--log-queries", metavar="DIR", type=Path, help="save every solver query in DIR as SMT-LIB"
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o",
+        dest="output",
+        metavar="FILE",
+        type=Path,
+        help="write the output to FILE (default: standard output)",
+    )
 
 
 def add_report(parser: argparse.ArgumentParser, *, verbose: str) -> None:
-    """The form of the answer; `verbose` is what there is more of."""
+    """Add the options for the form of the answer; `verbose` is the help text of `--verbose`."""
     parser.add_argument("--json", action="store_true", help="print the answer as JSON (docs/json.md)")
-    parser.add_argument("--sarif", metavar="FILE", type=Path, help="write it as SARIF (docs/sarif.md)")
+    parser.add_argument(
+        "--sarif", metavar="FILE", type=Path, help="write a SARIF log to FILE, for editors and code hosts"
+    )
     amount = parser.add_mutually_exclusive_group()
-    amount.add_argument("-q", "--quiet", action="store_true", help="one line only")
+    amount.add_argument("-q", "--quiet", action="store_true", help="print one line only")
     amount.add_argument("--verbose", action="store_true", help=verbose)
-    parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")
+    add_output(parser)
 
 
-# ----------------------------------------------------------------------------------------- values
+# ------------------------------------------------------------------------------------------ values
 
 
 def clang_flag(flag: str, value: str) -> str:
-    """A flag and its value in one word, as Clang takes them."""
+    """Join a flag and its value to one word for Clang."""
     return f"{flag}={value}" if flag == "-std" else f"{flag}{value}"
 
 
 def assignment(text: str) -> tuple[str, str]:
-    """`engine.field=value`, taken apart at the first `=`."""
+    """Split `engine.field=value` at the first `=`."""
     name, equals, value = text.partition("=")
     engine, dot, field = name.partition(".")
     if not (equals and dot and engine and field):
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form engine.field=value")
+        raise ArgumentTypeError(f"{text!r} is not of the form engine.field=value")
     return name, value
 
 
-def names(text: str) -> tuple[str, ...]:
-    """Names between commas, each once."""
-    found = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
-    if not all(found):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of engines such as bmc,predicate")
-    return found
+def engine_names(text: str) -> tuple[str, ...]:
+    """Split a list of names at commas and drop repetitions."""
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    if not all(names):
+        raise ArgumentTypeError(f"{text!r} is not a list of engines such as bmc,predicate")
+    return names
 
 
-def cores(text: str) -> int:
+def positive(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes (1, 2, ...)")
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
 
 
 def bound(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of loop entries (0, 1, 2, ...)")
+        raise ArgumentTypeError(f"{text!r} is not a number of loop entries (0, 1, 2, ...)")
     return int(text)
+
+
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_DECIMAL: Final = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_BYTES: Final = {**_DECIMAL, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+_QUANTITY: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]*)")
+
+
+def duration(text: str) -> float:
+    """Read a time as seconds: `60`, `60s`, `1.5m`, `500ms`, `1h`."""
+    seconds = _quantity(text, _SECONDS, "a duration such as 60s, 2m or 500ms")
+    if not 0 < seconds < math.inf:
+        raise ArgumentTypeError(f"{text!r} is not a time limit: it must be more than zero")
+    return seconds
+
+
+def size(text: str) -> int:
+    """Read a size as bytes: `4GB` is 4 * 10**9, `4GiB` is 4 * 2**30."""
+    count = int(_quantity(text, _BYTES, "a size such as 4GB or 500MB"))
+    if count <= 0:
+        raise ArgumentTypeError(f"{text!r} is not a memory limit: it must be more than zero")
+    return count
+
+
+def _quantity(text: str, units: dict[str, float] | dict[str, int], expected: str) -> float:
+    match = _QUANTITY.fullmatch(text.strip())
+    unit = None if match is None else units.get(match[2].lower())
+    if match is None or unit is None:
+        raise ArgumentTypeError(f"{text!r} is not {expected}")
+    return float(match[1]) * unit

@@ -1,41 +1,41 @@
-"""`certus cfa FILE`: the control-flow automaton, and how the rules of large blocks shrink it."""
+"""`certus cfa FILE`: print or draw the control-flow automaton, and its size after each block rule."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from certus.cli.arguments import BLOCKS, add_question
-from certus.cli.exits import Exit
+from certus.cli.arguments import BLOCKS, add_file, add_output, add_question
+from certus.cli.terminal import Exit
 
 if TYPE_CHECKING:
     from certus.core.program import Program
-    from certus.transform.large_blocks import RuleSize
+    from certus.passes.large_blocks import RuleSize
+
+_DESCRIPTION = """Print the control-flow automaton of FILE, and its size before and after each of
+the rules that merge edges to larger blocks."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "cfa",
-        help="show the control-flow automaton",
-        description="Print the control-flow automaton of FILE, and its size before and after each rule.",
-        allow_abbrev=False,
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments of the command."""
+    parser.description = _DESCRIPTION
+    add_file(parser)
+    parser.add_argument("--blocks", choices=BLOCKS, default="large", help="size of blocks (default: large)")
+    parser.add_argument(
+        "--format", choices=("text", "dot", "svg"), default="text", help="form of the output (default: text)"
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="the program, or a task definition (.yml)")
-    parser.add_argument("--blocks", choices=BLOCKS, default="large", help="size of the blocks (large)")
-    parser.add_argument("--format", choices=("text", "dot", "svg"), default="text", help="(text)")
     add_question(parser)
-    parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write to FILE")
-    parser.set_defaults(run=run)
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Print the automaton as text, DOT or SVG."""
     from certus.cli.terminal import emit, write
     from certus.frontend import load_question, read_question
+    from certus.passes.large_blocks import encode_program
     from certus.report.cfa import to_dot, to_svg
-    from certus.transform.large_blocks import encode_program
 
     question = read_question(arguments.file, property=arguments.property, data_model=arguments.data_model)
     program = load_question(question, arguments=arguments.clang).program
@@ -51,12 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def size_table(sizes: Sequence[RuleSize]) -> Iterator[str]:
+    """Yield the lines of a table with the size of the automaton after each rule."""
     yield f"{'rule':<20} {'applied':>8} {'locations':>10} {'edges':>8}"
     for size in sizes:
         yield f"{size.rule:<20} {size.applications:>8} {size.locations:>10} {size.edges:>8}"
 
 
 def edge_list(program: Program) -> Iterator[str]:
+    """Yield the edges of each procedure as text."""
     from certus.report.cfa import edge_lines
 
     for procedure in program.procedures.values():

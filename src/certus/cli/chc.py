@@ -1,4 +1,4 @@
-"""`certus chc FILE`: Horn clauses solved, or a program written as Horn clauses."""
+"""`certus chc FILE`: solve Horn clauses, or write a program as Horn clauses."""
 
 from __future__ import annotations
 
@@ -16,48 +16,49 @@ from certus.cli.arguments import (
     add_solvers,
     settings_of,
 )
-from certus.cli.exits import Exit
+from certus.cli.terminal import Exit
 from certus.cli.verify import write_sarif
 
 if TYPE_CHECKING:
     from certus.core.outcome import Outcome
 
 _EPILOG = """output:
-  sat      the clauses have a model (a program is safe); the model follows, as definitions
-  unsat    they have none; a derivation of false follows, clause by clause
-  unknown  why not
+  sat      the clauses have a model (a program is safe); the model follows as SMT-LIB definitions
+  unsat    the clauses have no model; a derivation of false follows, clause by clause
+  unknown  the reason follows
 
-exit codes: 0 sat, 1 unsat, 2 malformed input, 3 unknown"""
+exit codes: 0 sat, 1 unsat, 2 malformed input or wrong usage, 3 unknown, 4 internal error"""
+
+_DESCRIPTION = """Solve the Horn clauses of FILE (.smt2), or, with --emit, write the program in FILE as
+Horn clauses."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "chc",
-        help="solve constrained Horn clauses",
-        description="Solve the Horn clauses of FILE (.smt2), or write the program in FILE as Horn clauses.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments of the command."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="Horn clauses (.smt2), a program, or a task definition (.yml)"
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="Horn clauses (.smt2), a task, or a program")
-    parser.add_argument("--emit", action="store_true", help="write the clauses of a program as SMT-LIB")
-    parser.add_argument("--engine", metavar="NAME", help="how to look for an answer (spacer and clp)")
+    parser.add_argument("--emit", action="store_true", help="print the clauses of a program as SMT-LIB")
+    parser.add_argument(
+        "--engine", metavar="NAME", help="use one engine (default: all that solve Horn clauses)"
+    )
     add_options(parser)
     add_question(parser)
     add_limits(parser)
     add_solvers(parser)
     add_records(parser)
-    add_report(parser, verbose="all that was found out, and statistics")
-    parser.set_defaults(run=run)
+    add_report(parser, verbose="print all findings and statistics")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Solve the clauses, or print those of a program."""
     from certus.cli.terminal import ProgressLine, emit, write_all
-    from certus.pipeline.verify import verify
+    from certus.run.verify import verify
 
     settings = settings_of(arguments)
     if arguments.emit:
-        from certus.pipeline.emit import emit_clauses
+        from certus.run.emit import emit_clauses
 
         emit(emit_clauses(arguments.file, settings).rstrip("\n"), arguments.output)
         return Exit.HOLDS
@@ -71,12 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def render(outcome: Outcome, arguments: argparse.Namespace) -> str:
+    """Render the report that goes to standard output."""
     if arguments.json:
         from certus.report.json import render_json
 
         return render_json(outcome)
-    from certus.report.clauses import render_clauses
-    from certus.report.text import Detail
+    from certus.report.text import Detail, render_clauses
 
     detail: Detail = "quiet" if arguments.quiet else "verbose" if arguments.verbose else "normal"
     return render_clauses(outcome, detail=detail)

@@ -1,4 +1,4 @@
-"""`certus check DIR`: re-check saved evidence without any engine, in a child under limits."""
+"""`certus check DIR`: check saved evidence again, without engines, in a child process under limits."""
 
 from __future__ import annotations
 
@@ -8,109 +8,105 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from certus.cli.arguments import add_execute, add_solvers
-from certus.cli.exits import Exit
-from certus.cli.units import duration, size
+from certus.cli.arguments import add_execute, add_limits, add_output, add_solvers
+from certus.cli.terminal import Exit
 
 if TYPE_CHECKING:
-    from certus.pipeline.recheck import RecheckResult
+    from certus.run.recheck import RecheckResult
     from certus.system.child import Reporter
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "check",
-        help="re-check saved evidence",
-        description="Re-check, without any engine, what `certus verify` or `certus chc` saved by --evidence.",
-        allow_abbrev=False,
-    )
+_TIMEOUT = 60.0  # seconds, by default
+
+_DESCRIPTION = """Check, without any engine, the evidence that `certus verify` or `certus chc` saved
+with --evidence DIR."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments of the command."""
+    parser.description = _DESCRIPTION
     parser.add_argument("file", metavar="DIR", type=Path, help="the directory with the evidence")
     add_solvers(parser)
-    parser.add_argument("--timeout", metavar="TIME", type=duration, default=60.0, help="time limit (60s)")
-    parser.add_argument("--memory", metavar="SIZE", type=size, help="memory limit: 4GB, 500MB")
+    add_limits(parser)
     add_execute(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="one line only")
-    parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write the report to FILE")
-    parser.set_defaults(run=run)
+    parser.add_argument("-q", "--quiet", action="store_true", help="print one line only")
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Print whether the evidence proves its verdict."""
     from certus.cli.terminal import coloured, emit
-    from certus.core.codec import decode_diagnostic
+    from certus.codec.outcomes import decode_diagnostic
     from certus.core.errors import InputError
     from certus.report.diagnostics import Palette, render_diagnostic
 
-    found = _checked(
+    result = _check_in_child(
         arguments.file,
-        arguments.timeout,
+        arguments.timeout or _TIMEOUT,
         arguments.memory,
         solvers=arguments.solvers or 1,
         execute=arguments.execute,
     )
-    problems = [decode_diagnostic(problem) for problem in found["problems"]]
-    if found["verdict"] is None:
+    problems = [decode_diagnostic(problem) for problem in result["problems"]]
+    if result["verdict"] is None:
         raise InputError(problems)
     palette = Palette(arguments.output is None and coloured(sys.stdout))
-    lines = [_first_line(arguments.file, found)]
+    how = "not checked" if result["verdict"] == "UNKNOWN" else result["how"]
+    lines = [f"{result['verdict']}  {arguments.file}  {how}"]
     if not arguments.quiet:
-        lines += [f"  {found['native']}"] if found["native"] else []
+        lines += [f"  {result['native']}"] if result["native"] else []
         lines += [render_diagnostic(problem, palette=palette) for problem in problems]
     emit("\n".join(lines), arguments.output)
-    return Exit.of(found["verdict"])
+    return Exit.of(result["verdict"])
 
 
-def _checked(
-    directory: Path, seconds: float | None, memory: int | None, *, solvers: int, execute: bool
+def _check_in_child(
+    directory: Path, seconds: float, memory: int | None, *, solvers: int, execute: bool
 ) -> dict[str, Any]:
-    """What `recheck` found, or why it did not finish. Malformed evidence has no verdict."""
-    from certus.core.codec import encode_diagnostic
+    """Return the result of `recheck`, or the reason why it did not finish. Malformed evidence has no
+    verdict."""
+    from certus.codec.outcomes import encode_diagnostic
     from certus.core.diagnostic import Diagnostic
     from certus.system.child import run_limited
 
     def work(_: Reporter) -> bytes:
-        return _work(directory, seconds, solvers=solvers, execute=execute)
+        return _check(directory, seconds, solvers=solvers, execute=execute)
 
-    result = run_limited(work, seconds=seconds, memory=memory)
-    if result.payload is not None:
-        found: dict[str, Any] = json.loads(result.payload)
-        return found
-    message = f"the evidence was not checked to the end: {result.detail or result.kind}"
-    reason = Diagnostic(result.kind, message, hint="try a larger --timeout or --memory")
+    child = run_limited(work, seconds=seconds, memory=memory)
+    if child.payload is not None:
+        result: dict[str, Any] = json.loads(child.payload)
+        return result
+    message = f"the check of the evidence did not finish: {child.detail or child.kind}"
+    reason = Diagnostic(child.kind, message, hint="try a larger --timeout or --memory")
     return {"verdict": "UNKNOWN", "how": "", "native": "", "problems": [encode_diagnostic(reason)]}
 
 
-def _work(directory: Path, seconds: float | None, *, solvers: int, execute: bool) -> bytes:
-    from certus.core.codec import encode_diagnostic
+def _check(directory: Path, seconds: float, *, solvers: int, execute: bool) -> bytes:
+    from certus.codec.outcomes import encode_diagnostic
     from certus.core.errors import InputError
-    from certus.pipeline.recheck import recheck
+    from certus.run.recheck import recheck
 
-    found: dict[str, Any]
+    data: dict[str, Any]
     try:
         result = recheck(directory, timeout=seconds, solvers=solvers, execute=execute)
-        found = {
+        data = {
             "verdict": result.verdict,
             "how": _how(result),
             "native": result.native,
             "problems": [encode_diagnostic(problem) for problem in result.problems],
         }
     except InputError as error:
-        found = {"verdict": None, "problems": [encode_diagnostic(d) for d in error.diagnostics]}
-    return json.dumps(found).encode()
+        data = {"verdict": None, "problems": [encode_diagnostic(d) for d in error.diagnostics]}
+    return json.dumps(data).encode()
 
 
 def _how(result: RecheckResult) -> str:
-    """How the evidence was checked."""
+    """Say how the evidence was checked."""
     from certus.core.outcome import DerivationCheck, ProofCheck
-    from certus.report.content import counted
-    from certus.report.solvers import solver_text
+    from certus.report.outcome_view import counted, solver_text
 
     if isinstance(result.check, ProofCheck) and result.check.discharged:
         return f"checked: {solver_text(result.check)}"
     if isinstance(result.check, DerivationCheck):
         return f"evaluated again, {counted(result.check.steps, 'step')}"
     return "replayed"
-
-
-def _first_line(directory: Path, found: dict[str, Any]) -> str:
-    how = "not checked" if found["verdict"] == "UNKNOWN" else found["how"]
-    return f"{found['verdict']}  {directory}  {how}"

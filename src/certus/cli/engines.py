@@ -1,4 +1,4 @@
-"""`certus engines`: what there is to choose from with `--engine` and `--set`."""
+"""`certus engines`: list the engines for `--engine` and their options for `--set`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import argparse
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
-from certus.cli.exits import Exit
+from certus.cli.terminal import Exit
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "engines",
-        help="list the engines and their options",
-        description="List the engines with the options that `--set ENGINE.FIELD=VALUE` takes.",
-        allow_abbrev=False,
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments of the command."""
+    parser.description = "List the engines, with the options that `--set ENGINE.FIELD=VALUE` takes."
+    parser.add_argument(
+        "--reference", action="store_true", help="also list options kept for comparison with the papers"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Print each engine with its summary and the default values of its options."""
     from certus.cli.terminal import emit
     from certus.engines.registry import ENGINES
 
@@ -27,7 +26,9 @@ def run(arguments: argparse.Namespace) -> int:
     for name, engine in ENGINES.items():
         lines.append(f"{name:<12} {engine.summary}")
         lines += [
-            f"{'':<12}   --set {name}.{field.name}={_default(field)}" for field in fields(engine.options)
+            f"{'':<12}   --set {name}.{field.name}={_default(field)}"
+            for field in fields(engine.options)
+            if arguments.reference or "reference" not in field.metadata
         ]
     emit("\n".join(lines))
     return Exit.HOLDS

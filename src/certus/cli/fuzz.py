@@ -1,4 +1,4 @@
-"""`certus fuzz`: random programs to every engine, or C programs of front-end corners to Certus as a whole."""
+"""`certus fuzz`: test the engines on random programs, or the front end on unusual C programs."""
 
 from __future__ import annotations
 
@@ -7,65 +7,63 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from certus.cli.arguments import cores, names
-from certus.cli.exits import Exit
-from certus.cli.units import duration
+from certus.cli.arguments import duration, engine_names, positive
+from certus.cli.terminal import Exit
 
 if TYPE_CHECKING:
-    from certus.pipeline.fuzz.campaign import Disagreement, Fuzzing
-    from certus.pipeline.fuzz.corners.campaign import Disagreement as CornerDisagreement
+    from certus.fuzz.campaign import Campaign, Disagreement
+    from certus.fuzz.corners.campaign import Disagreement as CornerDisagreement
 
-_EPILOG = "exit codes: 0 no disagreement, 1 a disagreement, 2 usage, 3 interrupted before the end"
+_DESCRIPTION = """Run every engine on random programs and compare the answers with the verdict that trying all
+inputs gives. With --corners, compare Certus with compiled C programs that use unusual features of C."""
+_EPILOG = """exit codes:
+  0  no disagreement
+  1  a disagreement
+  2  wrong usage
+  3  interrupted before the end"""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "fuzz",
-        help="try every engine on random programs",
-        description="Give random programs, whose verdict is known by trying all inputs, to every engine. "
-        "With --corners, give C programs full of front-end corners to Certus, and compare with the compiled "
-        "programs.",
-        epilog=_EPILOG,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--seed", metavar="S", type=int, default=0, help="which programs (0)")
-    parser.add_argument("--minutes", metavar="M", type=minutes, default=60.0, help="how long (1)")
-    parser.add_argument("--programs", metavar="N", type=cores, help="stop after so many programs")
-    parser.add_argument("--engines", metavar="A,B,..", type=names, help="only these engines")
-    parser.add_argument("--timeout", metavar="TIME", type=duration, default=10.0, help="for one answer (10s)")
-    parser.add_argument(
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments of the command."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    add = parser.add_argument
+    add("--seed", metavar="S", type=int, default=0, help="seed of the random programs (default: 0)")
+    add("--minutes", metavar="M", type=minutes, default=60.0, help="time for all programs (default: 1)")
+    add("--programs", metavar="N", type=positive, help="stop after N programs")
+    add("--engines", metavar="A,B,..", type=engine_names, help="only these engines (default: all)")
+    add("--timeout", metavar="TIME", type=duration, default=10.0, help="time for one answer (default: 10s)")
+    add(
         "--corners",
         action="store_true",
-        help="compare Certus with compiled C programs that are full of front-end corners; "
-        "a run that was stopped continues with the same seed and -o",
+        help="test the C front end on unusual programs; the same --seed and -o continue an earlier run",
     )
-    parser.add_argument(
+    add(
         "--verify-every",
         metavar="N",
-        type=cores,
+        type=positive,
         default=20,
-        help="with --corners: give every N-th program to `verify`, all others only to the interpreter (20)",
+        help="with --corners: verify every N-th program, and only interpret the others (default: 20)",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
-    parser.add_argument(
+    add("-q", "--quiet", action="store_true", help="do not print progress")
+    add(
         "-o",
         dest="output",
         metavar="DIR",
         type=Path,
         default=Path("disagreements"),
-        help="save programs on which engines disagree here (disagreements)",
+        help="save programs with a disagreement in DIR (default: disagreements)",
     )
-    parser.set_defaults(run=run)
 
 
 def minutes(text: str) -> float:
-    """Minutes as seconds."""
+    """Read a number of minutes as seconds."""
     return duration(f"{text}m")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Test the engines or the front end, and print all disagreements."""
     from certus.engines.registry import ENGINES
-    from certus.pipeline.settings import AUTO, bad_usage
+    from certus.run.settings import AUTO, bad_usage
 
     if arguments.corners:
         if arguments.engines:
@@ -74,63 +72,63 @@ def run(arguments: argparse.Namespace) -> int:
     engines = arguments.engines or tuple(ENGINES)
     for name in engines:
         if name not in (AUTO, *ENGINES):
-            raise bad_usage(f"there is no engine {name!r}", f"choose of: {', '.join((AUTO, *ENGINES))}")
+            raise bad_usage(f"there is no engine {name!r}", f"choose from: {', '.join((AUTO, *ENGINES))}")
     return run_engines(arguments, engines)
 
 
 def run_engines(arguments: argparse.Namespace, engines: tuple[str, ...]) -> int:
+    """Test the engines on random programs."""
     from certus.cli.terminal import ProgressLine, emit
-    from certus.pipeline.fuzz.campaign import Fuzzing
+    from certus.fuzz.campaign import Campaign
 
-    found = 0
+    number = 0
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
-        fuzzing = Fuzzing(engines, arguments.timeout, progress.show)
-        campaign = fuzzing.run(arguments.seed, seconds=arguments.minutes, programs=arguments.programs)
+        campaign = Campaign(engines, arguments.timeout, progress.show)
+        disagreements = campaign.run(arguments.seed, seconds=arguments.minutes, programs=arguments.programs)
         try:
-            for found, disagreement in enumerate(campaign, 1):
+            for number, disagreement in enumerate(disagreements, 1):
                 progress.clear()
-                emit(
-                    f"DISAGREEMENT: {disagreement.sentence}\n  {saved(disagreement, arguments.output, found)}"
-                )
+                file = _save(disagreement, arguments.output, number)
+                emit(f"DISAGREEMENT: {disagreement.sentence}\n  {file}")
         except KeyboardInterrupt:
-            fuzzing.interrupted = True
-    emit(table(fuzzing))
-    if found:
+            campaign.interrupted = True
+    emit(_table(campaign))
+    if number:
         return Exit.VIOLATED
-    return Exit.UNKNOWN if fuzzing.interrupted else Exit.HOLDS
+    return Exit.UNKNOWN if campaign.interrupted else Exit.HOLDS
 
 
 def run_corners(arguments: argparse.Namespace) -> int:
+    """Test the front end on unusual C programs."""
     from certus.cli.terminal import ProgressLine, cannot_write, emit
-    from certus.pipeline.fuzz.corners.campaign import Corners
-    from certus.pipeline.fuzz.corners.summary import summary
+    from certus.fuzz.corners.campaign import Campaign, summary
 
     interrupted = False
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
-        corners = Corners(
+        campaign = Campaign(
             arguments.seed, arguments.timeout, progress.show, arguments.output, arguments.verify_every
         )
-        campaign = corners.run(seconds=arguments.minutes, programs=arguments.programs)
+        disagreements = campaign.run(seconds=arguments.minutes, programs=arguments.programs)
         try:
-            if corners.resume():
-                emit(f"continuing the run in {arguments.output} with program {corners.next}")
-            for number, disagreement in campaign:
+            if campaign.resume():
+                emit(f"continuing the run in {arguments.output} with program {campaign.next}")
+            for number, disagreement in disagreements:
                 progress.clear()
-                file = saved(disagreement, arguments.output, number)
+                file = _save(disagreement, arguments.output, number)
                 emit(f"DISAGREEMENT: {disagreement.sentence}\n  {file}")
         except KeyboardInterrupt:
             interrupted = True
         except OSError as error:
             raise cannot_write(arguments.output, error) from error
         finally:
-            corners.save()
-    emit(summary(corners))
-    if corners.kinds:
+            campaign.save()
+    emit(summary(campaign))
+    if campaign.kinds:
         return Exit.VIOLATED
     return Exit.UNKNOWN if interrupted else Exit.HOLDS
 
 
-def saved(disagreement: Disagreement | CornerDisagreement, directory: Path, number: int) -> Path:
+def _save(disagreement: Disagreement | CornerDisagreement, directory: Path, number: int) -> Path:
     try:
         return disagreement.save(directory, number)
     except OSError as error:
@@ -139,11 +137,10 @@ def saved(disagreement: Disagreement | CornerDisagreement, directory: Path, numb
         raise cannot_write(directory, error) from error
 
 
-def table(fuzzing: Fuzzing) -> str:
-    """How often each engine gave which answer."""
-    answers = fuzzing.answers
-    lines = [f"{fuzzing.programs} programs, as .lp and as C"]
-    for who in dict.fromkeys(name for name, _ in answers):
-        said = sorted((answer, number) for (name, answer), number in answers.items() if name == who)
-        lines.append(f"{who:<12}" + ", ".join(f"{answer} {number}" for answer, number in said))
+def _table(campaign: Campaign) -> str:
+    """Return how often each engine gave which answer."""
+    lines = [f"{campaign.programs} programs, as .lp and as C"]
+    for name in dict.fromkeys(name for name, _ in campaign.answers):
+        counts = sorted((said, count) for (own, said), count in campaign.answers.items() if own == name)
+        lines.append(f"{name:<12}" + ", ".join(f"{said} {count}" for said, count in counts))
     return "\n".join(lines)

@@ -1,76 +1,109 @@
-"""The command line: the only place that turns answers and errors into exit codes.
+"""The command line: parses arguments, runs one command, and turns answers and errors into exit codes.
 
-Commands import what they need when they run, so that `--help` stays quick. Every error a user can
-meet ends as a sentence; `CERTUS_DEBUG=1` shows the traceback of an internal one."""
+The module of a command is imported only when that command runs, so `--help` starts quickly. Every error
+reaches the user as a sentence; `CERTUS_DEBUG=1` shows the traceback of an internal error."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
-from certus.cli import abstract, bench, cfa, chc, check, engines, fuzz, library, ranges, validate, verify
-from certus.cli.exits import Exit
-from certus.cli.terminal import CannotWrite
-from certus.core.diagnostic import Diagnostic
+from certus.cli.terminal import CannotWrite, Exit
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.version import VERSION
 
-_DESCRIPTION = "Certus verifies programs: every HOLDS and VIOLATED comes with evidence that was checked."
-_EPILOG = """exit codes:
+_COMMANDS: Final = {  # each is a module of this package
+    "verify": "verify a program",
+    "validate": "check a witness that another tool wrote",
+    "chc": "solve constrained Horn clauses, or write a program as clauses",
+    "abstract": "print the Boolean program for a set of predicates",
+    "cfa": "print or draw the control-flow automaton of a program",
+    "check": "check saved evidence again",
+    "bench": "compare engines and other tools on many tasks",
+    "fuzz": "test all engines on random programs",
+    "engines": "list the engines and their options",
+    "library": "print example programs of the eureka library",
+    "ranges": "print proved ranges of variables",
+}
+_DESCRIPTION = """Certus verifies C programs. It answers HOLDS with a checked proof, VIOLATED with a replayed
+execution that reaches the error, or UNKNOWN with the reason."""
+_EPILOG = """certus COMMAND --help explains the options of a command.
+
+examples:
+  certus verify program.c                          no assertion fails, no error call is reached
+  certus verify program.c --property no-overflow   no signed arithmetic overflows
+  certus verify program.c --html report.html       write a report with the source and every step
+
+exit codes:
   0  the property holds
   1  the property is violated
-  2  malformed input or usage
+  2  malformed input or wrong usage
   3  unknown: a limit was reached, the input is not supported, or Ctrl-C was pressed
-  4  internal error (CERTUS_DEBUG=1 shows where)"""
+  4  internal error (CERTUS_DEBUG=1 shows the traceback)"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    arguments = _parsed(argv)
+    arguments = _parse(sys.argv[1:] if argv is None else argv)
     try:
         return int(arguments.run(arguments))
     except InputError as error:
-        return _refuse(arguments, error.diagnostics, Exit.INPUT, answered=isinstance(error, CannotWrite))
+        from certus.cli.refusals import refuse
+
+        is_answered = isinstance(error, CannotWrite)
+        return refuse(arguments, error.diagnostics, Exit.INPUT, is_answered=is_answered)
     except Unsupported as error:
-        return _refuse(arguments, [error.diagnostic], Exit.UNKNOWN)
+        from certus.cli.refusals import refuse
+
+        return refuse(arguments, [error.diagnostic], Exit.UNKNOWN)
     except KeyboardInterrupt:
-        _say("interrupted before anything was known")
+        from certus.cli.terminal import write
+
+        write(sys.stderr, "certus: interrupted before there was an answer\n")
         return Exit.UNKNOWN
     except BrokenPipeError:
         return Exit.INTERNAL
-    except Exception as error:  # the door to the user: whatever it is, it leaves as a sentence
+    except Exception as error:  # the last boundary: any other error becomes a sentence
         if os.environ.get("CERTUS_DEBUG"):
             raise
-        return _apologise(arguments, f"internal error: {_sentence(error)}; CERTUS_DEBUG=1 shows where")
+        from certus.cli.refusals import report_internal_error
+
+        sentence = f"internal error: {_describe(error)}; CERTUS_DEBUG=1 shows the traceback"
+        return report_internal_error(arguments, sentence)
 
 
 def run() -> NoReturn:
-    """Run one command as a process of its own. The process ends at once, without taking apart what was
-    built: for a large program that takes most of a second."""
+    """Run one command as a process. The process exits without freeing its data, which would take most of a
+    second for a large program."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # closed, or nobody reads it any more
+        with suppress(OSError, ValueError):  # the stream is closed
             stream.flush()
     os._exit(code)
 
 
-def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments. Files may stand between options, where `argparse` does not look for them."""
-    top = parser()
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the arguments. Files may also stand between options, which `argparse` does not support."""
+    top = parser(next((word for word in argv if word in _COMMANDS), None))
     arguments, others = top.parse_known_args(argv)
     if others:
         if not isinstance(getattr(arguments, "file", None), list) or any(w[:1] == "-" for w in others):
-            top.error(f"unrecognized arguments: {' '.join(others)}")
+            command = next(word for word in argv if word in _COMMANDS)
+            top.error(
+                f"unrecognized arguments: {' '.join(others)}; `certus {command} --help` lists the options"
+            )
         arguments.file += map(Path, others)
     return arguments
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(selected: str | None) -> argparse.ArgumentParser:
+    """Return a parser with the options of one command, and only the names of the others."""
     top = argparse.ArgumentParser(
         prog="certus",
         description=_DESCRIPTION,
@@ -80,63 +113,23 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"certus {VERSION}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (verify, validate, chc, abstract, cfa, check, bench, fuzz, engines, library, ranges):
-        command.add(commands)
+    for name, summary in _COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=summary,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if name == selected:
+            module = import_module(f"certus.cli.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
     return top
 
 
-def _refuse(
-    arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic], code: Exit, *, answered: bool = False
-) -> Exit:
-    """Say what is wrong; where there is no answer, in the reports that were asked for, too."""
-    from certus.cli.refusals import write_refusals
-
-    texts = _given(arguments)
-    _report_diagnostics(diagnostics, texts)
-    if not answered:
-        write_refusals(arguments, diagnostics, code, lambda file: _text_of(file, texts))
-    return code
-
-
-def _apologise(arguments: argparse.Namespace, sentence: str) -> Exit:
-    from certus.cli.refusals import write_refusals
-
-    _say(sentence)
-    write_refusals(arguments, [Diagnostic("internal-error", sentence)], Exit.INTERNAL, lambda file: None)
-    return Exit.INTERNAL
-
-
-def _given(arguments: argparse.Namespace) -> dict[str, str | None]:
-    """The options that are texts with positions of their own."""
-    return {f"--{name}": getattr(arguments, name, None) for name in ("predicates", "assume")}
-
-
-def _text_of(file: str, texts: Mapping[str, str | None]) -> str | None:
-    """The text of a file, or of an option; `texts` are sources that are no files."""
-    from certus.cli.sources import source_of
-
-    return texts.get(file) or source_of(file)
-
-
-def _report_diagnostics(diagnostics: Sequence[Diagnostic], texts: Mapping[str, str | None]) -> None:
-    from certus.cli.terminal import coloured, write
-    from certus.report.diagnostics import Palette, render_diagnostic
-
-    palette = Palette(coloured(sys.stderr))
-    for diagnostic in diagnostics:
-        source = _text_of("" if diagnostic.span is None else diagnostic.span.file, texts)
-        write(sys.stderr, render_diagnostic(diagnostic, source, palette=palette) + "\n")
-
-
-def _sentence(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     if isinstance(error, CertusError):
         return str(error)
     from certus.system.child import describe
 
     return describe(error)
-
-
-def _say(sentence: str) -> None:
-    from certus.cli.terminal import write
-
-    write(sys.stderr, f"certus: {sentence}\n")

@@ -1,50 +1,57 @@
-"""`certus ranges FILE`: the proved range of every variable, and the bits it saves."""
+"""`certus ranges FILE`: print the proved range of every variable, and the bits that it saves."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from certus.cli.arguments import add_limits, add_options, add_question, bound, settings_of
-from certus.cli.exits import Exit
+from certus.cli.arguments import (
+    add_file,
+    add_limits,
+    add_options,
+    add_output,
+    add_question,
+    bound,
+    settings_of,
+)
+from certus.cli.terminal import Exit
 
-_EPILOG = """With --function one procedure is analysed by itself, entered with any values that satisfy
---assume, and bounds may speak of its parameters:
+_DESCRIPTION = """Print a proved range for every variable of FILE, with the number of bits of its type and the
+number of bits that the range needs. If the program has something to verify, only the variables that
+matter for it are shown."""
+_EPILOG = """With --function, one function is analysed on its own, for all arguments that satisfy --assume.
+Bounds may then mention its parameters:
   certus ranges prog.c --function foo --assume '0 <= N && N < 2147483647'
-With --bound K the ranges are those of executions that enter each loop at most K times since control
-came to it: they are no facts about others."""
+With --bound K, the ranges hold only for executions that enter each loop at most K times."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "ranges",
-        help="show the proved ranges of variables",
-        description="Print for every variable of FILE the range that its values are proved to lie in, the "
-        "bits of its type and those that the range needs. If there is something to verify, only variables "
-        "that it depends on are shown.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("file", metavar="FILE", type=Path, help="the program, or a task definition (.yml)")
-    parser.add_argument("--function", metavar="NAME", help="analyse one function by itself")
-    parser.add_argument("--assume", metavar="CONDITION", help="what holds when the function is entered")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments of the command."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    add_file(parser)
+    parser.add_argument("--function", metavar="NAME", help="analyse one function on its own")
     parser.add_argument(
-        "--bound", dest="entries", metavar="K", type=bound, help="only executions with at most K loop entries"
+        "--assume", metavar="CONDITION", help="with --function: a condition on its parameters and globals"
+    )
+    parser.add_argument(
+        "--bound",
+        dest="entries",
+        metavar="K",
+        type=bound,
+        help="only executions that enter each loop at most K times",
     )
     add_question(parser)
     add_limits(parser)
     add_options(parser)
     parser.add_argument("--json", action="store_true", help="print the ranges as JSON (docs/json.md)")
-    parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write to FILE")
-    parser.set_defaults(run=run)
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Print the ranges."""
     from certus.cli.terminal import ProgressLine, emit
-    from certus.pipeline.ranges import Wanted, ranges
     from certus.report.ranges import render_ranges, render_ranges_json
+    from certus.run.ranges import Wanted, ranges
 
     settings = settings_of(arguments)
     wanted = Wanted(arguments.function, arguments.assume, arguments.entries)

@@ -1,4 +1,4 @@
-"""Writing: reports to standard output or a file, progress to a terminal, and only there."""
+"""Write reports to standard output or a file, and progress to a terminal; the exit codes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TextIO
@@ -18,7 +19,7 @@ _INTERVAL: Final = 0.1  # seconds between two progress lines
 
 
 def emit(text: str, target: Path | None = None) -> None:
-    """Write a report to `target` or standard output. A reader who has left is no error."""
+    """Write a report to `target` or standard output. A closed pipe is not an error."""
     if target is not None:
         try:
             target.write_text(f"{text}\n", encoding="utf-8")
@@ -29,29 +30,30 @@ def emit(text: str, target: Path | None = None) -> None:
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Write all of `text` now, with a replacement for what the stream cannot encode."""
+    """Write and flush `text`; characters that the stream cannot encode are replaced."""
     encoding = stream.encoding or "utf-8"
     try:
         stream.write(text.encode(encoding, "replace").decode(encoding))
         stream.flush()
     except BrokenPipeError:
-        # What the interpreter flushes at its end goes nowhere, rather than into an error message.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        # The interpreter flushes streams when it exits; without this it would print an error message.
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
 
 
 class CannotWrite(InputError):
-    """There is an answer, but a file that was asked for cannot be written."""
+    """Raised if there is an answer, but a requested file cannot be written."""
 
 
 def cannot_write(target: Path, error: OSError) -> CannotWrite:
+    """Return the error for a file that cannot be written."""
     message = f"cannot write {target}: {error.strerror or error}"
     return CannotWrite([Diagnostic("cannot-write", message)])
 
 
 def write_all(*reports: Callable[[], None]) -> None:
-    """Write all of them: one that cannot be written does not keep the others from it."""
+    """Write all reports, also those after one that cannot be written; then raise `CannotWrite`."""
     problems: list[Diagnostic] = []
     for report in reports:
         try:
@@ -63,12 +65,12 @@ def write_all(*reports: Callable[[], None]) -> None:
 
 
 def coloured(stream: TextIO) -> bool:
-    """Colours are for terminals, and for those who did not turn them off (https://no-color.org)."""
+    """Say whether to use colours: on a terminal, unless the user has disabled them (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class ProgressLine:
-    """One line at the bottom of a terminal, rewritten in place. Elsewhere it is silent."""
+    """One line of progress, rewritten in place. If the stream is no terminal, nothing is written."""
 
     def __init__(self, stream: TextIO, *, wanted: bool = True) -> None:
         self._stream = stream
@@ -86,6 +88,7 @@ class ProgressLine:
         self.clear()
 
     def show(self, text: str) -> None:
+        """Show `text`, unless the last line was written a moment ago."""
         now = time.monotonic()
         if not self._active or now < self._next:
             return
@@ -97,7 +100,28 @@ class ProgressLine:
         self._shown = True
 
     def clear(self) -> None:
+        """Erase the line."""
         if self._shown:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
             self._shown = False
+
+
+class Exit(IntEnum):
+    """The exit codes of all commands."""
+
+    HOLDS = 0
+    VIOLATED = 1
+    INPUT = 2  # malformed input or wrong usage
+    UNKNOWN = 3  # no answer, also after Ctrl-C
+    INTERNAL = 4
+
+    @staticmethod
+    def of(answer: str) -> Exit:
+        """Return the exit code for HOLDS, VIOLATED or UNKNOWN."""
+        return Exit[answer]
+
+    @staticmethod
+    def of_witness(answer: str) -> Exit:
+        """Return the exit code for a witness that is CONFIRMED, REFUTED or UNKNOWN."""
+        return {"CONFIRMED": Exit.HOLDS, "REFUTED": Exit.VIOLATED}.get(answer, Exit.UNKNOWN)

@@ -1,9 +1,10 @@
-"""`certus verify FILE`: the answer, and what backs it."""
+"""`certus verify FILE`: print the answer and its evidence."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,66 +17,65 @@ from certus.cli.arguments import (
     add_report,
     add_solvers,
     bound,
-    cores,
-    names,
+    duration,
+    engine_names,
+    positive,
     settings_of,
 )
-from certus.cli.exits import Exit
-from certus.cli.units import duration
+from certus.cli.terminal import Exit
 
 if TYPE_CHECKING:
     from certus.core.outcome import Outcome
-    from certus.pipeline.settings import Blocks
+    from certus.run.settings import Blocks
 
-_DESCRIPTION = """Verify FILE: HOLDS, VIOLATED or UNKNOWN, with checked evidence. HOLDS needs a proof, whose
-clauses are derived from the program again. A clause counts as proved if at least one solver discharges it
-and none refutes it; --solvers 2 demands two. VIOLATED needs an execution that reaches the error when it is
-replayed."""
+_DESCRIPTION = """Verify FILE: HOLDS, VIOLATED or UNKNOWN, with checked evidence.
+
+HOLDS needs a proof. Certus derives the clauses of the proof again from the program; each must be proved by
+at least one solver (two with --solvers 2) and refuted by none. VIOLATED needs an execution that reaches the
+error when it is replayed."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "verify",
-        help="verify a program",
-        description=_DESCRIPTION,
-        allow_abbrev=False,
-    )
-    parser.add_argument(
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments of the command."""
+    parser.description = _DESCRIPTION
+    add = parser.add_argument
+    add(
         "file",
         metavar="FILE",
         type=Path,
         nargs="+",
-        help="the program, or a task definition (.yml); a C program may have several files",
+        help="the program (C, .lp or .smt2), or a task definition (.yml); a C program may have several files",
     )
-    parser.add_argument("--engine", metavar="NAME", help="how to look for an answer; see `certus engines`")
-    parser.add_argument("--engines", metavar="A,B,..", type=names, help="run these side by side")
-    parser.add_argument("--cores", metavar="N", type=cores, help="processes at a time (all there are)")
+    add("--engine", metavar="NAME", help="use one engine; see `certus engines` (default: auto)")
+    add("--engines", metavar="A,B,..", type=engine_names, help="use these engines, in parallel")
+    add("--cores", metavar="N", type=positive, help="number of parallel processes (default: all cores)")
     add_options(parser)
-    parser.add_argument("--blocks", choices=BLOCKS, help="size of the blocks engines work on (large)")
-    parser.add_argument("--bound", metavar="K", type=bound, help="unroll loops and recursion at most K times")
+    add("--blocks", choices=BLOCKS, help="size of the blocks that engines work on (default: large)")
+    add("--bound", metavar="K", type=bound, help="unroll loops and recursion at most K times")
     add_question(parser)
     add_limits(parser)
     add_solvers(parser)
-    parser.add_argument("--cpu-time", metavar="TIME", type=duration, help="limit on CPU time, all processes")
+    add("--cpu-time", metavar="TIME", type=duration, help="CPU time of all processes (default: no limit)")
     add_records(parser)
-    parser.add_argument("--witness", metavar="FILE", type=Path, help="write a witness (format 2.0)")
-    parser.add_argument(
-        "--no-ranges", action="store_true", help="engines get no ranges of variables as facts"
+    add("--witness", metavar="FILE", type=Path, help="write a witness (format 2.0) to FILE, for other tools")
+    add("--no-ranges", action="store_true", help="do not give ranges of variables to the engines")
+    add("--no-execute", action="store_true", help="do not compile and run the program")
+    add(
+        "--harness",
+        metavar="FILE",
+        type=Path,
+        help="write the inputs of a violation to FILE, as C code to compile with the program",
     )
-    parser.add_argument("--no-execute", action="store_true", help="do not compile and run the program")
-    parser.add_argument("--harness", metavar="FILE", type=Path, help="save the inputs of a violation as C")
-    parser.add_argument("--show-passes", action="store_true", help="print sizes before and after each pass")
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write a report to look at in a browser")
-    parser.add_argument(
-        "--full-trace", action="store_true", help="show also the steps that do not matter for a violation"
-    )
-    add_report(parser, verbose="all formulas and statistics")
-    parser.set_defaults(run=run)
+    add("--show-passes", action="store_true", help="print the program's size before and after each pass")
+    add("--html", metavar="FILE", type=Path, help="write a report to FILE, for a browser")
+    add("--full-trace", action="store_true", help="show all steps of a violation, not only those that matter")
+    add_report(parser, verbose="print all formulas and statistics")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Verify, and write all reports that the user asked for."""
     from certus.cli.terminal import ProgressLine, emit, write_all
-    from certus.pipeline.verify import verify
+    from certus.run.verify import verify
 
     settings = settings_of(arguments)
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
@@ -92,21 +92,32 @@ def run(arguments: argparse.Namespace) -> int:
 def _write_html(outcome: Outcome, blocks: Blocks, target: Path | None) -> None:
     if target is not None:
         from certus.cli.terminal import emit
-        from certus.pipeline.pictures import with_blocks
         from certus.report.html.page import render_html
 
-        emit(render_html(with_blocks(outcome, blocks)).rstrip("\n"), target)
+        emit(render_html(_with_blocks(outcome, blocks)).rstrip("\n"), target)
 
 
 def _write_witness(outcome: Outcome, target: Path | None) -> None:
-    if target is not None:
-        from certus.cli.witness import write_witness
+    """Write the witness of a verdict, or say why there is none."""
+    if target is None:
+        return
+    from datetime import UTC, datetime
 
-        write_witness(outcome, target)
+    from certus.cli.terminal import emit, write
+    from certus.witness.write import render_witness, witness_of
+
+    result = witness_of(outcome)
+    if isinstance(result, str):
+        write(sys.stderr, f"certus: no witness is written: {result}\n")
+        return
+    witness, remark = result
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    text = render_witness(witness, engine=outcome.engine, remark=remark, created=created)
+    emit(text.rstrip("\n"), target)
 
 
 def write_sarif(outcome: Outcome, target: Path | None) -> None:
-    """Write the outcome as SARIF, if that is wanted."""
+    """Write a SARIF log, if the user asked for one."""
     if target is not None:
         from certus.cli.terminal import emit
         from certus.report.sarif import render_sarif
@@ -115,6 +126,7 @@ def write_sarif(outcome: Outcome, target: Path | None) -> None:
 
 
 def render(outcome: Outcome, arguments: argparse.Namespace) -> str:
+    """Render the report that goes to standard output."""
     if arguments.json:
         from certus.report.json import render_json
 
@@ -127,3 +139,13 @@ def render(outcome: Outcome, arguments: argparse.Namespace) -> str:
     detail: Detail = "quiet" if arguments.quiet else "verbose" if arguments.verbose else "normal"
     report = render_text(outcome, detail=detail, palette=palette, full_trace=arguments.full_trace)
     return f"{report}\n{render_passes(outcome)}" if arguments.show_passes else report
+
+
+def _with_blocks(outcome: Outcome, blocks: Blocks) -> Outcome:
+    """Return the outcome with its program, as the front end built it, in blocks."""
+    from certus.core.program import Program
+    from certus.passes.large_blocks import encode_program
+
+    if not isinstance(outcome.subject, Program) or not outcome.subject.procedures:
+        return outcome
+    return replace(outcome, blocks=encode_program(outcome.subject, blocks)[0])

@@ -1,8 +1,9 @@
-"""Boolean programs: what predicate abstraction makes of a program (seed 001, section 3).
+"""Boolean programs: the result of predicate abstraction (seed 001, section 3).
 
 A Boolean program has the control flow of the program it abstracts, and a Boolean variable for every
-predicate. Each edge becomes statements over these variables: a parallel assignment of what is known of the
-predicates afterwards, an assumption, a call. Where nothing is known the value is any.
+predicate. Each edge becomes statements over these variables: a parallel assignment of the truth of the
+predicates afterwards, an assumption, or a call. A predicate whose truth is not determined gets a
+nondeterministic value.
 """
 
 from __future__ import annotations
@@ -15,36 +16,42 @@ from certus.core.program import Edge, Procedure, Program
 from certus.core.terms import Expr
 
 Literal = tuple[Expr, bool]  # a Boolean variable and its value
-Cube = tuple[Literal, ...]  # all of these
+Cube = tuple[Literal, ...]  # a conjunction
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Some cube is true; if `negated`, none is."""
+    """A disjunction of cubes; if `negated`, its negation."""
 
     cubes: tuple[Cube, ...]
     negated: bool = False
 
     @property
     def size(self) -> int:
+        """The number of literals."""
         return sum(map(len, self.cubes))
 
     @property
     def always(self) -> bool:
+        """Whether it is true by its form."""
         return not self.cubes if self.negated else () in self.cubes
 
     @property
     def never(self) -> bool:
+        """Whether it is false by its form."""
         return () in self.cubes if self.negated else not self.cubes
 
     def opposite(self) -> Condition:
+        """Return the negation."""
         return Condition(self.cubes, not self.negated)
 
     def holds(self, valuation: Mapping[Expr, bool]) -> bool:
+        """Return whether it is true under a valuation."""
         some = any(all(valuation[x] is value for x, value in cube) for cube in self.cubes)
         return some is not self.negated
 
     def term(self) -> Expr:
+        """Return it as a term."""
         some = build.disjunction(
             build.conjunction(x if value else build.not_(x) for x, value in cube) for cube in self.cubes
         )
@@ -57,17 +64,18 @@ NEVER = Condition(())
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """A value: true where `yes`, else false where `no`, else any."""
+    """A value: true where `yes` holds, else false where `no` holds, else nondeterministic."""
 
     yes: Condition
     no: Condition
 
     @property
     def determined(self) -> bool:
-        """Whether it is never any value."""
+        """Whether it is never nondeterministic."""
         return self.no == self.yes.opposite()
 
     def allows(self, value: bool, valuation: Mapping[Expr, bool]) -> bool:
+        """Return whether the value is possible under a valuation."""
         if self.yes.holds(valuation):
             return value
         return not (value and self.no.holds(valuation))
@@ -80,7 +88,7 @@ UNKNOWN = Choose(NEVER, NEVER)
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Parallel assignment."""
+    """A parallel assignment."""
 
     targets: tuple[Expr, ...]
     values: tuple[Choose, ...]
@@ -88,14 +96,14 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Continue only where the condition holds."""
+    """An assumption: executions continue only where the condition holds."""
 
     condition: Condition
 
 
 @dataclass(frozen=True, slots=True)
 class Invoke:
-    """A call; `targets` get what the callee knows of its results, or are empty."""
+    """A call. `targets` get the values that the callee returns, or are empty."""
 
     procedure: str
     arguments: tuple[Choose, ...]
@@ -115,8 +123,8 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class ScopedPredicates:
-    """`shared` predicates speak of globals only, `own` ones, by procedure, also of its variables and
-    results, and of `old(x)`: the value of a global or parameter when the procedure was entered."""
+    """Predicates by scope. `shared` ones are over globals only; `own` ones, by procedure, also over its
+    variables and results, and over `old(x)`: the value of a global or parameter at its entry."""
 
     shared: tuple[Predicate, ...] = ()
     own: Mapping[str, tuple[Predicate, ...]] = field(default_factory=dict)
@@ -124,12 +132,12 @@ class ScopedPredicates:
 
 @dataclass(frozen=True, slots=True)
 class BooleanProcedure:
-    """The abstraction of a procedure. `known` are its own predicates' variables; of these `parameters`
-    are given by the caller, `declared` start with a value, and `results` are returned. `received` are
-    variables for results of callees. `start` is executed at the entry."""
+    """The abstraction of a procedure. `predicates` are its own ones, by variable: the caller passes
+    `parameters`, `declared` ones start with a value, and `results` are returned. `received` are variables for
+    the results of callees. `start` is executed at the entry."""
 
     procedure: Procedure
-    known: Mapping[Expr, Predicate]
+    predicates: Mapping[Expr, Predicate]
     parameters: tuple[Expr, ...]
     results: tuple[Expr, ...]
     declared: Mapping[Expr, Choose]
@@ -144,6 +152,6 @@ class BooleanProgram:
     initial values."""
 
     program: Program
-    known: Mapping[Expr, Predicate]
+    predicates: Mapping[Expr, Predicate]
     shared: Mapping[Expr, Choose]
     procedures: Mapping[str, BooleanProcedure]

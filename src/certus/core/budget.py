@@ -1,4 +1,4 @@
-"""A limit on time that is passed in and asked, never global."""
+"""Limits on time, passed as arguments and never global."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Budget:
         self._deadline = None if seconds is None else time.monotonic() + seconds
 
     def remaining(self) -> float | None:
-        """Seconds left, never negative; None means without limit."""
+        """Return the seconds left, never negative; None means no limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def check(self) -> None:
@@ -28,20 +28,20 @@ class Budget:
             raise BudgetExceeded("time")
 
     def part(self, share: float, *, at_least: float = 0.0, at_most: float = inf) -> Budget:
-        """A budget of a share of what remains (but at least `at_least` seconds, and at most `at_most`)."""
+        """Return a budget of a share of the remaining time, within `at_least` and `at_most` seconds."""
         left = self.remaining()
         seconds = min(inf if left is None else max(left * share, at_least), at_most)
         return Budget(None if seconds == inf else seconds)
 
     def without(self, seconds: float) -> Budget:
-        """A budget that ends so many seconds earlier."""
+        """Return a budget that ends `seconds` earlier."""
         left = self.remaining()
         return Budget(None if left is None else max(0.0, left - seconds))
 
 
 @contextmanager
 def until_out_of_time() -> Iterator[None]:
-    """Leave the block when the time of a budget in it is over. Other limits are raised."""
+    """Leave the block when a budget in it runs out of time. Other limits are raised."""
     try:
         yield
     except BudgetExceeded as ended:

@@ -1,7 +1,7 @@
-"""Constructors of terms. Each simplifies soundly: the result has the value of what was asked for.
+"""Build terms. Each constructor has the meaning of the `Kind` of its name, and simplifies its result.
 
-Int and Real sums are kept in linear normal form: a sum of products `c * t`, sorted by digest, the
-constant last. Machine integers are only folded and stripped of neutral elements.
+Int and Real sums are in linear normal form: a sum of products `c * t`, sorted by digest, the constant last.
+Operations on machine integers are folded if constant, and neutral elements are removed.
 """
 
 from __future__ import annotations
@@ -11,23 +11,22 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Final
 
-from certus.core.folding import fold_bits, fold_division
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array, keeps
-from certus.core.stores import read
-from certus.core.terms import Expr, Function, Kind, Value
+from certus.core.terms import Expr, Function, Kind, Value, read
+from certus.core.values import fold_bits, fold_division
 
 
 def constant(value: Value, sort: Sort) -> Expr:
-    """The constant `value` of `sort`; ValueError if the sort has no such value."""
+    """Return the constant `value` of `sort`; raise ValueError if the sort has no such value."""
     if sort is BOOL:
         value = bool(value)
     elif sort is REAL:
         value = Fraction(value)
     else:
-        given, value = value, int(value)
+        original, value = value, int(value)
         in_range = sort is INT or (isinstance(sort, MachineSort) and sort.low <= value <= sort.high)
-        if value != given or not in_range:
-            raise ValueError(f"{given} is no value of sort {sort}")
+        if value != original or not in_range:
+            raise ValueError(f"{original} is not a value of sort {sort}")
     return Expr(Kind.CONST, (), value, sort)
 
 
@@ -188,7 +187,7 @@ def gt(a: Expr, b: Expr) -> Expr:
 
 
 def add(*parts: Expr) -> Expr:
-    """The sum of one or more terms of one numeric sort."""
+    """Return the sum of one or more terms of one numeric sort."""
     sort = parts[0].sort
     if isinstance(sort, MachineSort):
         total = parts[0]
@@ -211,7 +210,7 @@ def add(*parts: Expr) -> Expr:
 
 
 def monomial(item: Expr) -> tuple[int | Fraction, Expr]:
-    """`item`, an Int or Real term, as a constant factor and the rest; the factor of a sum is 1."""
+    """Split `item`, an Int or Real term, into a constant factor and the rest; the factor of a sum is 1."""
     if item.kind is Kind.MUL and item.args[0].kind is Kind.CONST:
         rest = item.args[1:]
         base = rest[0] if len(rest) == 1 else Expr(Kind.MUL, rest, None, item.sort)
@@ -235,7 +234,7 @@ def _scaled(factor: int | Fraction, base: Expr) -> Expr:
 
 
 def scale(factor: int | Fraction, a: Expr) -> Expr:
-    """`factor * a` for an Int or Real term, distributed over sums."""
+    """Return `factor * a` for an Int or Real term, distributed over sums."""
     if factor == 0:
         return constant(0, a.sort)
     if a.kind is Kind.CONST:
@@ -408,14 +407,14 @@ def _shift(kind: Kind, a: Expr, b: Expr) -> Expr:
 
 
 def wrap(a: Expr, sort: MachineSort) -> Expr:
-    """An Int or machine integer converted to `sort`: the value modulo 2**width."""
+    """Convert an Int or machine integer to `sort`: the value modulo 2**width."""
     if a.sort is sort:
         return a
     if a.kind is Kind.CONST:
         return constant(sort.wrap(int(a.value)), sort)
     if a.kind is Kind.TO_INT:
         return wrap(a.args[0], sort)
-    assert a.sort is INT or isinstance(a.sort, MachineSort), f"{a!r} is no integer"
+    assert a.sort is INT or isinstance(a.sort, MachineSort), f"{a!r} is not an integer"
     if a.kind is Kind.WRAP:  # through a sort at least as wide, or one that keeps every value
         middle, inner = _machine(a), a.args[0]
         if middle.width >= sort.width or keeps(inner.sort, middle):
@@ -445,7 +444,7 @@ def floor(a: Expr) -> Expr:
 
 
 def _machine(a: Expr) -> MachineSort:
-    assert isinstance(a.sort, MachineSort), f"{a!r} is no machine integer"
+    assert isinstance(a.sort, MachineSort), f"{a!r} is not a machine integer"
     return a.sort
 
 
@@ -453,7 +452,7 @@ def _machine(a: Expr) -> MachineSort:
 
 
 def _array(a: Expr) -> ArraySort:
-    assert isinstance(a.sort, ArraySort), f"{a!r} is no array"
+    assert isinstance(a.sort, ArraySort), f"{a!r} is not an array"
     return a.sort
 
 

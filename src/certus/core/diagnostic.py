@@ -1,4 +1,4 @@
-"""What Certus has to say to a user: positions in the source and sentences about them."""
+"""Messages to the user: sentences with positions in the source."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from enum import Enum
 
 
 class Severity(Enum):
+    """The weight of a diagnostic."""
+
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
@@ -16,8 +18,8 @@ class Severity(Enum):
 class Span:
     """A stretch of source text: lines and columns from 1, the end exclusive.
 
-    `presumed_file` and `presumed_line` are what line markers claim; without markers they repeat
-    the physical position."""
+    `presumed_file` and `presumed_line` are the position according to line markers; without markers they
+    repeat the physical position."""
 
     file: str
     line: int
@@ -33,7 +35,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One sentence for the user: `code` is stable and machine-readable, `hint` says what to do next."""
+    """A message to the user: `code` is stable and machine-readable, `hint` says what to do next."""
 
     code: str
     message: str

@@ -1,4 +1,4 @@
-"""The exceptions of Certus: one tree, told apart by type, never by message text."""
+"""The exceptions of Certus: one tree. Handlers distinguish them by type, never by message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class CertusError(Exception):
-    """Anything Certus raises on purpose."""
+    """The base class of everything Certus raises on purpose."""
 
 
 class InputError(CertusError):
@@ -42,4 +42,4 @@ class Undefined(CertusError):
 
 
 class Inconsistent(CertusError):
-    """Two parts of Certus disagree: a defect of ours, never the user's fault."""
+    """Two parts of Certus disagree: a defect of Certus, never of the input."""

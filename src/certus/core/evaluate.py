@@ -1,27 +1,33 @@
-"""The exact value of a term under given values of its variables.
+"""Compute the exact value of a term from the values of its variables.
 
-Iterative, each shared subterm once. Division by zero and oversized shifts have no definite value;
-such a subterm counts as *undefined*, and `Undefined` is raised only if the value asked for depends on
-it: `ite` looks at the chosen branch only, a conjunction with a false part is false, a disjunction with
-a true part is true. Every other operation on something undefined is undefined.
+The walk is iterative and visits each shared subterm once. Division by zero and oversized shifts have no
+definite value: such a subterm is *undefined*. `Undefined` is raised only if the value of the whole term
+depends on it: `ite` depends on the chosen branch only, a conjunction with a false part is false, a
+disjunction with a true part is true. Every other operation with an undefined argument is undefined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from certus.core.errors import Undefined
-from certus.core.folding import fold_bits, fold_division
 from certus.core.sorts import REAL, ArraySort, MachineSort
 from certus.core.terms import Expr, Function, Kind
-from certus.core.values import ArrayValue, Datum, as_value
+from certus.core.values import ArrayValue, Datum, as_value, fold_bits, fold_division
 
-__all__ = ["ArrayValue", "Datum", "evaluate"]
 
-_UNDEFINED: Final[Any] = object()
-Operation = Callable[[Expr, Sequence[Any]], Any]
+class _Undefined(Enum):
+    """The result of a division by zero or an oversized shift."""
+
+    MARK = 0
+
+
+_UNDEFINED: Final = _Undefined.MARK
+Result = Datum | _Undefined
+Operation = Callable[..., Result]  # from a term and the values of its arguments, which are as its kind says
 
 
 def evaluate(
@@ -29,11 +35,11 @@ def evaluate(
     env: Mapping[Expr, Datum],
     functions: Mapping[Function, Callable[..., Datum]] | None = None,
 ) -> Datum:
-    """The value of `term` where variables and functions mean what `env` and `functions` say.
+    """Return the value of `term` where `env` gives the values of variables and `functions` their meaning.
 
-    Raises `Undefined` if there is no definite value, KeyError for a variable or function without a
+    Raise `Undefined` if there is no definite value, KeyError for a variable or function without a
     meaning, ValueError for a quantifier or a value that does not fit its variable."""
-    values: dict[Expr, Any] = {}
+    values: dict[Expr, Result] = {}
     stack = [term]
     while stack:
         top = stack[-1]
@@ -46,14 +52,14 @@ def evaluate(
         else:
             stack.pop()
             values[top] = _value(top, values, env, functions or {})
-    if values[term] is _UNDEFINED:
+    result = values[term]
+    if result is _UNDEFINED:
         raise Undefined("the value depends on a division by zero or an oversized shift")
-    result: Datum = values[term]
     return result
 
 
-def _needed(term: Expr, values: Mapping[Expr, Any]) -> list[Expr]:
-    """What must be evaluated before `term` can be."""
+def _needed(term: Expr, values: Mapping[Expr, Result]) -> list[Expr]:
+    """Return the subterms that must be evaluated before `term`."""
     args = term.args
     if term.kind is Kind.ITE:
         condition = values.get(args[0])
@@ -70,8 +76,8 @@ def _needed(term: Expr, values: Mapping[Expr, Any]) -> list[Expr]:
     return [a for a in args if a not in values]
 
 
-def _store_chain(term: Expr, values: Mapping[Expr, Any]) -> tuple[Expr, list[Expr]]:
-    """The array below successive stores and the stores, last one first: applied together, they cost
+def _store_chain(term: Expr, values: Mapping[Expr, Result]) -> tuple[Expr, list[Expr]]:
+    """Return the array below successive stores, and the stores, last one first. Applied together, they cost
     one copy of the array instead of one each."""
     writes = [term]
     base = term.args[0]
@@ -83,13 +89,14 @@ def _store_chain(term: Expr, values: Mapping[Expr, Any]) -> tuple[Expr, list[Exp
 
 def _value(
     term: Expr,
-    values: Mapping[Expr, Any],
+    values: Mapping[Expr, Result],
     env: Mapping[Expr, Datum],
     functions: Mapping[Function, Callable[..., Datum]],
-) -> Any:
+) -> Result:
+    """Return the value of a term whose arguments have values."""
     kind = term.kind
     if kind is Kind.CONST:
-        return term.data
+        return term.value
     if kind is Kind.VAR:
         return as_value(env[term], term.sort)
     if kind is Kind.ITE:
@@ -110,23 +117,27 @@ def _value(
     if kind is Kind.BOUND:
         raise ValueError("a bound variable outside its quantifier has no value")
     result = _OPERATIONS[kind](term, args)
-    if isinstance(term.sort, MachineSort) and result is not _UNDEFINED:
+    if isinstance(term.sort, MachineSort) and isinstance(result, int):
         return term.sort.wrap(result)
     return result
 
 
-def _stored(term: Expr, values: Mapping[Expr, Any]) -> Any:
+def _stored(term: Expr, values: Mapping[Expr, Result]) -> Result:
+    """Return the value of successive stores."""
     base, writes = _store_chain(term, values)
     array = values[base]
-    pairs = [(values[w.args[1]], values[w.args[2]]) for w in reversed(writes)]
-    if array is _UNDEFINED or any(part is _UNDEFINED for pair in pairs for part in pair):
+    if not isinstance(array, ArrayValue):
         return _UNDEFINED
     entries = dict(array.entries)
-    entries.update(pairs)
+    for write in reversed(writes):
+        index, value = values[write.args[1]], values[write.args[2]]
+        if index is _UNDEFINED or value is _UNDEFINED:
+            return _UNDEFINED
+        entries[index] = value
     return ArrayValue(array.sort, array.default, entries)
 
 
-def _product(_: Expr, args: Sequence[Any]) -> Any:
+def _product(_: Expr, args: Sequence[int | Fraction]) -> Result:
     total = args[0]
     for factor in args[1:]:
         total *= factor
@@ -134,7 +145,7 @@ def _product(_: Expr, args: Sequence[Any]) -> Any:
 
 
 def _division(kind: Kind) -> Operation:
-    def divide(_: Expr, args: Sequence[Any]) -> Any:
+    def divide(_: Expr, args: Sequence[int]) -> Result:
         return fold_division(kind, args[0], args[1]) if args[1] else _UNDEFINED
 
     return divide
@@ -145,7 +156,7 @@ def _bits(kind: Kind) -> Operation:
 
 
 def _shift(kind: Kind) -> Operation:
-    def shift(term: Expr, args: Sequence[Any]) -> Any:
+    def shift(term: Expr, args: Sequence[int]) -> Result:
         assert isinstance(term.sort, MachineSort)
         value, amount = args
         if not 0 <= amount < term.sort.width:
@@ -155,14 +166,14 @@ def _shift(kind: Kind) -> Operation:
     return shift
 
 
-def _const_array(term: Expr, args: Sequence[Any]) -> Any:
+def _const_array(term: Expr, args: Sequence[Datum]) -> Result:
     assert isinstance(term.sort, ArraySort)
     return ArrayValue(term.sort, args[0])
 
 
 _QUANTIFIED: Final = (Kind.FORALL, Kind.EXISTS)
 
-# From a term and the values of its arguments to its value, which on machine integers is then wrapped.
+# The value of each operation; on machine integers it is wrapped afterwards.
 _OPERATIONS: dict[Kind, Operation] = {
     Kind.NOT: lambda _, a: not a[0],
     Kind.EQ: lambda _, a: a[0] == a[1],

@@ -1,11 +1,11 @@
 """Loops of procedures and recursion of programs.
 
-The loop forest is made by nested strongly connected components: a loop is a component with a cycle, its
-*entries* are the locations where control comes in from outside, and the loops inside it are those that
-remain when the entries are taken out. A loop with one entry is a natural loop with that head; a loop with
-several (an irreducible one) is cut at all of them. So every cycle of the procedure passes through a head,
-an entry of a loop lies in no loop inside it, and the forest depends on the graph alone, not on the order
-in which it is searched: large blocks have the loops of the program they were made from.
+The loop forest consists of nested strongly connected components: a loop is a component with a cycle, its
+*entries* are the locations where control comes in from outside, and its inner loops are those that remain
+when the entries are removed. A loop with one entry is a natural loop with that head; a loop with several (an
+irreducible one) is cut at all of them. So every cycle of the procedure passes through a head, and an entry of
+a loop is in no inner loop. The forest depends on the graph alone, not on the order of the search: a program
+of large blocks has the loops of the original program.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class LoopBound:
-    """The most entries of a loop head since control came from outside. If `exact`, every execution that
-    does not fail inside the loop enters it so often; `fails` tells whether any can."""
+    """The most `entries` of a loop head since control came from outside. If `exact`, every execution that
+    does not fail inside the loop enters it that often; `fails`: an execution may fail inside it."""
 
     entries: int
     exact: bool
@@ -57,11 +57,11 @@ class LoopForest:
         self._innermost: Final = {at: loop for loop in self.loops for at in loop.body}
 
     def innermost(self, location: Location) -> Loop | None:
-        """The innermost loop around `location`; a head belongs to its own loop."""
+        """Return the innermost loop around `location`; a head belongs to its own loop."""
         return self._innermost.get(location)
 
     def around(self, location: Location) -> Iterator[Loop]:
-        """All loops around `location`, from the innermost outwards."""
+        """Yield all loops around `location`, from the innermost outwards."""
         loop = self.innermost(location)
         while loop is not None:
             yield loop
@@ -69,8 +69,8 @@ class LoopForest:
 
 
 def loop_forest(procedure: Procedure) -> LoopForest:
-    """The loops of `procedure`, those not reachable from its entry included. An edge from unreachable
-    code into reachable code makes no entry.
+    """Return the loops of `procedure`, including those in unreachable code. An edge from unreachable code
+    into reachable code does not make its target an entry.
 
     The time is linear in the edges for each level of nesting."""
     targets = {at: tuple(e.target for e in out) for at, out in procedure.successors.items()}
@@ -79,7 +79,7 @@ def loop_forest(procedure: Procedure) -> LoopForest:
         at: tuple(e.source for e in into if e.source in reached or at not in reached)
         for at, into in procedure.predecessors.items()
     }
-    found: list[Loop] = []
+    loops: list[Loop] = []
     work: list[tuple[Sequence[Location], Loop | None]] = [(procedure.locations, None)]
     while work:
         region, parent = work.pop()
@@ -89,36 +89,36 @@ def loop_forest(procedure: Procedure) -> LoopForest:
             body = frozenset(component)
             members = sorted(component, key=lambda at: at.index)
             entered = [at for at in members if at is procedure.entry or not body.issuperset(sources[at])]
-            entries = tuple(entered or members[:1])  # nothing leads into an unreachable loop
+            entries = tuple(entered or members[:1])  # no edge leads into an unreachable loop
             loop = Loop(entries[0], entries, body, parent, parent.depth + 1 if parent else 1)
-            found.append(loop)
+            loops.append(loop)
             cut = set(entries)
             work.append(([at for at in members if at not in cut], loop))
-    return LoopForest(found)
+    return LoopForest(loops)
 
 
 def _reachable(entry: Location, targets: Mapping[Location, tuple[Location, ...]]) -> set[Location]:
-    found = {entry}
+    reached = {entry}
     pending = [entry]
     while pending:
         for target in targets[pending.pop()]:
-            if target not in found:
-                found.add(target)
+            if target not in reached:
+                reached.add(target)
                 pending.append(target)
-    return found
+    return reached
 
 
 def components(nodes: Sequence[T], successors: Callable[[T], Iterable[T]]) -> list[list[T]]:
-    """The strongly connected components of the graph on `nodes`, successors before predecessors.
+    """Return the strongly connected components of the graph on `nodes`, successors before predecessors.
 
-    Successors that are not among the nodes are ignored. Tarjan's algorithm with an explicit stack."""
+    Successors that are not among the nodes are ignored. This is Tarjan's algorithm with an explicit stack."""
     inside = set(nodes)
     number: dict[T, int] = {}  # in order of discovery
-    low: dict[T, int] = {}  # the least number known to be reachable within the component
+    low: dict[T, int] = {}  # the least number reached so far within the component
     path: list[T] = []  # discovered, component not yet complete
     waiting: set[T] = set()  # the members of path
-    found: list[list[T]] = []
-    stack: list[tuple[T, Iterator[T]]] = []  # being searched, with the successors still to be looked at
+    complete: list[list[T]] = []
+    stack: list[tuple[T, Iterator[T]]] = []  # being searched, with the successors still to be visited
 
     def enter(node: T) -> None:
         number[node] = low[node] = len(number)
@@ -145,22 +145,22 @@ def components(nodes: Sequence[T], successors: Callable[[T], Iterable[T]]) -> li
                 if low[top] == number[top]:
                     component = _cut(path, top)
                     waiting.difference_update(component)
-                    found.append(component)
-    return found
+                    complete.append(component)
+    return complete
 
 
 def _cut(path: list[T], first: T) -> list[T]:
-    """Take off the end of `path` from `first` on."""
+    """Remove the end of `path` from `first` on, and return it."""
     at = len(path) - 1
     while path[at] is not first:
         at -= 1
-    taken = path[at:]
+    removed = path[at:]
     del path[at:]
-    return taken
+    return removed
 
 
 def call_graph(program: Program) -> Mapping[str, tuple[str, ...]]:
-    """For every procedure those it calls, each once, in order of its edges."""
+    """Return for every procedure the procedures it calls, each once, in order of its edges."""
     return {
         name: tuple(dict.fromkeys(call.procedure for edge in procedure.edges for call in called(edge.op)))
         for name, procedure in program.procedures.items()
@@ -168,7 +168,7 @@ def call_graph(program: Program) -> Mapping[str, tuple[str, ...]]:
 
 
 def recursive(program: Program) -> tuple[tuple[str, ...], ...]:
-    """The groups of mutually recursive procedures, callees before callers, each in program order."""
+    """Return the groups of mutually recursive procedures, callees before callers, each in program order."""
     calls = call_graph(program)
     order = {name: position for position, name in enumerate(calls)}
     groups = components(tuple(calls), calls.__getitem__)

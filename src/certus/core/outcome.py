@@ -1,4 +1,4 @@
-"""The whole answer to one run: all that reports are made from."""
+"""The result of one run: everything that reports use."""
 
 from __future__ import annotations
 
@@ -7,31 +7,38 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from certus.core.challenge import Challenge, Compilers
 from certus.core.diagnostic import Diagnostic
+from certus.core.evidence import Safe, Unsafe, Verdict
 from certus.core.horn import HornSystem
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
-from certus.core.verdict import Safe, Unsafe, Verdict
+
+MODEL_DISAGREES: Final = "model-disagrees"
+UNDEFINED: Final = "undefined-behaviour"
+CONTRADICTION: Final = "internal-contradiction"
+COMPILERS_DISAGREE: Final = "compilers-disagree"
+EVALUATION_ORDER: Final = "evaluation-order"
+CLANG: Final = "clang"
+GCC: Final = "gcc"
 
 
 class Role(Enum):
-    """What a step of a counterexample does for a later one that matters."""
+    """What a step of a counterexample contributes to a later relevant step."""
 
     CLAIM = "claim"  # it is the last step: the claim is violated
-    VALUE = "value"  # it gives a variable the value that is read there
-    MEMORY = "memory"  # it writes bytes that are read there
-    BRANCH = "branch"  # it takes the side of a branch on which that step is
-    KEEP = "keep"  # it takes the side of a branch on which what is read there is not overwritten
-    CALL = "call"  # it calls the procedure in which that step is
-    UNKNOWN = "unknown"  # nobody looked: the run is too long
+    VALUE = "value"  # it gives a variable the value that the later step reads
+    MEMORY = "memory"  # it writes bytes that the later step reads
+    BRANCH = "branch"  # it takes the side of a branch that leads to the later step
+    KEEP = "keep"  # it takes the side of a branch that does not overwrite what the later step reads
+    CALL = "call"  # it calls the procedure of the later step
+    UNKNOWN = "unknown"  # not analysed: the run is too long
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a step matters: what it does for the later step number `by`, which is over the edge `at`.
-    `variable` is the one read there, if any; the last step is its own `by`."""
+    """Why a step is relevant: what it contributes to the later step number `by`, which takes the edge `at`.
+    `variable` is the variable read there, if any. The last step is its own `by`."""
 
     role: Role
     by: int
@@ -42,7 +49,7 @@ class Reason:
 @dataclass(frozen=True, slots=True)
 class Step:
     """One executed edge of a replayed trace: its number in the run, from 0, the index of the edge, the call
-    depth, the variables that it changed with their new values, and why it matters: None if the violation
+    depth, the variables that it changed with their new values, and why it is relevant: None if the violation
     does not depend on it."""
 
     number: int
@@ -52,18 +59,99 @@ class Step:
     reason: Reason | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Compilers:
+    """The compilers whose programs `agreed` with the model. If gcc is not among them, `absent` says why its
+    program was not run, or `differs` how its program ended instead."""
+
+    agreed: tuple[str, ...] = ()
+    absent: str = ""
+    differs: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The sentence for reports; empty if no compiled program was run to its end."""
+        if not self.agreed:
+            return ""
+        return f"compilers: {', '.join(self.agreed)}" + (f" ({GCC}: {self.differs})" if self.differs else "")
+
+    def json(self) -> dict[str, object]:
+        """Return the fields that all JSON reports share."""
+        return {"compilers": list(self.agreed), "gcc": self.differs or self.absent or None}
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A native run that contradicts HOLDS: its `inputs` by the function that returned them, and how the
+    `native` run and the interpreter's run of the `model` ended. If compilers disagree, `gcc` is how the run
+    of its program ended, and `asked` are the functions that returned inputs, in order, by compiler."""
+
+    code: str
+    inputs: Mapping[str, tuple[int, ...]]
+    native: str
+    model: str
+    gcc: str = ""
+    asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """The result of comparing native runs with runs of the interpreter.
+
+    `compared` runs agreed, `not_compared` ones could not be compared. `why_not` says why the program was not
+    run natively. `only_run_ended`: the program reads no input, and its only run also ended natively.
+    `warnings` report a run with undefined behaviour, and inputs that gcc reads in another order.
+    `gcc_compared` of the compared runs were repeated with the program that gcc compiled, and agreed."""
+
+    compared: int = 0
+    not_compared: int = 0
+    why_not: str = ""
+    only_run_ended: bool = False
+    warnings: tuple[Diagnostic, ...] = ()
+    disagreement: Disagreement | None = None
+    compilers: Compilers = field(default_factory=Compilers)
+    gcc_compared: int = 0
+
+    @property
+    def ran(self) -> bool:
+        """Whether the program was run natively at all."""
+        return self.compared + self.not_compared > 0
+
+    @property
+    def sentence(self) -> str:
+        """The sentence for reports."""
+        if self.why_not:
+            return f"not challenged: {self.why_not}"
+        runs = f"{self.compared:,} native run{'' if self.compared == 1 else 's'}"
+        agree = "agrees" if self.compared == 1 else "agree"
+        others = f", {self.not_compared:,} could not be compared" if self.not_compared else ""
+        agreement = f"challenged: {runs} of the compiled program {agree} with the model{others}"
+        return "; ".join(filter(None, (agreement, self.compilers.sentence)))
+
+
+def challenge_json(challenge: Challenge) -> dict[str, object]:
+    """Return the fields that all JSON reports share."""
+    return {
+        "compared": challenge.compared,
+        "not_compared": challenge.not_compared,
+        "why_not": challenge.why_not or None,
+        **challenge.compilers.json(),
+        "gcc_compared": challenge.gcc_compared,
+    }
+
+
 CONFIRMED: Final = "confirmed"
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A trace replayed by the interpreter: `steps` of them, of which `kept` are told of. The first and the
-    last of a long run are, and those that matter; the numbers jump where others are not.
+    """A trace replayed by the interpreter in `steps` steps. `kept` are the steps for reports: all of a short
+    run; the first, the last and the relevant ones of a long run, with gaps in the numbers.
 
-    `matter` is how many steps matter in all, and `initial` the globals whose values at the start do; both
-    are None if the run was too long to look at. `compiled` tells of the compiled program: CONFIRMED,
-    why it could not confirm the trace, or nothing if it was not asked; `compilers` says whose program
-    confirmed it."""
+    `matter` is the number of relevant steps, and `initial` the globals whose initial values are relevant;
+    both are None if the run was too long for the analysis. `compiled` is the result of the compiled program:
+    CONFIRMED, why it could not confirm the trace, or empty if it was not run. `compilers` are the compilers
+    whose programs confirmed it."""
 
     steps: int
     kept: tuple[Step, ...]
@@ -77,19 +165,20 @@ class Replay:
 class Undecided(Enum):
     """Why a solver neither discharged nor refuted a clause."""
 
-    OUT_OF_TIME = "out-of-time"  # its time was over
+    OUT_OF_TIME = "out-of-time"  # it ran out of time
     GAVE_UP = "gave-up"  # it answered unknown with time left
-    NO_TURN = "no-turn"  # it was never asked: no time was left
-    UNSUITED = "unsuited"  # it does not treat such formulas, and is not asked
+    NO_TURN = "no-turn"  # it did not start: no time was left
+    UNSUITED = "unsuited"  # it does not support such formulas
 
 
 @dataclass(frozen=True, slots=True)
 class ProofCheck:
     """A proof checked clause by clause: at least one solver discharged each clause, and none refuted it.
 
-    `clauses` is how many there are, `discharged` how many of them each solver discharged, and `undecided` why
-    it did not discharge the others; solvers that suit no clause are in neither. `by_one` clauses were
-    discharged by one solver only. `runs` random executions did not contradict the proof."""
+    There are `clauses` clauses. `discharged` is the number of clauses that each solver discharged, and
+    `undecided` counts the reasons why it did not discharge the others; solvers that support no clause are in
+    neither. `by_one` clauses were discharged by one solver only. `runs` random executions did not contradict
+    the proof."""
 
     clauses: int
     discharged: Mapping[str, int]
@@ -100,7 +189,7 @@ class ProofCheck:
 
 @dataclass(frozen=True, slots=True)
 class DerivationCheck:
-    """A derivation from Horn clauses, every step of which was evaluated again."""
+    """A derivation from Horn clauses whose `steps` were all evaluated again."""
 
     steps: int
 
@@ -118,7 +207,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class PassSize:
-    """What one pass made of the task."""
+    """The sizes of a task before and after one pass."""
 
     name: str
     before: Size
@@ -127,9 +216,10 @@ class PassSize:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Verdict, evidence and how it was checked. `seconds` are wall times by phase; `expected` is what a task
-    file says of the property (None: nothing), and `specification` the property as property files have it.
-    `challenge` tells of native runs that a HOLDS of a C program had to stand up to."""
+    """A verdict with its evidence, and how that was checked. `seconds` are wall times by phase. `expected` is
+    the answer that a task file states (None: it states none), and `specification` the property in the
+    notation of property files. `challenge` is the result of native runs that could have contradicted
+    HOLDS."""
 
     subject: Program | HornSystem
     property_name: str
@@ -141,20 +231,20 @@ class Outcome:
     seconds: Mapping[str, float] = field(default_factory=dict)
     passes: tuple[PassSize, ...] = ()
     expected: bool | None = None
-    blocks: Program | None = field(default=None, compare=False)  # the subject in large blocks, if asked for
+    blocks: Program | None = field(default=None, compare=False)  # the subject in large blocks, on request
     specification: str = ""
     challenge: Challenge | None = None
-    error_function: str | None = None  # the one whose call is the error, if a property file names it
+    error_function: str | None = None  # the function whose call is the error, if a property file names it
 
     @property
     def vacuous(self) -> bool:
-        """Whether the property holds because nothing was asked: no check can be reached from `main`."""
+        """Whether the property holds trivially: no check site can be reached from `main`."""
         subject = self.subject
         return isinstance(self.verdict, Safe) and isinstance(subject, Program) and not subject.has_checks
 
     @property
     def contradicted(self) -> bool:
-        """Whether the answer is not the expected one."""
+        """Whether the answer is the opposite of the expected one."""
         return self.expected is not None and self.answer == ("VIOLATED" if self.expected else "HOLDS")
 
     @property

@@ -1,19 +1,19 @@
 """Programs as control-flow automata (seed 004, section 2.1), one per procedure.
 
-A `Program` is what the front ends make and what `validate` checks against. Its invariants:
+Front ends build a `Program`, and `check` checks evidence against it. Its invariants:
 
 - A location with several outgoing edges has only `Assume`s on them, with mutually exclusive
-  conditions: given the inputs, an execution is determined. Where no edge is enabled the execution
-  ends silently, as it does at the exit of the main procedure.
+  conditions: the inputs determine an execution. Where no edge is enabled the execution ends without an
+  error, as it does at the exit of the main procedure.
 - An error location has no outgoing edge; reaching one violates the property.
-- Variables are `VAR` terms. A global is named `x`, a local or parameter `proc.x`, a name the front
-  end invented has a `$`: `proc.$1`. No name contains `@`, `/` or a parenthesis: these mark SSA
+- Variables are `VAR` terms. A global is named `x`, a local or parameter `proc.x`, and a name that the
+  front end invents has a `$`: `proc.$1`. No name contains `@`, `/` or a parenthesis: these mark SSA
   indices, frames and `old(...)`.
 - Pointers are Int terms: mathematical addresses, 0 is null. Memory operations access one flat byte
   memory; a pass replaces them by variables and arrays before an engine runs.
 - Locals are nondeterministic at the entry of their procedure, and the front end puts a `Havoc` before
   any read of a local that may not have been written: such values are inputs of a trace. Globals are
-  nondeterministic at the start unless `initial` gives their value.
+  nondeterministic at the start unless `initial` has their value.
 
 Passes may replace the op of an edge by a block: a DAG of `Seq` and `Choice` over original edges.
 """
@@ -26,13 +26,12 @@ from functools import cached_property
 from typing import Literal
 
 from certus.core.diagnostic import Span
-from certus.core.objects import SourceObject
 from certus.core.terms import Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """Parallel assignment: all values are computed, then all targets written."""
+    """A parallel assignment: all values are computed, then all targets are written."""
 
     targets: tuple[Expr, ...]
     values: tuple[Expr, ...]
@@ -40,7 +39,7 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Assume:
-    """Continue only if the condition is true."""
+    """An assumption: the execution continues only if the condition is true."""
 
     condition: Expr
 
@@ -50,12 +49,12 @@ UNSPECIFIED = "$unspecified"
 
 @dataclass(frozen=True, slots=True)
 class Havoc:
-    """Each target gets any value of its sort: an input of the program.
+    """An input of the program: each target gets a nondeterministic value of its sort.
 
-    `function` is the one whose result this is, if the program calls one that it does not define. If it is
-    `UNSPECIFIED`, the language leaves the value open: a proof allows for all of them, and a run takes 0.
-    `approximates` is set if the values stand for something that is not modelled exactly ("the result of
-    `atoi`"): a proof allows for all of them, but no counterexample may depend on one."""
+    `function` is the function that returns the value, if the program calls one that it does not define. If it
+    is `UNSPECIFIED`, the language leaves the value open: a proof covers all values, and a run takes 0.
+    `approximates` names a value that is not modelled exactly ("the result of `atoi`"): a proof covers all
+    values, but no counterexample may depend on one."""
 
     targets: tuple[Expr, ...]
     function: str | None = None
@@ -64,7 +63,7 @@ class Havoc:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`targets = procedure(arguments)`; parameters are bound by value."""
+    """A call `targets = procedure(arguments)`. Arguments are passed by value."""
 
     procedure: str
     arguments: tuple[Expr, ...]
@@ -73,7 +72,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Write the procedure's result variables; the edge leads to the exit."""
+    """A return: it writes the result variables of the procedure, and its edge leads to the exit."""
 
     values: tuple[Expr, ...]
 
@@ -83,10 +82,11 @@ Storage = Literal["static", "stack", "heap"]
 
 @dataclass(frozen=True, slots=True)
 class Alloc:
-    """`target` (an Int variable) gets the address of a new object of `size` (an Int term) bytes.
+    """An allocation: `target` (an Int variable) gets the address of a new object of `size` (an Int term)
+    bytes.
 
-    Objects are disjoint and aligned, their addresses positive and never used again; nothing more is
-    known of them. The contents are zero if `zero`, and otherwise arbitrary. `name` is for people."""
+    Objects are disjoint and aligned, their addresses are positive, never used again, and otherwise arbitrary.
+    The contents are zero if `zero`, and otherwise arbitrary. `name` is for reports."""
 
     target: Expr
     size: Expr
@@ -98,7 +98,7 @@ class Alloc:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """The object that starts at `address` (an Int term) ends: `free`, or the end of its scope."""
+    """The end of the object that starts at `address` (an Int term), by `free` or at the end of its scope."""
 
     address: Expr
     storage: Storage
@@ -106,7 +106,8 @@ class Free:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`target`, a variable of a machine sort of whole bytes, gets the little-endian bytes at `address`."""
+    """A read: `target`, a variable of a machine sort of whole bytes, gets the little-endian bytes at
+    `address`."""
 
     target: Expr
     address: Expr
@@ -114,7 +115,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The bytes of `value`, of a machine sort of whole bytes, are written at `address`."""
+    """A write of the bytes of `value`, which has a machine sort of whole bytes, at `address`."""
 
     address: Expr
     value: Expr
@@ -122,7 +123,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seq:
-    """First one block, then the other. Compared by identity: blocks are shared, not copied."""
+    """A sequence of two blocks. Compared by identity: blocks are shared, not copied."""
 
     first: Block
     second: Block
@@ -130,14 +131,14 @@ class Seq:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """One of the alternatives; at most one is possible in a given state with given inputs."""
+    """A choice between blocks; the state and the inputs admit at most one of them."""
 
     alternatives: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Location:
-    """A control location. `index` is unique in the program and gives its order and name."""
+    """A control location. `index` is unique in the program and determines its order and name."""
 
     index: int
     procedure: str
@@ -157,9 +158,9 @@ class Location:
 class Edge:
     """A step of a procedure. `index` is unique in the program; inputs are keyed by it.
 
-    `branch` is the polarity of a source branch (`if`, `while`, `assert`), `text` the statement as a
-    person would write it, `call` the stretch of the call whose step this is. A copy that a pass made has
-    the index of the first original as `origin`."""
+    `branch` is the polarity of a source branch (`if`, `while`, `assert`), `text` the statement as in the
+    source, `call` the source text of the call that this step belongs to. A copy by a pass has the index of
+    the first original as `origin`."""
 
     index: int
     source: Location
@@ -173,8 +174,8 @@ class Edge:
 
     @property
     def key(self) -> int:
-        """What the inputs of the edge are keyed by in a trace: those of all copies, in order of execution,
-        are those of the original."""
+        """The key of the inputs of this edge in a trace: the inputs of all copies, in order of execution, are
+        those of the original."""
         return self.index if self.origin is None else self.origin
 
     def __repr__(self) -> str:
@@ -189,15 +190,15 @@ Op = BasicOp | Seq | Choice
 
 @dataclass(frozen=True, slots=True)
 class ErrorSite:
-    """A location that must not be reached: `kind` is `assertion`, `error-label`, `division-by-zero` ...
+    """A location that must not be reached. `kind` is `assertion`, `error-label`, `division-by-zero` ...
     `statement` is the statement, or the condition of one, that is executed there. `function` is the function
-    whose call is the error, as it is declared: the text may name a macro instead. `start` is where the
-    evaluation of the claim begins: an execution that does not come there does not evaluate any part of it."""
+    whose call is the error, as declared: the text may name a macro instead. `start` is where the evaluation
+    of the claim begins: an execution that does not come there does not evaluate any part of it."""
 
     location: Location
     kind: str
     span: Span | None
-    text: str  # what was claimed there, as in the source
+    text: str  # the claim that is violated there, as in the source
     statement: Span | None = None
     function: str | None = None
     start: Location | None = None
@@ -205,7 +206,7 @@ class ErrorSite:
 
 @dataclass(frozen=True)
 class Procedure:
-    """One control-flow automaton. `results` are the variables `Return` writes, `variables` all
+    """One control-flow automaton. `results` are the variables that `Return` writes, `variables` all
     locals: parameters, results, declared and invented ones."""
 
     name: str
@@ -220,27 +221,27 @@ class Procedure:
     @cached_property
     def locations(self) -> tuple[Location, ...]:
         """All locations, ordered by index."""
-        found = {self.entry: None, self.exit: None}
+        locations = {self.entry: None, self.exit: None}
         for edge in self.edges:
-            found[edge.source] = None
-            found[edge.target] = None
-        return tuple(sorted(found, key=lambda at: at.index))
+            locations[edge.source] = None
+            locations[edge.target] = None
+        return tuple(sorted(locations, key=lambda at: at.index))
 
     @cached_property
     def successors(self) -> Mapping[Location, tuple[Edge, ...]]:
         """The outgoing edges of every location, in order of index."""
-        found: dict[Location, list[Edge]] = {at: [] for at in self.locations}
+        outgoing: dict[Location, list[Edge]] = {at: [] for at in self.locations}
         for edge in self.edges:
-            found[edge.source].append(edge)
-        return {at: tuple(sorted(out, key=lambda e: e.index)) for at, out in found.items()}
+            outgoing[edge.source].append(edge)
+        return {at: tuple(sorted(edges, key=lambda e: e.index)) for at, edges in outgoing.items()}
 
     @cached_property
     def predecessors(self) -> Mapping[Location, tuple[Edge, ...]]:
         """The incoming edges of every location, in order of index."""
-        found: dict[Location, list[Edge]] = {at: [] for at in self.locations}
+        incoming: dict[Location, list[Edge]] = {at: [] for at in self.locations}
         for edge in self.edges:
-            found[edge.target].append(edge)
-        return {at: tuple(sorted(into, key=lambda e: e.index)) for at, into in found.items()}
+            incoming[edge.target].append(edge)
+        return {at: tuple(sorted(edges, key=lambda e: e.index)) for at, edges in incoming.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,12 +257,12 @@ class SourceText:
 class Program:
     """Procedures over shared globals, starting in `main`.
 
-    `initial` gives closed values of globals at the start. `source_names` maps variables to the
-    names a user gave them; what is not in it is ours. `scopes` are the stretches of the source where
-    these names can be used, where the front end knows them. `objects` are the variables of the source that
-    live in memory, by the variable that holds their address. `digest` is the SHA-256 sum of the file, which
-    may have a mark in front of its text. `decided` are the procedures with assertions whose conditions are
-    true constants: these have no error site."""
+    `initial` has the values of globals at the start, as terms without variables. `source_names` maps
+    variables to their names in the source; other variables are invented. `scopes` are the stretches of the
+    source where these names can be used, if the front end knows them. `objects` are the variables of the
+    source that are in memory, by the variable that holds their address. `digest` is the SHA-256 sum of the
+    file, including a byte-order mark. `decided` are the procedures with assertions whose conditions are true
+    constants: these have no error site."""
 
     procedures: Mapping[str, Procedure]
     main: str
@@ -276,11 +277,11 @@ class Program:
     objects: Mapping[Expr, SourceObject] = field(default_factory=dict)
     digest: str = ""
     decided: tuple[str, ...] = ()
-    others: tuple[SourceText, ...] = ()  # the files of a program after the first
+    others: tuple[SourceText, ...] = ()  # the files of the program after the first
 
     @property
     def units(self) -> tuple[SourceText, ...]:
-        """All files, in the order in which they were given."""
+        """All files, in the order of the command line."""
         return (SourceText(self.file, self.source, self.digest), *self.others)
 
     @cached_property
@@ -290,10 +291,12 @@ class Program:
 
     @cached_property
     def entry(self) -> Location:
+        """The entry of the main procedure."""
         return self.procedures[self.main].entry
 
     @cached_property
     def error_locations(self) -> frozenset[Location]:
+        """The locations of all error sites."""
         return frozenset(site.location for site in self.errors)
 
     @cached_property
@@ -308,8 +311,8 @@ class Program:
 
     @cached_property
     def has_checks(self) -> bool:
-        """Whether an error site, or an assertion that is true by its constants, can be reached from `main`
-        along edges and calls, whatever the conditions on them are."""
+        """Whether an error site, or an assertion whose condition is a true constant, can be reached from
+        `main` along edges and calls, whatever their conditions are."""
         errors, decided = self.error_locations, frozenset(self.decided)
         entries = [self.main] if self.main in self.procedures else []
         entered = set(entries)
@@ -334,28 +337,106 @@ class Program:
         return False
 
     def error_at(self, location: Location) -> ErrorSite:
+        """Return the error site at a location."""
         return next(site for site in self.errors if site.location is location)
 
 
 def called(op: Op) -> Iterator[Call]:
-    """The calls in an op."""
-    for edge in leaves(op):
-        if isinstance(edge, Call):
-            yield edge
+    """Yield the calls in an op."""
+    for basic in leaves(op):
+        if isinstance(basic, Call):
+            yield basic
 
 
 def leaves(op: Op | Edge) -> Iterator[BasicOp]:
-    """The basic ops in a block, each shared block once."""
-    done: set[int] = set()
-    stack: list[Op | Edge] = [op]
+    """Yield the basic ops in an op, in order; those of a shared block once."""
+    if isinstance(op, Edge):
+        op = op.op
+    if not isinstance(op, Seq | Choice):
+        yield op
+        return
+    for edge in statements(op):
+        assert not isinstance(edge.op, Seq | Choice)
+        yield edge.op
+
+
+def statements(block: Block) -> Iterator[Edge]:
+    """Yield the edges with basic ops in a block, in order; those of a shared block once."""
+    visited: set[int] = set()
+    stack = [block]
     while stack:
         item = stack.pop()
-        if not isinstance(item, (Edge, Seq, Choice)):
-            yield item
-        elif id(item) not in done:
-            done.add(id(item))
-            if isinstance(item, Edge):
+        if isinstance(item, Edge):
+            if isinstance(item.op, Seq | Choice):
                 stack.append(item.op)
-            else:
-                parts = (item.first, item.second) if isinstance(item, Seq) else item.alternatives
-                stack.extend(reversed(parts))
+            elif id(item) not in visited:
+                visited.add(id(item))
+                yield item
+        elif id(item) not in visited:
+            visited.add(id(item))
+            parts = (item.first, item.second) if isinstance(item, Seq) else item.alternatives
+            stack.extend(reversed(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarShape:
+    """An integer or, if `pointer`, an address: `width` bits."""
+
+    width: int
+    signed: bool
+    pointer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayShape:
+    """`count` elements of `size` bytes each."""
+
+    count: int
+    size: int
+    element: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class RecordShape:
+    """Members with their names and offsets. An anonymous one has no name, and its members are the
+    record's."""
+
+    members: tuple[tuple[str, int, Shape], ...]
+
+
+Shape = ScalarShape | ArrayShape | RecordShape
+
+
+@dataclass(frozen=True, slots=True)
+class SourceObject:
+    """A variable that is an object in memory: its name, the scope of the name, and its shape (None: no part
+    of it has a name)."""
+
+    name: str
+    scope: Span
+    shape: Shape | None
+
+
+def extent(shape: Shape | None) -> int:
+    """Return the number of bytes, from the start of an object, that certainly belong to it."""
+    if isinstance(shape, ArrayShape):
+        return shape.count * shape.size
+    return shape.width // 8 if isinstance(shape, ScalarShape) else 0
+
+
+def lvalue(name: str, shape: Shape, offset: int, width: int) -> tuple[str, ScalarShape] | None:
+    """Return the lvalue for the `width` bytes at `offset` of an object, and its shape; None if it has
+    none."""
+    work: list[tuple[str, Shape, int]] = [(name, shape, offset)]
+    while work:
+        text, part, at = work.pop()
+        if isinstance(part, ScalarShape):
+            if at == 0 and part.width == 8 * width:
+                return text, part
+        elif isinstance(part, ArrayShape):
+            if 0 <= at < part.count * part.size:
+                work.append((f"{text}[{at // part.size}]", part.element, at % part.size))
+        else:
+            inner = [(m, start, s) for m, start, s in part.members if start <= at]
+            work += [(f"{text}.{m}" if m else text, s, at - start) for m, start, s in reversed(inner)]
+    return None

@@ -34,7 +34,7 @@ class MachineSort(Sort):
         self.high: Final = (1 << (width - 1)) - 1 if signed else (1 << width) - 1
 
     def wrap(self, value: int) -> int:
-        """The one value of this sort congruent to `value` modulo 2**width."""
+        """Return the value of this sort that is congruent to `value` modulo 2**width."""
         return (value - self.low) % (1 << self.width) + self.low
 
 
@@ -56,7 +56,7 @@ REAL: Final = Sort("Real")
 
 @cache
 def machine(width: int, *, signed: bool) -> MachineSort:
-    """The sort of `width`-bit integers."""
+    """Return the sort of `width`-bit integers."""
     if width < 1:
         raise ValueError(f"a machine integer needs at least one bit, not {width}")
     return MachineSort(width, signed=signed)
@@ -64,12 +64,12 @@ def machine(width: int, *, signed: bool) -> MachineSort:
 
 @cache
 def array(index: Sort, element: Sort) -> ArraySort:
-    """The sort of arrays from `index` to `element`."""
+    """Return the sort of arrays from `index` to `element`."""
     return ArraySort(index, element)
 
 
 def keeps(source: Sort, target: Sort) -> bool:
-    """Whether every value of machine sort `source` is a value of machine sort `target`."""
+    """Return whether every value of machine sort `source` is a value of machine sort `target`."""
     return (
         isinstance(source, MachineSort)
         and isinstance(target, MachineSort)
@@ -79,7 +79,7 @@ def keeps(source: Sort, target: Sort) -> bool:
 
 
 def sort_named(name: str) -> Sort:
-    """The sort with this `name`: the inverse of `Sort.name`."""
+    """Return the sort with this `name`: the inverse of `Sort.name`."""
     if name.count("(") > 50:
         raise ValueError(f"not a sort, or too deep: {name[:50]!r}...")
     sort, rest = _read(name)
@@ -89,6 +89,7 @@ def sort_named(name: str) -> Sort:
 
 
 def _read(text: str) -> tuple[Sort, str]:
+    """Return the sort at the start of a text, and the rest of the text."""
     for sort in (BOOL, INT, REAL):
         if text.startswith(sort.name):
             return sort, text[len(sort.name) :]

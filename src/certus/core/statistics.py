@@ -1,4 +1,4 @@
-"""Counters and times of one run, filled by whoever does the work."""
+"""Counters, times and findings of one run, filled by the code that does the work."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from certus.core.evidence import Point
 from certus.core.terms import Expr
 
 
 class QueryRecorder(Protocol):
-    """Keeps every question asked of a solver."""
+    """Saves every query to a solver."""
 
     def query(self, formulas: Sequence[Expr], *, purpose: str, solver: str) -> Path:
-        """Save the question whether `formulas` are satisfiable together."""
+        """Save the query whether `formulas` are satisfiable together, and return its file."""
         ...
 
     def answer(self, path: Path, answer: str, seconds: float) -> None:
-        """Note the answer to a question saved before."""
+        """Add the answer to a saved query."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an engine found out on its way, for people: its kind ("path edges"), where, and what."""
+    """An intermediate result of an engine, for reports: its kind ("path edges"), its place and its text."""
 
     kind: str
     place: str
@@ -37,8 +37,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One round of a search that refines its abstraction, for people: the places that an abstract
-    counterexample passes, in order, and the predicates that exclude it, each with its place."""
+    """One round of abstraction refinement, for reports: the places on an abstract counterexample, in order,
+    and the predicates that exclude it, each with its place."""
 
     path: tuple[str, ...]
     added: tuple[tuple[str, str], ...]
@@ -46,12 +46,12 @@ class Refinement:
 
 @dataclass(slots=True)
 class Statistics:
-    """`counters` are deterministic (solver calls by purpose, terms, blocks, refinements), `seconds`
-    are not. Keys are dotted: `solver.bmc`, `blocks.locations`. `findings` are what an engine has to show
-    beside its answer, `refinements` how it came to that, as many rounds as it told of.
+    """The statistics of one run. `counters` are deterministic (solver calls by purpose, terms, blocks,
+    refinements), `seconds` are not. Keys are dotted: `solver.bmc`, `blocks.locations`. `findings` are
+    intermediate results of an engine, `refinements` its rounds of refinement.
 
-    What may be watched meanwhile: `on_progress` gets a line now and then, `queries` each question
-    asked of a solver, `on_invariants` formulas that an engine found to hold at points, for others to use."""
+    Observers during the run: `on_progress` gets lines of progress, `queries` each solver query,
+    `on_invariants` formulas that an engine proved at points, for other engines."""
 
     counters: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -65,6 +65,7 @@ class Statistics:
     )
 
     def count(self, key: str, amount: int = 1) -> None:
+        """Add to a counter."""
         self.counters[key] += amount
 
     @contextmanager
@@ -77,12 +78,44 @@ class Statistics:
             self.seconds[key] = self.seconds.get(key, 0.0) + time.perf_counter() - start
 
     def progress(self, line: str) -> None:
-        """Say what is being done."""
+        """Report what is being done."""
         self.latest = line
         if self.on_progress is not None:
             self.on_progress(line)
 
-    def invariants(self, found: Mapping[Point, Expr]) -> None:
-        """Tell of formulas that hold at points, inductive when taken together; others will check them."""
-        if self.on_invariants is not None and found:
-            self.on_invariants(found)
+    def invariants(self, formulas: Mapping[Point, Expr]) -> None:
+        """Publish formulas that hold at points and are inductive together; the receiver checks them."""
+        if self.on_invariants is not None and formulas:
+            self.on_invariants(formulas)
+
+
+class _Measured(Protocol):
+    @property
+    def statistics(self) -> Statistics: ...
+
+
+S = TypeVar("S", bound=_Measured)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def phase(
+    key: str, *, without: str | None = None
+) -> Callable[[Callable[Concatenate[S, P], R]], Callable[Concatenate[S, P], R]]:
+    """Make a method add its wall time to `seconds[key]`, except what is added to `seconds[without]`
+    meanwhile."""
+
+    def wrap(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+        def measured(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            seconds = self.statistics.seconds
+            before = seconds.get(without, 0.0) if without else 0.0
+            try:
+                with self.statistics.timed(key):
+                    return method(self, *args, **kwargs)
+            finally:
+                if without:
+                    seconds[key] -= seconds.get(without, 0.0) - before
+
+        return measured
+
+    return wrap

@@ -1,33 +1,29 @@
-"""The question (`Task`), the interface that answers it (`Engine`), and passes over it (`Pass`)."""
+"""The question that engines answer (`Task`), and the passes that simplify it (`Pass`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
-from certus.core.budget import Budget
-from certus.core.diagnostic import Diagnostic
-from certus.core.evidence import Point, Proof, Refutation
+from certus.core.evidence import Point, Proof, Refutation, Safe, Unsafe, Verdict
 from certus.core.horn import HornSystem
 from certus.core.loops import LoopBound
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr
-from certus.core.verdict import Safe, Unsafe, Verdict
 
 
 class LateFacts(Mapping[Point, Expr]):
-    """Facts that are found when somebody first looks at them: many engines never do."""
+    """Facts that are computed when they are first read: many engines never read them."""
 
-    def __init__(self, find: Callable[[], Mapping[Point, Expr]]) -> None:
-        self._find = find
-        self._found: Mapping[Point, Expr] | None = None
+    def __init__(self, compute: Callable[[], Mapping[Point, Expr]]) -> None:
+        self._compute = compute
+        self._facts: Mapping[Point, Expr] | None = None
 
     def _all(self) -> Mapping[Point, Expr]:
-        if self._found is None:
-            self._found = self._find()
-        return self._found
+        if self._facts is None:
+            self._facts = self._compute()
+        return self._facts
 
     def __getitem__(self, point: Point) -> Expr:
         return self._all()[point]
@@ -41,8 +37,8 @@ class LateFacts(Mapping[Point, Expr]):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Does `subject` have the property? `facts` are checked invariants an engine may rely on.
-    `bounds`, of loops by the names of their heads, are hints: nobody has checked them."""
+    """Does `subject` have the property? `facts` are checked invariants that an engine may rely on.
+    `bounds`, of loops by the names of their heads, are hints that have not been checked."""
 
     subject: Program | HornSystem
     property_name: str = "unreach-call"
@@ -52,7 +48,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class BackMap:
-    """Carries evidence about a transformed task back to the task it was made from."""
+    """Carries evidence about a transformed task back to the task that the pass got."""
 
     proof: Callable[[Proof], Proof]
     refutation: Callable[[Refutation], Refutation]
@@ -62,7 +58,7 @@ class BackMap:
         return BackMap(lambda proof: proof, lambda refutation: refutation)
 
     def after(self, earlier: BackMap) -> BackMap:
-        """The back map of the pass `earlier` followed by this one's pass."""
+        """Return the back map of the pass `earlier` followed by the pass of this one."""
         return BackMap(
             lambda proof: earlier.proof(self.proof(proof)),
             lambda refutation: earlier.refutation(self.refutation(refutation)),
@@ -83,21 +79,3 @@ class Pass(Protocol):
     def name(self) -> str: ...
 
     def apply(self, task: Task) -> tuple[Task, BackMap]: ...
-
-
-class Engine(Protocol):
-    """A decision procedure. `options` is a frozen dataclass type, `run` gets an instance of it.
-    `inlines`: calls that can be inlined cheaply should be, before it runs."""
-
-    name: str
-    summary: str
-    options: type[Any]
-    inlines: bool
-
-    def unsupported(self, task: Task) -> Diagnostic | None:
-        """Why this engine cannot treat the task, if so."""
-        ...
-
-    def run(self, task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:
-        """Answer the task. May raise `BudgetExceeded`; never answers without evidence."""
-        ...

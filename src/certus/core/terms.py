@@ -3,7 +3,7 @@
 Every formula and every program expression is an `Expr`. Build them with the constructors in
 `certus.core.build`, which simplify; `Expr(...)` itself only interns.
 
-The meaning of each `Kind` is given beside it. Three conventions matter everywhere:
+The meaning of each `Kind` is stated beside it. Three conventions hold everywhere:
 
 - On machine integers (`MachineSort`) all arithmetic wraps; signedness is the sort's.
 - `QUOT` and `REM` truncate towards zero, as in C; `DIV` and `MOD` are SMT-LIB's (remainder never
@@ -18,7 +18,7 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import Final
 
-from certus.core.sorts import Sort
+from certus.core.sorts import ArraySort, Sort
 
 
 class Kind(IntEnum):
@@ -71,12 +71,12 @@ class Function:
 
     def __new__(cls, name: str, parameters: tuple[Sort, ...], result: Sort) -> Function:
         key = (name, parameters, result)
-        found = _functions.get(key)
-        if found is None:
-            found = object.__new__(cls)
-            found.name, found.parameters, found.result = key
-            _functions[key] = found
-        return found
+        function = _functions.get(key)
+        if function is None:
+            function = object.__new__(cls)
+            function.name, function.parameters, function.result = key
+            _functions[key] = function
+        return function
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(s.name for s in self.parameters)}) -> {self.result.name}"
@@ -90,8 +90,8 @@ class Expr:
     """One interned term.
 
     `digest` is a 64-bit structural hash: the same in every process and under any hash seed. It
-    orders commutative arguments and names terms in logs. `stretch` is what `core.stores` remembers of a chain
-    of writes.
+    orders commutative arguments and names terms in logs. `stretch` is a cache of `core.terms` for a chain of
+    writes.
     """
 
     __slots__ = ("args", "data", "digest", "kind", "sort", "stretch")
@@ -104,20 +104,20 @@ class Expr:
 
     def __new__(cls, kind: Kind, args: tuple[Expr, ...], data: Data, sort: Sort) -> Expr:
         key = (kind, args, data, sort)
-        found = _terms.get(key)
-        if found is None:
-            found = object.__new__(cls)
-            found.kind = kind
-            found.args = args
-            found.data = data
-            found.sort = sort
-            found.digest = _digest(kind, args, data, sort)
-            found.stretch = None
-            _terms[key] = found
-        return found
+        term = _terms.get(key)
+        if term is None:
+            term = object.__new__(cls)
+            term.kind = kind
+            term.args = args
+            term.data = data
+            term.sort = sort
+            term.digest = _digest(kind, args, data, sort)
+            term.stretch = None
+            _terms[key] = term
+        return term
 
     def __repr__(self) -> str:
-        from certus.core.ctext import c_text  # only for people reading a debugger
+        from certus.core.c_text import c_text  # only for debuggers and messages
 
         return c_text(self)
 
@@ -149,7 +149,7 @@ class Expr:
         return self.data
 
 
-Stretch = tuple[dict[Expr, Expr], Expr]  # what writes leave at each index, and the array below them
+Stretch = tuple[dict[Expr, Expr], Expr]  # the value at each written index, and the array below the writes
 
 # The one permitted global state: the intern tables.
 _terms: dict[tuple[Kind, tuple[Expr, ...], Data, Sort], Expr] = {}
@@ -161,17 +161,19 @@ _PRIME: Final = 0x9E3779B97F4A7C15
 
 
 def _name_digest(name: str) -> int:
-    found = _names.get(name)
-    if found is None:
+    """Return a hash of a name that is the same in every process."""
+    digest = _names.get(name)
+    if digest is None:
         from hashlib import blake2b
 
-        found = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
-        _names[name] = found
-    return found
+        digest = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
+        _names[name] = digest
+    return digest
 
 
 def _digest(kind: Kind, args: tuple[Expr, ...], data: Data, sort: Sort) -> int:
-    """Python's hash of a tuple of integers: fast, and unlike that of texts the same in every process."""
+    """Return Python's hash of a tuple of integers: it is fast and, unlike that of strings, the same in every
+    process."""
     parts = [kind, _name_digest(sort.name)]
     if data is not None:
         parts.append(_data_digest(data))
@@ -181,6 +183,7 @@ def _digest(kind: Kind, args: tuple[Expr, ...], data: Data, sort: Sort) -> int:
 
 
 def _data_digest(data: Data) -> int:
+    """Return a hash of the data of a term that is the same in every process."""
     if isinstance(data, str):
         return _name_digest(data)
     if isinstance(data, int):
@@ -190,3 +193,76 @@ def _data_digest(data: Data) -> int:
     if isinstance(data, Fraction):
         return _name_digest(f"{data.numerator:x}/{data.denominator:x}")
     return _name_digest(repr(data))
+
+
+BITS: Final = frozenset({Kind.BIT_AND, Kind.BIT_OR, Kind.BIT_XOR, Kind.BIT_NOT, Kind.SHL, Kind.SHR})
+DIVISIONS: Final = frozenset({Kind.QUOT, Kind.REM, Kind.DIV, Kind.MOD})
+
+
+def is_product(term: Expr) -> bool:
+    """Return whether two factors are not constant, or the divisor is not."""
+    if term.kind is Kind.MUL:
+        return sum(factor.kind is not Kind.CONST for factor in term.args) > 1
+    return term.kind in DIVISIONS and term.args[1].kind is not Kind.CONST
+
+
+def is_linear(term: Expr) -> bool:
+    """Return whether the operator of a term is an operator of linear arithmetic."""
+    arrays = any(isinstance(each.sort, ArraySort) for each in (term, *term.args))
+    return not (term.kind in BITS or is_product(term) or arrays)
+
+
+SHORT = 32  # writes that are visited without remembering them
+
+
+def read(array: Expr, index: Expr) -> tuple[Expr | None, Expr]:
+    """Return the value at the constant `index` if one of the writes at constant indices on top of `array` is
+    there, else None; and the array below the writes that were passed."""
+    store, constant = Kind.STORE, Kind.CONST  # members of enumerations are slow to find
+    at = start = array
+    walked = 0
+    result: Expr | None = None
+    while result is None and at.kind is store:
+        if at.stretch is not None:
+            at = _remembered(start, walked, at)
+            writes, below = _joined(at)
+            result = writes.get(index)
+            at = start = below
+            walked = 0
+            continue
+        below, written, value = at.args
+        if written is index:
+            result = value
+        elif written.kind is constant:
+            at = below
+            walked += 1
+        else:
+            break
+    _remembered(start, walked, at)
+    return result, at
+
+
+def _remembered(start: Expr, walked: int, end: Expr) -> Expr:
+    """Remember the stretch of `walked` writes from `start` to `end`, unless it is short. Return the term
+    where it is remembered, or `end`."""
+    if walked <= SHORT:
+        return end
+    writes: dict[Expr, Expr] = {}
+    at = start
+    for _ in range(walked):
+        below, written, value = at.args
+        writes.setdefault(written, value)
+        at = below
+    start.stretch = (writes, end)
+    return start
+
+
+def _joined(at: Expr) -> Stretch:
+    """Return the stretch remembered at a term, joined with those below it that are not longer."""
+    assert at.stretch is not None
+    writes, below = at.stretch
+    while below.stretch is not None and len(writes) >= len(below.stretch[0]):
+        further, below = below.stretch
+        writes = {**further, **writes}
+    at.stretch = (writes, below)
+    return at.stretch

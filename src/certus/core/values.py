@@ -1,39 +1,43 @@
-"""Values of every sort: Python's bool and int, Fraction for Real, and `ArrayValue`."""
+"""Values of every sort: Python's bool and int, Fraction for Real, and `ArrayValue` for arrays; division and
+bit operations on them as C and SMT-LIB define them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import product
-from typing import Any, Final
+from typing import Final
 
 from certus.core.sorts import BOOL, REAL, ArraySort, MachineSort, Sort
-from certus.core.terms import Value
+from certus.core.terms import Kind, Value
 
 
 class ArrayValue:
-    """A total function that has `default` everywhere but at finitely many `entries`.
+    """A total function that has the value `default` everywhere except at finitely many `entries`.
 
     Canonical: no entry repeats the default, and on a finite index sort the default is a most frequent
-    value (among several, the one at the least index). So equal contents and equal functions are the same.
+    value (among several, the one at the least index). So equal functions have equal contents.
     """
 
     __slots__ = ("_hash", "default", "entries", "sort")
 
     def __init__(
-        self, sort: ArraySort, default: Datum, entries: Mapping[Any, Datum] | Iterable[tuple[Any, Datum]] = ()
+        self,
+        sort: ArraySort,
+        default: Datum,
+        entries: Mapping[Datum, Datum] | Iterable[tuple[Datum, Datum]] = (),
     ) -> None:
-        given = dict(entries)
+        exceptions = dict(entries)
         self.sort: Final = sort
-        self.default: Final = _common(sort, default, given)
-        self.entries: Final[Mapping[Any, Datum]] = _exceptions(sort, default, self.default, given)
+        self.default: Final = _common(sort, default, exceptions)
+        self.entries: Final[Mapping[Datum, Datum]] = _exceptions(sort, default, self.default, exceptions)
         self._hash: Final = hash((sort, self.default, frozenset(self.entries.items())))
 
     def __getitem__(self, index: Datum) -> Datum:
         return self.entries.get(index, self.default)
 
     def store(self, index: Datum, value: Datum) -> ArrayValue:
-        """The array that differs only in having `value` at `index`."""
+        """Return the array that differs only in having `value` at `index`."""
         return ArrayValue(self.sort, self.default, {**self.entries, index: value})
 
     def __eq__(self, other: object) -> bool:
@@ -52,14 +56,14 @@ class ArrayValue:
 Datum = Value | ArrayValue
 
 
-def _position(entry: tuple[Any, Any]) -> Any:
-    """Orders entries by index. Array-valued indices have no order of their own, but a readable text."""
+def _position(entry: tuple[Datum, Datum]) -> tuple[str, Fraction]:
+    """Return a key that orders entries by index: arrays by their text, since they have no order."""
     index = entry[0]
-    return repr(index) if isinstance(index, ArrayValue) else index
+    return (repr(index), Fraction(0)) if isinstance(index, ArrayValue) else ("", Fraction(index))
 
 
-def _common(sort: ArraySort, default: Datum, entries: Mapping[Any, Datum]) -> Datum:
-    """The canonical default: strictly most frequent already, unless the entries fill half the domain."""
+def _common(sort: ArraySort, default: Datum, entries: Mapping[Datum, Datum]) -> Datum:
+    """Return the canonical default: `default` itself unless the entries fill half the domain."""
     size = domain_size(sort.index)
     if size is None or 2 * len(entries) < size:
         return default
@@ -75,15 +79,16 @@ def _common(sort: ArraySort, default: Datum, entries: Mapping[Any, Datum]) -> Da
 
 
 def _exceptions(
-    sort: ArraySort, default: Datum, common: Datum, entries: dict[Any, Datum]
-) -> dict[Any, Datum]:
+    sort: ArraySort, default: Datum, common: Datum, entries: dict[Datum, Datum]
+) -> dict[Datum, Datum]:
+    """Return the entries that differ from the canonical default `common`."""
     if common != default:
         entries = {index: entries.get(index, default) for index in _domain(sort.index)}
     return {index: value for index, value in entries.items() if value != common}
 
 
 def domain_size(sort: Sort) -> int | None:
-    """The number of values of a sort; None if infinite or beyond any table (more than 2**64)."""
+    """Return the number of values of a sort; None if it is infinite or too large for a table (over 2**64)."""
     if sort is BOOL:
         return 2
     if isinstance(sort, MachineSort):
@@ -95,8 +100,8 @@ def domain_size(sort: Sort) -> int | None:
     return None
 
 
-def _domain(sort: Sort) -> Iterable[Any]:
-    """Every value of a finite sort, in a fixed order."""
+def _domain(sort: Sort) -> Iterable[Datum]:
+    """Return every value of a finite sort, in a fixed order."""
     if sort is BOOL:
         return (False, True)
     if isinstance(sort, MachineSort):
@@ -112,7 +117,7 @@ def _functions(sort: ArraySort) -> Iterable[ArrayValue]:
 
 
 def default_value(sort: Sort) -> Datum:
-    """0 or false, or the array that is so everywhere."""
+    """Return 0 or false, or the array with this value everywhere."""
     if isinstance(sort, ArraySort):
         return ArrayValue(sort, default_value(sort.element))
     if sort is BOOL:
@@ -121,7 +126,8 @@ def default_value(sort: Sort) -> Datum:
 
 
 def as_value(value: Datum, sort: Sort) -> Datum:
-    """`value` as its sort represents it (a Real as Fraction); ValueError if it is no value of the sort."""
+    """Return `value` as its sort represents it: a Real as Fraction. Raise ValueError if it is not a value of
+    the sort."""
     if isinstance(sort, ArraySort):
         fits = isinstance(value, ArrayValue) and value.sort is sort
     elif sort is BOOL:
@@ -132,8 +138,50 @@ def as_value(value: Datum, sort: Sort) -> Datum:
         fits = isinstance(value, Fraction)
     else:
         fits = isinstance(value, int) and not isinstance(value, bool)
-        if fits and isinstance(sort, MachineSort):
-            fits = sort.low <= value <= sort.high  # type: ignore[operator]
+        if isinstance(value, int) and isinstance(sort, MachineSort):
+            fits = fits and sort.low <= value <= sort.high
     if not fits:
-        raise ValueError(f"{value!r} is no value of sort {sort}")
+        raise ValueError(f"{value!r} is not a value of sort {sort}")
     return value
+
+
+def truncating_quotient(a: int, b: int) -> int:
+    """Return C's `a / b` on mathematical integers."""
+    return a // b if (a >= 0) == (b > 0) else -(-a // b)
+
+
+def euclidean(a: int, b: int) -> tuple[int, int]:
+    """Return SMT-LIB's (div, mod): the remainder is never negative."""
+    remainder = a % abs(b)
+    return (a - remainder) // b, remainder
+
+
+def fold_division(kind: Kind, a: int, b: int) -> int:
+    """Return the value of a division of `kind` by `b`, which is not zero."""
+    if kind is Kind.QUOT:
+        return truncating_quotient(a, b)
+    if kind is Kind.REM:
+        return a - b * truncating_quotient(a, b)
+    return euclidean(a, b)[0 if kind is Kind.DIV else 1]
+
+
+def fold_bits(kind: Kind, a: int, b: int) -> int:
+    """Return the bitwise operation `kind` of two integers in (unbounded) two's complement."""
+    if kind is Kind.BIT_AND:
+        return a & b
+    return a | b if kind is Kind.BIT_OR else a ^ b
+
+
+def decimal(value: int) -> str:
+    """Return the decimal digits of an integer of any size; `str` refuses more than some thousand digits."""
+    if value.bit_length() < 10_000:
+        return str(value)
+    rest, chunks = abs(value), []
+    while rest:
+        rest, low = divmod(rest, _CHUNK)
+        chunks.append(f"{low:03000d}")
+    digits = "".join(reversed(chunks)).lstrip("0")
+    return digits if value > 0 else f"-{digits}"
+
+
+_CHUNK: Final = 10**3000

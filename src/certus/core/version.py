@@ -1,3 +1,3 @@
-"""The version of Certus, for people, packages and saved files."""
+"""The version of Certus, for packages, reports and saved files."""
 
 VERSION = "0.1.0"

@@ -1,4 +1,4 @@
-"""Iterative walks over terms: no recursion, each shared subterm visited once."""
+"""Walk over terms, and rewrite them: without recursion, visiting each shared subterm once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def postorder(*roots: Expr) -> Iterator[Expr]:
-    """Every subterm of the roots once, arguments before the terms that use them."""
+    """Yield every subterm of the roots once, arguments before the terms that use them."""
     done: set[Expr] = set()
     stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
     while stack:
@@ -28,49 +28,50 @@ def postorder(*roots: Expr) -> Iterator[Expr]:
             stack.extend((a, False) for a in reversed(term.args) if a not in done)
 
 
-def completed(root: Expr, known: dict[Expr, T], make: Callable[[Expr], T]) -> T:
-    """What is known of `root`, after `make` was asked about every subterm not known yet, arguments first."""
+def completed(root: Expr, results: dict[Expr, T], compute: Callable[[Expr], T]) -> T:
+    """Return the result of `root`. `results` is a cache: `compute` is called for every subterm that is not in
+    it, arguments first."""
     stack = [root]
     while stack:
         term = stack[-1]
-        if term in known:
+        if term in results:
             stack.pop()
             continue
-        missing = [a for a in term.args if a not in known]
+        missing = [a for a in term.args if a not in results]
         if missing:
             stack.extend(reversed(missing))
         else:
             stack.pop()
-            known[term] = make(term)
-    return known[root]
+            results[term] = compute(term)
+    return results[root]
 
 
 def variables(*roots: Expr) -> tuple[Expr, ...]:
-    """The free variables of the roots, in order of first occurrence."""
+    """Return the free variables of the roots, in order of first occurrence."""
     return tuple(t for t in postorder(*roots) if t.kind is Kind.VAR)
 
 
 def size(*roots: Expr) -> int:
-    """The number of distinct subterms."""
+    """Return the number of distinct subterms."""
     return sum(1 for _ in postorder(*roots))
 
 
 def rebuild(term: Expr, args: Sequence[Expr]) -> Expr:
-    """`term` with other arguments, simplified again."""
+    """Return `term` with other arguments, simplified again."""
     if all(a is b for a, b in zip(term.args, args, strict=True)):
         return term
     return _BUILDERS[term.kind](term, args)
 
 
 def substitute(root: Expr, values: Mapping[Expr, Expr]) -> Expr:
-    """`root` with every free variable in `values` replaced, all at once.
+    """Return `root` with every free variable in `values` replaced, all at once.
 
     The values must have no free bound variables (`BOUND` above its quantifiers)."""
     return substitute_all((root,), values)[0]
 
 
 def substitute_all(roots: Iterable[Expr], values: Mapping[Expr, Expr]) -> tuple[Expr, ...]:
-    """`substitute` on several roots that share subterms."""
+    """Apply `substitute` to several roots that share subterms."""
     roots = tuple(roots)
     if not values:
         return roots
@@ -78,7 +79,7 @@ def substitute_all(roots: Iterable[Expr], values: Mapping[Expr, Expr]) -> tuple[
 
 
 class Substitution:
-    """A replacement of variables that remembers what it has already rewritten."""
+    """A replacement of variables that remembers the terms it has rewritten."""
 
     __slots__ = ("_done",)
 
@@ -86,17 +87,19 @@ class Substitution:
         self._done: dict[Expr, Expr] = dict(values)  # term -> term after replacement
 
     def replace(self, variable: Expr, value: Expr) -> None:
-        """Replace one variable more, which no term rewritten so far has."""
+        """Replace one more variable, which occurs in no term rewritten so far."""
         self._done[variable] = value
 
     def apply_all(self, roots: Iterable[Expr]) -> tuple[Expr, ...]:
+        """Return all roots with their variables replaced."""
         return tuple(self.apply(root) for root in roots)
 
     def apply(self, root: Expr) -> Expr:
+        """Return `root` with its variables replaced."""
         done = self._done
-        found = done.get(root)
-        if found is not None:
-            return found
+        result = done.get(root)
+        if result is not None:
+            return result
         stack = [root]
         while stack:
             term = stack[-1]
@@ -113,7 +116,7 @@ class Substitution:
 
 
 def transform(root: Expr, step: Callable[[Expr, tuple[Expr, ...]], Expr]) -> Expr:
-    """Bottom-up rewriting: `step(term, new arguments)` gives each term's replacement."""
+    """Rewrite bottom-up: `step(term, new arguments)` returns the replacement of each term."""
     done: dict[Expr, Expr] = {}
     for term in postorder(root):
         done[term] = step(term, tuple(done[a] for a in term.args))
@@ -121,12 +124,13 @@ def transform(root: Expr, step: Callable[[Expr, tuple[Expr, ...]], Expr]) -> Exp
 
 
 def instantiate(quantified: Expr, values: Sequence[Expr]) -> Expr:
-    """The body of a quantifier with its variables (outermost first) replaced by closed-below `values`."""
+    """Return the body of a quantifier with its variables, outermost first, replaced by `values`, which have
+    no free `BOUND`."""
     return _shift_in(quantified.args[0], tuple(reversed(values)))
 
 
 def _shift_in(body: Expr, values: tuple[Expr, ...]) -> Expr:
-    """Replace BOUND i (i < len(values)) by values[i], lower the others; `values` have no free BOUND."""
+    """Replace BOUND i (i < len(values)) by values[i] and lower the others; `values` have no free BOUND."""
     count = len(values)
     done: dict[tuple[Expr, int], Expr] = {}
     stack: list[tuple[Expr, int, bool]] = [(body, 0, False)]
@@ -156,7 +160,7 @@ def _shift_in(body: Expr, values: tuple[Expr, ...]) -> Expr:
 
 
 def bind(body: Expr, variables: Sequence[Expr]) -> Expr:
-    """The formula with the variables as de Bruijn indices of a quantifier around it; the last is 0."""
+    """Return the formula with the variables as de Bruijn indices of a quantifier around it; the last is 0."""
     index = {v: len(variables) - 1 - i for i, v in enumerate(variables)}
     done: dict[tuple[Expr, int], Expr] = {}
     stack: list[tuple[Expr, int]] = [(body, 0)]
@@ -192,7 +196,7 @@ def _const_array(term: Expr, args: Sequence[Expr]) -> Expr:
 
 
 def _product(args: Sequence[Expr]) -> Expr:
-    """The constant factor last: it would be distributed over a first factor that is a sum."""
+    """Multiply factors, the constant one last: it would be distributed over a first factor that is a sum."""
     total = args[-1]
     for factor in reversed(args[:-1]):
         total = build.mul(total, factor)

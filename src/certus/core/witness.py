@@ -1,9 +1,9 @@
-"""Verification witnesses, format 2.0: what tools tell each other about a verdict.
+"""Verification witnesses, format 2.0: evidence that tools exchange.
 
-A violation witness is a list of segments. An execution follows it if it passes the last waypoint of each
+A violation witness is a list of segments. An execution matches it if it passes the last waypoint of each
 segment, its *follow*, in order, and between two of these none of the *avoid* waypoints before it. A
-correctness witness is a set of invariants. Places are lines and columns, from 1, of the file that was given
-to the verifier, whatever its line markers say.
+correctness witness is a set of invariants. Places are lines and columns, from 1, of the file on the command
+line, regardless of its line markers.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final
 
 from certus.core.diagnostic import Span
 
+PROBE: Final = "__certus_probe"  # the function that expressions of a witness are passed to in C
 FORMAT_VERSION: Final = "2.0"
 C_EXPRESSION: Final = "c_expression"
 EXTENDED_C_EXPRESSION: Final = "ext_c_expression"  # of format 2.1; read as far as it is C
@@ -22,29 +23,29 @@ _PROBE: Final = "witness-"
 
 
 def probe_kind(number: int) -> str:
-    """What an error site is called that stands for the failure of an expression of a witness, and the text
-    of the steps that evaluate it."""
+    """Return the kind of the error site for the failure of an expression of a witness. It is also the text of
+    the steps that evaluate the expression."""
     return f"{_PROBE}{number}"
 
 
-UNDEFINED: Final = "undefined evaluation"  # what error sites claim of expressions that must be defined
-BRANCH: Final = f"{_PROBE}branch"  # the text of the steps of `?:` that are steps only to be watched
+UNDEFINED: Final = "undefined evaluation"  # the text of error sites for expressions that must be defined
+BRANCH: Final = f"{_PROBE}branch"  # the text of the steps of `?:` that exist only to be observed
 
 
 def is_of_witness(text: str) -> bool:
-    """Whether a step of this text is there only because of a witness."""
+    """Return whether a step of this text exists only because of a witness."""
     return text == BRANCH or probe_number(text) is not None
 
 
 def probe_number(name: str) -> int | None:
-    """The number in such a name; None if it is another one."""
+    """Return the number in a name that `probe_kind` returned; None for any other name."""
     number = name.removeprefix(_PROBE)
     return int(number) if number != name and number.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in the program. Without a column it is the first fitting one of the line."""
+    """A place in the program. Without a column it is the first matching one of the line."""
 
     file: str
     line: int
@@ -57,9 +58,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Waypoint:
-    """Something an execution may pass: an `assumption` that is true before a statement, the side of a
-    `branching`, `function_enter`, `function_return`, or the `target`, the violation itself.
-    `span` is where the witness says so."""
+    """An event of an execution: an `assumption` that is true before a statement, the side of a `branching`,
+    `function_enter`, `function_return`, or the `target`, the violation itself. `span` is its position in the
+    witness."""
 
     kind: str
     place: Place
@@ -83,7 +84,7 @@ class WitnessInvariant:
 
 @dataclass(frozen=True, slots=True)
 class WitnessTask:
-    """What the witness is about. `hashes` are SHA-256 sums by file; the specification may be empty."""
+    """The subject of a witness. `hashes` are SHA-256 sums by file; the specification may be empty."""
 
     files: tuple[str, ...]
     hashes: Mapping[str, str]
@@ -95,12 +96,16 @@ class WitnessTask:
 
 @dataclass(frozen=True, slots=True)
 class ViolationWitness:
+    """A witness that the property is violated."""
+
     task: WitnessTask
     segments: tuple[tuple[Waypoint, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectnessWitness:
+    """A witness that the property holds."""
+
     task: WitnessTask
     invariants: tuple[WitnessInvariant, ...]
 

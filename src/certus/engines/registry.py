@@ -1,28 +1,33 @@
-"""The engines there are. A new one is one file and one line here."""
+"""The registry of engines. Each describes itself (`core.engine`): a new one is one file and one line here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from certus.core.task import Engine
+from certus.core.engine import Engine
 from certus.engines.arrays import ArrayClaims
 from certus.engines.bmc import BoundedModelChecking
 from certus.engines.clp import ConstraintLogic
+from certus.engines.execution import OnlyExecution
 from certus.engines.kind import KInduction
 from certus.engines.linear import LinearReachability
 from certus.engines.predicate import PredicateAbstraction
+from certus.engines.random import RandomRuns
 from certus.engines.ranges import RangeAnalysis
+from certus.engines.search import InputSearch
 from certus.engines.spacer import Spacer
 
-_ALL: tuple[Engine, ...] = (
-    BoundedModelChecking(),
-    KInduction(),
-    PredicateAbstraction(),
-    LinearReachability(),
-    RangeAnalysis(),
-    ConstraintLogic(),
-    Spacer(),
-    ArrayClaims(),
-)
-
-ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in _ALL}
+ENGINES: dict[str, Engine] = {
+    engine.name: engine
+    for engine in (
+        BoundedModelChecking(),
+        KInduction(),
+        PredicateAbstraction(),
+        LinearReachability(),
+        RangeAnalysis(),
+        ConstraintLogic(),
+        Spacer(),
+        ArrayClaims(),
+        OnlyExecution(),
+        RandomRuns(),
+        InputSearch(),
+    )
+}

@@ -1,56 +1,65 @@
-"""z3's Spacer on Horn clauses: the baseline that our own engines are measured against.
+"""The engine `spacer`: z3's Spacer on Horn clauses, the baseline for our own engines.
 
-A program becomes error and transfer relations first, over mathematical integers. Spacer (property-directed
-reachability for Horn clauses) answers with an interpretation of the relations, or with a refutation made of
-ground facts. The interpretation is read back as formulas of ours. Of a refutation
-only the facts are taken: for each of them we look for the clause and the values of its variables that give
-it from the facts before. So both kinds of evidence are about our clauses, whatever z3 did to them.
+A program is first translated to error and transfer relations over mathematical integers. Spacer
+(property-directed reachability for Horn clauses) answers with an interpretation of the relations, or with a
+refutation by ground facts. The interpretation is translated back to terms. Of a refutation only the facts are
+used: for each of them we compute a clause and values of its variables that derive it from earlier facts. So
+both kinds of evidence are about our clauses, whatever z3 transforms them to.
 
-Says Unknown where z3 gives up, or where its answer cannot be read: quantifiers in a model.
+Answers Unknown if z3 gives up, or if its answer cannot be translated: quantifiers in a model.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.horn import Derivation, HornSystem
+from certus.core.engine import Engine, ProgramKind, Slot
+from certus.core.evidence import Inductive, Safe, Trace, Unknown, Unsafe, Verdict
+from certus.core.horn import Derivation, HornSystem, Model
+from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 
 if TYPE_CHECKING:
-    from certus.logic.spacer import Fixedpoint
+    from certus.solvers.z3.spacer import Fixedpoint
 
-NEAR: Final = 100  # facts of a derivation that we look for ourselves
+NEAR: Final = 100  # facts of a derivation that we search for ourselves
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`preprocess`: whether we simplify clauses first. `simplified`: z3 may merge and slice them before it
-    searches. `effort`: in z3's unit of work, after which it gives up at the same point every time; 0 means
-    without end."""
+    """`preprocess`: simplify the clauses first. `simplified`: z3 may merge and slice them before it searches.
+    `effort`: resource limit of z3, at which it always gives up at the same point (0: no limit)."""
 
     preprocess: bool = True
     simplified: bool = False
     effort: int = 0
 
 
-class Spacer:
+class Spacer(Engine):
     """The engine `spacer`."""
 
     name = "spacer"
     summary = "Horn clauses solved by z3's Spacer"
+    evidence = (Inductive, Trace, Model, Derivation)
     options = Options
-    inlines = True
-
-    def unsupported(self, task: Task) -> Diagnostic | None:
-        return None
+    subjects = (Program, HornSystem)
+    schedule: ClassVar[Mapping[ProgramKind, Slot]] = {
+        ProgramKind.ACYCLIC: Slot(30),
+        ProgramKind.RECURSIVE: Slot(30, 0.3),
+        ProgramKind.LARGE: Slot(40),
+        ProgramKind.LINEAR: Slot(30, 0.2),
+        ProgramKind.ARRAYS: Slot(50, 0.2),
+        ProgramKind.OTHER: Slot(40, 0.2),
+        ProgramKind.CLAUSES: Slot(10, 0.5),
+    }
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-        from certus.transform.horn.programs import decide_task
+        from certus.passes.horn.programs import decide_task
 
         def search(system: HornSystem) -> Verdict:
             return solve_clauses(system, options, budget, statistics)
@@ -60,11 +69,11 @@ class Spacer:
 
 
 def solve_clauses(system: HornSystem, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-    """A model or a derivation, if Spacer finds one that can be read."""
-    from certus.logic.derive import Unexplained
-    from certus.logic.solver import Answer
-    from certus.logic.spacer import Fixedpoint
-    from certus.logic.z3read import Unreadable
+    """Return a model or a derivation, if Spacer finds one that can be translated."""
+    from certus.core.solver import Answer
+    from certus.solvers.z3.derivations import Unexplained
+    from certus.solvers.z3.reader import Unreadable
+    from certus.solvers.z3.spacer import Fixedpoint
 
     fixedpoint = Fixedpoint(system, simplified=options.simplified)
     try:
@@ -77,7 +86,7 @@ def solve_clauses(system: HornSystem, options: Options, budget: Budget, statisti
             return Unsafe(_derivation(system, fixedpoint, budget, statistics))
     except (Unreadable, Unexplained) as problem:
         budget.check()
-        return _unknown("answer-not-read", f"Spacer found an answer, but it cannot be used: {problem}")
+        return _unknown("answer-not-read", f"the answer of Spacer cannot be used: {problem}")
     finally:
         fixedpoint.close()
     budget.check()
@@ -87,17 +96,17 @@ def solve_clauses(system: HornSystem, options: Options, budget: Budget, statisti
 def _derivation(
     system: HornSystem, fixedpoint: Fixedpoint, budget: Budget, statistics: Statistics
 ) -> Derivation:
-    """By z3's refutation; where that cannot be read, by a short search of our own."""
-    from certus.logic.derive import Unexplained, derive, forward
-    from certus.logic.z3read import Unreadable
+    """Return a derivation by z3's refutation; if that cannot be translated, by a short search of our own."""
+    from certus.solvers.z3.derivations import Unexplained, derive, forward
+    from certus.solvers.z3.reader import Unreadable
 
     try:
         return derive(system, fixedpoint.refutation(), budget=budget, statistics=statistics)
     except (Unreadable, Unexplained):
-        found = forward(system, facts=NEAR, budget=budget, statistics=statistics)
-        if found is None:
+        derivation = forward(system, facts=NEAR, budget=budget, statistics=statistics)
+        if derivation is None:
             raise
-        return found
+        return derivation
 
 
 def _unknown(code: str, message: str) -> Unknown:

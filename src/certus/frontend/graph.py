@@ -1,28 +1,32 @@
-"""The control-flow graph of one procedure while it is being built.
+"""Build the control-flow graph of one procedure.
 
-Nodes are numbers. A statement is lowered between two given nodes. Some steps are only known when the whole
-procedure has been seen (the objects that die at a jump, the functions a pointer may point to, the variables
-without a value at the start), so a step is added with an `order` that may have been reserved earlier. What
-takes no step (`;`, a label, `goto`) makes its node stand for another. `settle` drops what is unreachable and
-follows the stand-ins; `number` then makes locations and edges. A cycle of stand-ins is an endless loop
-without any step: it gets one edge that does nothing.
+Nodes are numbers. A statement is lowered between two nodes. Some steps are only known at the end of the
+procedure (the objects that die at a jump, the functions a pointer may point to, the variables without a value
+at the start), so a step can be added with an `order` that was reserved earlier. A statement without a step
+(`;`, a label, `goto`) makes its node stand for another. `settle` drops unreachable nodes and replaces nodes
+by those they stand for; `number` then creates locations and edges. A cycle of nodes that stand for each other
+is an endless loop without any step: it gets one edge that does nothing.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
 from certus.core.build import TRUE
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.program import Assume, BasicOp, Edge, ErrorSite, Location
+from certus.core.program import Assume, BasicOp, Edge, ErrorSite, Location, Program
 
 Order = tuple[int, int]
 
 
 @dataclass(slots=True, eq=False)
 class DraftEdge:
+    """An edge between two nodes, before locations are numbered."""
+
     order: Order  # edges are numbered in this order
     source: int
     op: BasicOp
@@ -36,6 +40,8 @@ class DraftEdge:
 
 @dataclass(frozen=True, slots=True)
 class DraftError:
+    """An error at a node; `start` is the node where the evaluation of the claim begins."""
+
     kind: str
     span: Span | None
     text: str
@@ -53,7 +59,7 @@ class Numbering:
 
 
 class Draft:
-    """The graph of the procedure `name`. Node 0 is its entry, node 1 its exit."""
+    """The unfinished graph of the procedure `name`. Node 0 is its entry, node 1 its exit."""
 
     ENTRY = 0
     EXIT = 1
@@ -62,11 +68,11 @@ class Draft:
         self.name = name
         self.span = span
         self.edges: list[DraftEdge] = []
-        self.stands_for: dict[int, int] = {}  # a node without steps -> the node it stands for
-        self.loops: dict[int, Span] = {}  # loop heads, with the stretch of the loop
-        self.starts: dict[int, Span] = {}  # where statements start
+        self.stands_for: dict[int, int] = {}  # from a node without steps to the node it stands for
+        self.loops: dict[int, Span] = {}  # loop heads, with the spans of the loops
+        self.starts: dict[int, Span] = {}  # the first nodes of statements
         self.errors: dict[int, DraftError] = {}
-        self.refusals: list[tuple[int, Diagnostic]] = []  # what is not modelled, and where it would matter
+        self.refusals: list[tuple[int, Diagnostic]] = []  # unsupported constructs and their nodes
         self._spans: dict[int, Span | None] = {}
         self._jumps: dict[int, tuple[Span | None, str, Order]] = {}
         self._nodes = count(2)
@@ -76,7 +82,7 @@ class Draft:
         return next(self._nodes)
 
     def reserve(self) -> int:
-        """A place in the order of edges, for steps that are added later."""
+        """Reserve a position in the order of edges, for steps that are added later."""
         return next(self._order)
 
     def edge(
@@ -92,19 +98,19 @@ class Draft:
         order: Order | None = None,
         call: Span | None = None,
     ) -> DraftEdge:
-        """Add a step. It comes after those added before, unless `order` says otherwise."""
+        """Add a step, after all earlier ones unless `order` is set."""
         self._spans.setdefault(source, span)
         place = order or (self.reserve(), 0)
-        made = DraftEdge(place, source, op, target, span, text, branch, declares, call)
-        self.edges.append(made)
-        return made
+        edge = DraftEdge(place, source, op, target, span, text, branch, declares, call)
+        self.edges.append(edge)
+        return edge
 
     def skip(self, source: int, target: int) -> None:
-        """Going from `source` to `target` takes no step."""
+        """Go from `source` to `target` without a step."""
         self.stands_for[source] = target
 
     def jump(self, source: int, target: int, span: Span | None, text: str, order: Order) -> None:
-        """As `skip`, for a jump in the source: if it must take a step, this is the text of it."""
+        """Do `skip` for a jump in the source; `text` is the text of its step if it needs one."""
         self._jumps[source] = (span, text, order)
         self.skip(source, target)
 
@@ -119,18 +125,19 @@ class Draft:
         function: str | None = None,
         start: int | None = None,
     ) -> None:
-        """Nothing may lead from `node`. The evaluation of what is claimed begins at `start`."""
+        """Make `node` an error, without successors. The evaluation of its claim begins at `start`."""
         self.errors[node] = DraftError(kind, span, text, statement, function, start)
         self.place(node, span)
 
     def place(self, node: int, span: Span | None) -> None:
-        """Where a node is that no step leads from; others are where their first step is."""
+        """Set the span of a node without successors; others have the span of their first step."""
         self._spans[node] = span
 
     # -------------------------------------------------------------------------------- finishing
 
     def settle(self) -> Settled:
-        """The reachable part, with stand-ins followed. May be called again after changes."""
+        """Return the reachable part, without nodes that stand for others. Can be called again after
+        changes."""
         final = self._resolve()
         targets: dict[int, list[DraftEdge]] = {}
         for edge in self.edges:
@@ -145,11 +152,11 @@ class Draft:
                     reached.add(edge.target)
                     stack.append(edge.target)
         edges = sorted((e for e in self.edges if e.source in reached), key=lambda e: e.order)
-        refused = [d for node, d in self.refusals if final.get(node, node) in reached]
-        return Settled(self, entry, edges, reached, final, refused)
+        unsupported = [d for node, d in self.refusals if final.get(node, node) in reached]
+        return Settled(self, entry, edges, reached, final, unsupported)
 
     def _resolve(self) -> dict[int, int]:
-        """What every stand-in finally stands for."""
+        """Return the final node for every node that stands for another."""
         final: dict[int, int] = {}
         for first in list(self.stands_for):
             path: dict[int, None] = {}
@@ -167,7 +174,7 @@ class Draft:
         return final
 
     def _cut(self, node: int) -> int:
-        """Make one member of a cycle of stand-ins a step; it then stands for itself."""
+        """Turn one node of a cycle of nodes that stand for each other into a step."""
         first = node
         while node not in self._jumps:
             node = self.stands_for[node]
@@ -182,7 +189,7 @@ class Draft:
         return self._spans.get(node, self.span)
 
     def drop(self, dropped: set[DraftEdge]) -> None:
-        """Remove edges, each the only one from its source: they take no step any more."""
+        """Remove edges that are the only ones from their sources."""
         for edge in self.edges:
             if edge in dropped:
                 self.skip(edge.source, edge.target)
@@ -191,7 +198,7 @@ class Draft:
 
 @dataclass(slots=True)
 class Settled:
-    """A draft whose edges are the reachable ones, in order."""
+    """A draft restricted to its reachable edges, in order."""
 
     draft: Draft
     entry: int
@@ -201,7 +208,7 @@ class Settled:
     refused: list[Diagnostic]
 
     def number(self, numbering: Numbering) -> Finished:
-        """Locations and edges, numbered in source order, the exit last."""
+        """Create locations and edges, numbered in source order, the exit last."""
         draft, final = self.draft, self.final
         loops: dict[int, Span] = {}
         for node, loop in draft.loops.items():
@@ -256,8 +263,8 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The graph of a procedure; `unreached` are the nodes of errors that no path leads to. `decided` is
-    whether one of them belongs to an assertion that is reached: its condition is a true constant."""
+    """The graph of a procedure; `unreached` are unreachable error nodes. `decided` tells whether one of them
+    belongs to a reachable assertion, whose condition is then constantly true."""
 
     entry: Location
     exit: Location
@@ -265,3 +272,24 @@ class Finished:
     errors: tuple[ErrorSite, ...]
     unreached: tuple[int, ...]
     decided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProgram:
+    """A well-formed program and warnings about it."""
+
+    program: Program
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Pause garbage collection inside the `with` block. Otherwise it would traverse all the objects of a
+    front end repeatedly, which takes half the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

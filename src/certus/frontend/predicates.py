@@ -1,11 +1,11 @@
-"""Predicates as a user writes them: `global: x <= 5, y >= 13; swap: t == old(x)`.
+"""Parse predicates on the command line: `global: x <= 5, y >= 13; swap: t == old(x)`.
 
-Each predicate belongs to the globals or to a procedure; a scope lasts until the next one. Names are those
-of the source; `result` (or `result0`, `result1`, ...) is what a procedure returns, and `old(x)` what a
-global or parameter was when it was entered.
+Each predicate belongs to the globals or to a procedure; a scope lasts until the next one. Names are those of
+the source. `result` (or `result0`, `result1`, ...) is the result of a procedure, and `old(x)` the value of a
+global or parameter at its entry.
 
-Predicates about C are read over mathematical integers: `x + y <= 5` is false where the sum is too large for
-an `int`. They are then turned into machine arithmetic that is wide enough to be exact.
+Predicates about C range over mathematical integers: `x + y <= 5` is false where the sum is too large for an
+`int`. They are then converted to machine arithmetic that is wide enough to be exact.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from certus.core.walk import postorder, rebuild, transform, variables
 from certus.frontend.lp.annotation import parse_expression
 from certus.frontend.source import Source
 
-FILE: Final = "--predicates"  # what positions refer to
+FILE: Final = "--predicates"  # the file name in positions
 GLOBAL: Final = "global"
 _SCOPE: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:")
-_WIDEST: Final = 512  # bits
+_WIDEST: Final = 512  # most bits of machine arithmetic
 
 
 def parse_predicates(text: str, program: Program) -> ScopedPredicates:
-    """Raises `InputError` with the positions of all that is wrong."""
+    """Parse predicates; raise `InputError` with the positions of all errors."""
     source = Source(text, FILE)
-    wrong: list[Diagnostic] = []
+    errors: list[Diagnostic] = []
     shared: dict[Expr, Predicate] = {}
     own: dict[str, dict[Expr, Predicate]] = {}
     scope: str | None = None
@@ -47,36 +47,36 @@ def parse_predicates(text: str, program: Program) -> ScopedPredicates:
             scope = match[1]
             if scope != GLOBAL and scope not in program.procedures:
                 listed = ", ".join(f"`{name}`" for name in (GLOBAL, *list(program.procedures)[:10]))
-                message = f"There is no procedure `{scope}`."
-                wrong.append(_error(source, *match.span(1), message, f"Scopes: {listed}."))
+                message = f"The program has no procedure `{scope}`."
+                errors.append(_error(source, *match.span(1), message, f"Scopes: {listed}."))
         if not text[start:end].strip():
             continue
         if scope is None:
-            message = "It is not said where this predicate belongs."
+            message = "This predicate has no scope."
             hint = "Write `global: ...` or `PROCEDURE: ...` before it."
-            wrong.append(_error(source, start, end, message, hint))
+            errors.append(_error(source, start, end, message, hint))
         elif scope == GLOBAL or scope in program.procedures:
             try:
                 term = _predicate(source, start, end, scope, program)
             except InputError as error:
-                wrong.extend(error.diagnostics)
+                errors.extend(error.diagnostics)
                 continue
             members = shared if scope == GLOBAL else own.setdefault(scope, {})
             members.setdefault(term, Predicate(term, " ".join(text[start:end].split())))
-    if wrong:
-        raise InputError(wrong)
+    if errors:
+        raise InputError(errors)
     return ScopedPredicates(tuple(shared.values()), {name: tuple(p.values()) for name, p in own.items()})
 
 
 def names_in(program: Program, scope: str) -> dict[str, Expr]:
-    """What can be named in a scope, own variables before globals."""
-    found: dict[str, Expr] = {}
+    """Return the variables in a scope by their names, own variables before globals."""
+    names: dict[str, Expr] = {}
 
     def add(name: str, variable: Expr) -> None:
         if isinstance(variable.sort, MachineSort):
-            found.setdefault(name, build.to_int(variable))
+            names.setdefault(name, build.to_int(variable))
         elif variable.sort in (BOOL, INT):
-            found.setdefault(name, variable)
+            names.setdefault(name, variable)
 
     inputs = program.globals
     if scope != GLOBAL:
@@ -97,11 +97,11 @@ def names_in(program: Program, scope: str) -> dict[str, Expr]:
         for x in inputs:
             name = program.source_names.get(x) or x.name.rpartition(".")[2]
             add(f"old({name})", old(x))
-    return found
+    return names
 
 
 def _items(text: str) -> Iterator[tuple[int, int]]:
-    """The stretches between `;` and `,` outside of parentheses."""
+    """Yield the spans between `;` and `,` outside of parentheses."""
     start = depth = 0
     for at, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -118,24 +118,22 @@ def _predicate(source: Source, start: int, end: int, scope: str, program: Progra
         parse_expression(before + source.text[start:end], names, sort=BOOL, file=FILE)
     )
     if not variables(term):
-        message = "This predicate is the same in every state."
+        message = "This predicate has the same value in every state."
         raise InputError([_error(source, start, end, message, "Compare variables of the program.")])
     return term
 
 
 def _error(source: Source, start: int, end: int, message: str, hint: str) -> Diagnostic:
-    stretch = source.text[start:end]
-    start += len(stretch) - len(stretch.lstrip())
-    return Diagnostic(
-        "bad-predicate", message, span=source.span(start, start + len(stretch.strip())), hint=hint
-    )
+    text = source.text[start:end]
+    start += len(text) - len(text.lstrip())
+    return Diagnostic("bad-predicate", message, span=source.span(start, start + len(text.strip())), hint=hint)
 
 
 # ---------------------------------------------------------------------------- machine arithmetic
 
 
 def in_machine_arithmetic(predicate: Expr) -> Expr:
-    """The same predicate, where integers that come from machine integers are compared as such."""
+    """Convert comparisons of integers that depend on machine integers to machine arithmetic."""
 
     def step(term: Expr, args: tuple[Expr, ...]) -> Expr:
         term = rebuild(term, args) if args else term
@@ -148,7 +146,7 @@ def in_machine_arithmetic(predicate: Expr) -> Expr:
 
 
 def _common(left: Expr, right: Expr) -> MachineSort | None:
-    """The sort of a variable that is compared with a constant or a variable of its sort."""
+    """Return the sort of a variable that is compared with a constant or a variable of its sort."""
     for one, other in ((left, right), (right, left)):
         if one.kind is Kind.TO_INT:
             sort = one.args[0].sort
@@ -161,8 +159,8 @@ def _common(left: Expr, right: Expr) -> MachineSort | None:
 
 
 def _wide(*terms: Expr) -> MachineSort | None:
-    """A signed sort in which nothing that the terms compute overflows; None without machine integers."""
-    most: dict[Expr, int] = {}  # what the value of a term is at most, sign aside
+    """Return a signed sort in which the terms do not overflow; None without machine integers."""
+    most: dict[Expr, int] = {}  # the largest absolute value of a term
     for term in _integers(*terms):
         if term.kind is Kind.CONST:
             most[term] = abs(int(term.value))
@@ -186,10 +184,10 @@ def _wide(*terms: Expr) -> MachineSort | None:
 
 
 def _integers(*terms: Expr) -> Iterator[Expr]:
-    """The Int subterms whose values are computed, arguments first; not those inside conditions."""
-    apart = [t.args[0] for t in postorder(*terms) if t.kind in (Kind.TO_INT, Kind.ITE)]
-    left_out = set(postorder(*apart))
-    return (t for t in postorder(*terms) if t.sort is INT and t not in left_out)
+    """Yield the Int subterms of sums and products, arguments first, except those inside conditions."""
+    conditions = [t.args[0] for t in postorder(*terms) if t.kind in (Kind.TO_INT, Kind.ITE)]
+    excluded = set(postorder(*conditions))
+    return (t for t in postorder(*terms) if t.sort is INT and t not in excluded)
 
 
 def _as(root: Expr, sort: MachineSort) -> Expr:

@@ -1,4 +1,4 @@
-"""Source texts: reading them from disk, and turning offsets into positions."""
+"""Read source files and convert offsets to positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 
-MAX_BYTES: Final = 5_000_000  # larger files are refused before they are read
+MAX_BYTES: Final = 5_000_000  # larger files are rejected before they are read
 
 
 class Source:
@@ -24,7 +24,7 @@ class Source:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """The offset of the first character of every line."""
+        """Return the offset of the first character of every line."""
         starts, at = [0], self.text.find("\n")
         while at >= 0:
             starts.append(at + 1)
@@ -32,23 +32,23 @@ class Source:
         return starts
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset, both from 1."""
+        """Return line and column of an offset, both from 1."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def span(self, start: int, end: int) -> Span:
-        """The stretch from `start` up to, not including, `end`."""
-        found = self._spans.get((start, end))
-        if found is None:
+        """Return the span from `start` up to, but not including, `end`."""
+        span = self._spans.get((start, end))
+        if span is None:
             line, column = self.position(start)
             end_line, end_column = self.position(end)
-            found = Span(self.file, line, column, end_line, end_column, self.file, line)
-            self._spans[start, end] = found
-        return found
+            span = Span(self.file, line, column, end_line, end_column, self.file, line)
+            self._spans[start, end] = span
+        return span
 
 
 def read_source(path: Path, *, limit: int = MAX_BYTES) -> Source:
-    """The text of a file. What cannot be read, is too large or is no text is an `InputError`."""
+    """Read a text file; raise `InputError` if it cannot be read, is too large or is not text."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -60,17 +60,17 @@ def read_source(path: Path, *, limit: int = MAX_BYTES) -> Source:
     except FileNotFoundError:
         _refuse("cannot-read", f"There is no file {path}.", "Check the name and the directory.")
     except PermissionError:
-        _refuse("cannot-read", f"The file {path} may not be read.", "Check its permissions.")
+        _refuse("cannot-read", f"You have no permission to read the file {path}.", "Check its permissions.")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        _refuse("cannot-read", f"The file {path} cannot be read: {reason}.", None)
+        _refuse("cannot-read", f"The file {path} cannot be read: {reason}.", "Check the name and the disk.")
     if len(data) > limit:
         _too_large(path, limit)
     return decode(data, str(path))
 
 
 def decode(data: bytes, file: str) -> Source:
-    """The text of `data`, which must be UTF-8 without NUL bytes."""
+    """Decode `data`, which must be UTF-8 without NUL bytes."""
     try:
         text = data.decode("utf-8-sig")
         wrong = data.find(b"\0")
@@ -80,7 +80,7 @@ def decode(data: bytes, file: str) -> Source:
         before = Source(data[:wrong].decode("utf-8", "replace"), file)
         span = before.span(len(before.text), len(before.text))
         message = f"{file} is not a text file: byte {wrong} is not UTF-8 text."
-        _refuse("not-text", message, "Certus reads source text in UTF-8.", span)
+        _refuse("not-text", message, "Convert the file to UTF-8.", span)
     return Source(text, file)
 
 
@@ -88,7 +88,7 @@ def _too_large(path: Path, limit: int) -> NoReturn:
     _refuse(
         "file-too-large",
         f"{path} is larger than {limit // 1_000_000} MB.",
-        "Split the program or slice it first.",
+        "Split the program, or remove what the property does not depend on.",
     )
 
 

@@ -1,7 +1,7 @@
-"""Control-flow automata as pictures: DOT text, and SVG.
+"""Draw control-flow automata as DOT and SVG.
 
-Both are made from one `Drawing`. As in seed 004 the entry has a dashed border and error locations
-are red; a loop head has a double border. SVG has a layout of our own (`certus.report.layout`).
+Both are rendered from one `Drawing`. As in seed 004, the entry has a dashed border and error locations are
+red; a loop head has a double border. SVG uses the layout of `certus.report.graph_layout`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from certus.core.build import TRUE
-from certus.core.ctext import c_text
+from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Unsupported
 from certus.core.loops import loop_forest
@@ -38,15 +38,15 @@ from certus.core.program import (
 from certus.core.terms import Expr
 
 Role = Literal["entry", "exit", "error", "plain"]
-LINE = 38  # characters of one line of a label
-LINES = 5  # lines of a label, the one that counts the rest included
-LARGEST = 1000  # edges: nobody reads a larger picture, and no layout makes a good one
+LINE = 38  # characters in one line of a label
+LINES = 5  # lines of a label, including the one that counts the rest
+LARGEST = 1000  # edges; a larger picture cannot be read
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A location: `name` is unique in the drawing, `lines` stand in it, `note` is shown on hovering.
-    `line` is where it is in the source, 0 if it is in another file or nowhere."""
+    """A location: `name` is unique in the drawing, `lines` are its label, `note` is shown on hovering. `line`
+    is its line in the source, or 0."""
 
     name: str
     lines: tuple[str, ...]
@@ -58,6 +58,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
+    """An edge with its label."""
+
     source: str
     target: str
     lines: tuple[str, ...]
@@ -74,16 +76,18 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
+    """A whole program."""
+
     clusters: tuple[Cluster, ...]
 
 
 def drawing(program: Program) -> Drawing:
-    """What there is to draw of a program."""
+    """Return the drawing of a program."""
     return Drawing(tuple(cluster(program, procedure) for procedure in program.procedures.values()))
 
 
 def to_dot(program: Program) -> str:
-    """The program as a graphviz text, one cluster for each procedure."""
+    """Render the program as Graphviz text, with one cluster for each procedure."""
     lines = [
         "digraph cfa {",
         '  graph [fontname="Helvetica", fontsize=13, ranksep=0.35, nodesep=0.4];',
@@ -101,23 +105,23 @@ def to_dot(program: Program) -> str:
 
 
 def to_svg(program: Program) -> str:
-    """The program as an SVG picture."""
+    """Render the program as an SVG picture."""
     edges = sum(len(p.edges) for p in program.procedures.values())
     if edges > LARGEST:
         raise Unsupported(
             Diagnostic(
                 "picture-too-large",
-                f"a picture of {edges} edges cannot be read; the largest has {LARGEST}",
-                hint="try larger blocks, or DOT",
+                f"the program has {edges} edges; pictures are limited to {LARGEST}",
+                hint="try --blocks large, or --format dot",
             )
         )
-    from certus.report.svg import draw
+    from certus.report.cfa_svg import draw
 
     return draw(drawing(program))
 
 
 def cluster(program: Program, procedure: Procedure) -> Cluster:
-    """What there is to draw of a procedure. Names of ours are shown without the procedure's, and addresses
+    """Return the drawing of a procedure. Internal names are shown without the procedure, and addresses
     without their `$`."""
     heads = set(loop_forest(procedure).heads)
     own = (v for v in procedure.variables if "$" in v.name)
@@ -150,7 +154,7 @@ def _node(program: Program, procedure: Procedure, at: Location, *, head: bool) -
 
 
 def edge_lines(edge: Edge, names: Mapping[Expr, str]) -> tuple[str, ...]:
-    """The label of an edge: its statements as far as they fit, else how many there are."""
+    """Return the label of an edge: its statements if they fit, otherwise some of them and their number."""
     lines = [""]
     for word in _words(edge, names):
         text = word.strip() if len(word.strip()) <= LINE else word.strip()[: LINE - 1] + "…"
@@ -167,10 +171,11 @@ def edge_lines(edge: Edge, names: Mapping[Expr, str]) -> tuple[str, ...]:
 
 
 def _words(edge: Edge, names: Mapping[Expr, str]) -> Iterator[str]:
-    """The statements of an edge, with the punctuation around them; unfolded no further than asked."""
+    """Yield the statements of an edge with their punctuation. Lazy: large blocks are not unfolded
+    entirely."""
     stack: list[Block | str] = [edge.op if isinstance(edge.op, (Seq, Choice)) else edge]
     word = ""
-    complete = False  # the word has its statement
+    complete = False  # whether the word contains its statement
     while stack:
         item = stack.pop()
         if isinstance(item, Seq):
@@ -193,7 +198,7 @@ def _words(edge: Edge, names: Mapping[Expr, str]) -> Iterator[str]:
 
 
 def statement(edge: Edge, names: Mapping[Expr, str]) -> str:
-    """One original edge as text: `[x > 0]` for an assumption, otherwise the statement."""
+    """Return an original edge as text: `[x > 0]` for an assumption, otherwise the statement."""
 
     def text(terms: tuple[Expr, ...]) -> str:
         return ", ".join(c_text(t, names=names, limit=200) for t in terms)
@@ -246,6 +251,7 @@ def _dot_arrow(arrow: Arrow) -> str:
 
 
 def _quoted(text: str, *, newline: str = "\\n") -> str:
-    """A DOT string that shows exactly this text; lines end with `newline` (centred or left-aligned)."""
+    """Return a DOT string that shows exactly this text; lines end with `newline` (centred or
+    left-aligned)."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", newline)
     return f'"{escaped}"'

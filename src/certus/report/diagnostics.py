@@ -1,4 +1,4 @@
-"""Diagnostics for people: `file:line:col: error[code]: sentence`, the source line, a caret, a hint."""
+"""Render diagnostics as text: `file:line:col: error[code]: sentence`, the source line, a caret, a hint."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ _SEVERITY_COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", S
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Paints text for a terminal; a plain one (the default) leaves it as it is."""
+    """Colours text for a terminal; a plain palette (the default) leaves text unchanged."""
 
     coloured: bool = False
 
     def paint(self, text: str, colour: str) -> str:
+        """Return the text in a colour."""
         return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if self.coloured and text else text
 
 
@@ -40,8 +41,7 @@ def render_diagnostic(
     label: str | None = None,
     colour: str | None = None,
 ) -> str:
-    """The diagnostic as lines of text. `label` stands instead of the severity, `source` is the text
-    its span points into."""
+    """Render a diagnostic. `label` replaces the severity, `source` is the text that the span points into."""
     word = palette.paint(
         f"{label or diagnostic.severity.value}[{diagnostic.code}]",
         colour or _SEVERITY_COLOURS[diagnostic.severity],
@@ -56,7 +56,7 @@ def render_diagnostic(
 
 
 def excerpt(span: Span, source: str, palette: Palette = PLAIN) -> list[str]:
-    """The first source line of the span with carets under the part it covers, if there is one."""
+    """Return the first source line of a span and a line that marks the part it covers."""
     lines = source.split("\n")
     if not 1 <= span.line <= len(lines):
         return []
@@ -65,7 +65,7 @@ def excerpt(span: Span, source: str, palette: Palette = PLAIN) -> list[str]:
     stop = min(span.end_column - 1, len(line)) if span.end_line == span.line else len(line.rstrip())
     first = max(0, start - _WIDTH // 2) if len(line) > _WIDTH else 0
     shown = printable(line[first : first + _WIDTH])
-    # A tab under a tab keeps the caret in its column whatever the terminal's tab stops are.
+    # A tab below a tab keeps the caret in its column, independent of the terminal's tab stops.
     blanks = "".join("\t" if c == "\t" else " " for c in shown[: start - first])
     marks = "^" + "~" * max(0, min(stop, first + _WIDTH) - start - 1)
     number = f"{span.line:>5} | "
@@ -77,5 +77,5 @@ def excerpt(span: Span, source: str, palette: Palette = PLAIN) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """`text` without characters that could move the cursor or ring the bell."""
+    """Replace control characters, which could move the cursor of a terminal."""
     return "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,6 +1,6 @@
-"""An outcome for programs: versioned JSON that says the same as the text.
+"""Render an outcome as versioned JSON, with the same content as the text.
 
-Every field is described in docs/json.md; `FORMAT` goes up when one changes its meaning or goes."""
+docs/json.md describes every field; `FORMAT` increases when a field changes its meaning or is removed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, Final
 
-from certus.core.challenge import challenge_json
-from certus.core.codec import encode_undecided
+from certus.codec.outcomes import encode_undecided
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.evidence import Execution, Inductive, KInductive, Proof, Unrolling
-from certus.core.outcome import DerivationCheck, Outcome, ProofCheck, Replay
+from certus.core.evidence import Execution, Inductive, KInductive, Proof, Unknown, Unrolling
+from certus.core.outcome import DerivationCheck, Outcome, ProofCheck, Replay, challenge_json
 from certus.core.program import Program
 from certus.core.values import ArrayValue, Datum
-from certus.core.verdict import Unknown
 from certus.core.version import VERSION
-from certus.report.content import (
+from certus.report.counterexample import Counterexample, Move, counterexample
+from certus.report.outcome_view import (
     assumptions,
     bounds,
     derivation,
@@ -33,7 +32,6 @@ from certus.report.content import (
     total_seconds,
     value_text,
 )
-from certus.report.steps import Move, Path, path
 
 FORMAT: Final = 1
 
@@ -41,57 +39,58 @@ Json = dict[str, Any]
 
 
 def render_json(outcome: Outcome) -> str:
-    """The outcome as JSON text, keys in a fixed order, without a final newline."""
+    """Render the outcome as JSON text, with keys in a fixed order and without a final newline."""
     return _text(outcome_json(outcome))
 
 
 def render_input_error_json(file: str, diagnostics: Sequence[Diagnostic]) -> str:
-    """What is said of malformed input: no verdict, and why."""
+    """Render the diagnostics about malformed input, which has no verdict."""
     return _text(_header(file) | {"verdict": None, "diagnostics": [diagnostic_json(d) for d in diagnostics]})
 
 
 def outcome_json(outcome: Outcome) -> Json:
+    """Return the outcome as JSON data."""
     files = files_of(outcome)
-    found = _header(file_of(outcome)) | ({"files": files} if len(files) > 1 else {})
-    found |= {
+    data = _header(file_of(outcome)) | ({"files": files} if len(files) > 1 else {})
+    data |= {
         "property": outcome.property_name,
         "engine": outcome.engine,
         "verdict": outcome.answer,
         "vacuous": outcome.vacuous,
         "expected": outcome.expected,
     }
-    proof, trace, steps = proof_of(outcome), path(outcome), derivation(outcome)
+    proof, trace, steps = proof_of(outcome), counterexample(outcome), derivation(outcome)
     if isinstance(outcome.verdict, Unknown):
-        found["reason"] = diagnostic_json(outcome.verdict.reason)
+        data["reason"] = diagnostic_json(outcome.verdict.reason)
     if proof is not None:
-        found["proof"] = _proof(proof, outcome)
+        data["proof"] = _proof(proof, outcome)
     if assumptions(outcome):
-        found["assuming"] = list(assumptions(outcome))
+        data["assuming"] = list(assumptions(outcome))
     if trace is not None:
-        found["trace"] = _trace(trace, outcome)
+        data["trace"] = _trace(trace, outcome)
     if steps:
-        found["derivation"] = [
+        data["derivation"] = [
             {"clause": clause, "values": _values(values), "premises": list(premises)}
             for clause, values, premises in steps
         ]
-    found["check"] = _check(outcome)
+    data["check"] = _check(outcome)
     if outcome.challenge is not None:
-        found["challenge"] = challenge_json(outcome.challenge)
-    found["diagnostics"] = [diagnostic_json(d) for d in outcome.diagnostics]
-    found["passes"] = [
+        data["challenge"] = challenge_json(outcome.challenge)
+    data["diagnostics"] = [diagnostic_json(d) for d in outcome.diagnostics]
+    data["passes"] = [
         {"name": p.name, "before": asdict(p.before), "after": asdict(p.after)} for p in outcome.passes
     ]
-    found["findings"] = [asdict(finding) for finding in outcome.statistics.findings]
-    found["statistics"] = {
+    data["findings"] = [asdict(finding) for finding in outcome.statistics.findings]
+    data["statistics"] = {
         "counters": dict(sorted(outcome.statistics.counters.items())),
         "seconds": dict(sorted(outcome.statistics.seconds.items())),
     }
-    found["seconds"] = {"total": total_seconds(outcome), **dict(sorted(outcome.seconds.items()))}
-    return found
+    data["seconds"] = {"total": total_seconds(outcome), **dict(sorted(outcome.seconds.items()))}
+    return data
 
 
-def _text(found: Json) -> str:
-    return json.dumps(found, indent=2, ensure_ascii=False)
+def _text(data: Json) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False)
 
 
 def _header(file: str) -> Json:
@@ -114,10 +113,10 @@ def _proof(proof: Proof, outcome: Outcome) -> Json:
             "loops": [{"location": b.name, **_place(b.span), "entries": b.count} for b in loops],
             "recursion": [{"procedure": b.name, "activations": b.count} for b in recursion],
         }
-    found: Json = {"kind": "inductive" if isinstance(proof, Inductive) else "k-inductive"}
+    data: Json = {"kind": "inductive" if isinstance(proof, Inductive) else "k-inductive"}
     if isinstance(proof, KInductive):
-        found["k"] = proof.k
-    found["invariants"] = [
+        data["k"] = proof.k
+    data["invariants"] = [
         {
             "location": i.location.name,
             "loop": i.location.loop is not None,
@@ -127,23 +126,23 @@ def _proof(proof: Proof, outcome: Outcome) -> Json:
         }
         for i in invariants(proof, program)
     ]
-    found["summaries"] = [
+    data["summaries"] = [
         {"procedure": name, "formula": formula} for name, formula in summaries(proof, program)
     ]
-    return found
+    return data
 
 
-def _trace(found: Path, outcome: Outcome) -> Json:
-    """`head` is what comes before the first omitted step, `tail` all that comes after."""
-    site, moves, check = found.error, found.moves, outcome.check
+def _trace(trace: Counterexample, outcome: Outcome) -> Json:
+    """Encode a counterexample: `head` are the steps before the first omitted one, `tail` those after it."""
+    site, moves, check = trace.error, trace.moves, outcome.check
     assert isinstance(check, Replay)
     gap = next((i for i, move in enumerate(moves) if move.omitted), len(moves))
     return {
         "steps": check.steps,
         "matter": check.matter,
-        "initial": _values((*found.initial, *found.unimportant)),
+        "initial": _values((*trace.initial, *trace.unimportant)),
         "head": [_move(move) for move in moves[:gap]],
-        "omitted": found.omitted,
+        "omitted": trace.omitted,
         "tail": [_move(move) for move in moves[gap:]],
         "violated": {"kind": site.kind, "claim": site.text, **_place(site.span)},
     }
@@ -194,6 +193,7 @@ def _check(outcome: Outcome) -> Json | None:
 
 
 def diagnostic_json(diagnostic: Diagnostic) -> Json:
+    """Return a diagnostic as JSON data."""
     return {
         "severity": diagnostic.severity.value,
         "code": diagnostic.code,

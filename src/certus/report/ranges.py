@@ -1,6 +1,7 @@
-"""Ranges for people and for programs: a table of variables, what the bounds save, and symbolic bounds.
+"""Render ranges as text and JSON: a table of variables, the bits that ranges save, and symbolic bounds.
 
-`RangeReport` is all that is known here; it travels as the JSON of `certus ranges --json` (docs/json.md)."""
+A `RangeReport` is all that this module needs; its encoding is the JSON of `certus ranges --json`
+(docs/json.md)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from certus.core.folding import decimal
+from certus.core.values import decimal
 from certus.core.version import VERSION
 
 FORMAT: Final = 1
@@ -19,10 +20,11 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class VariableRange:
-    """One variable: its range (None is no bound), the bits of its type and those that hold the range.
-    `given` is false if it is given no value; `ours` if the name is not from the source. If it is one of a few
-    `values`, and numbering them takes less than the range, they are listed. The range of a pointer is that of
-    offsets into its `objects`; it may be `null`. An `input` gets any value of its type from outside."""
+    """One variable: its range (None means no bound), the bits of its type (`declared`) and of the range
+    (`needed`). `given` is false if the variable never has a value; `ours` says that the name is internal. If
+    it has only a few `values`, and numbering them needs fewer bits than the range, they are listed. The range
+    of a pointer is that of offsets into its `objects`; it may be `null`. An `input` may have any value of its
+    type."""
 
     name: str
     procedure: str | None
@@ -46,7 +48,7 @@ class VariableRange:
 
     @property
     def numbered(self) -> int:
-        """The bits saved if the few values are numbered."""
+        """Return the bits saved if the few values are numbered."""
         if self.declared is None or self.values is None:
             return self.saved
         return max(self.saved, self.declared - (len(self.values) - 1).bit_length())
@@ -54,7 +56,7 @@ class VariableRange:
 
 @dataclass(frozen=True, slots=True)
 class SymbolicBound:
-    """A variable at a place of the procedure, under the condition of its case."""
+    """Bounds of a variable at a place of the procedure, under the condition of its case."""
 
     case: str
     place: str
@@ -65,7 +67,7 @@ class SymbolicBound:
 
 @dataclass(frozen=True, slots=True)
 class NotLinear:
-    """An operation that the analysis does not follow, and the range of its result."""
+    """An operation that the analysis does not model, and the range of its result."""
 
     line: int | None
     text: str
@@ -76,7 +78,8 @@ class NotLinear:
 
 @dataclass(frozen=True, slots=True)
 class RangeReport:
-    """`bound` is that of bounded ranges; `function` the procedure that was analysed by itself."""
+    """The ranges of a program. With a `bound`, they hold for executions up to that bound; with a `function`,
+    that procedure was analysed on its own."""
 
     file: str
     variables: tuple[VariableRange, ...] = ()
@@ -103,7 +106,7 @@ class RangeReport:
 
     @property
     def inputs(self) -> int:
-        """The bits that no analysis can save, since anything may come from outside."""
+        """Return the bits of inputs, which no analysis can save."""
         return sum(each.declared or 0 for each in self.variables if each.input)
 
 
@@ -111,6 +114,7 @@ class RangeReport:
 
 
 def render_ranges(report: RangeReport) -> str:
+    """Render the report as text."""
     parts = [_heading(report)]
     if report.function is not None:
         rows = [
@@ -150,6 +154,7 @@ def _rows(report: RangeReport) -> Iterator[Row]:
 
 
 def range_text(each: VariableRange | NotLinear) -> str:
+    """Return a range as text."""
     if isinstance(each, VariableRange):
         if not each.given:
             return "no value"
@@ -161,20 +166,20 @@ def range_text(each: VariableRange | NotLinear) -> str:
 
 
 def _pointer_text(each: VariableRange) -> str:
-    """`null or t + [0, 12]`: offsets in bytes."""
+    """Return the range of a pointer, with offsets in bytes: `null or t + [0, 12]`."""
     null = "null or " if each.null else ""
     offset = "any offset" if each.low is None else f"[{decimal(each.low)}, {_number(each.high, '+inf')}]"
     return f"{null}{'/'.join(_few(each.objects))} + {offset}"
 
 
 def _few(names: Sequence[str]) -> list[str]:
-    """The first of several names."""
+    """Return the first names and the number of the others."""
     shown = [_cut(name, _LONGEST) for name in names[:_NAMED]]
     return shown if len(names) <= _NAMED else [*shown, f"{len(names) - _NAMED} more"]
 
 
 def _cut(name: str, most: int) -> str:
-    """A name without its middle, if it is long."""
+    """Shorten a long name in its middle."""
     return name if len(name) <= most else f"{name[: most // 2 - 3]}...{name[-(most // 2) :]}"
 
 
@@ -189,7 +194,7 @@ def _bits(count: int | None) -> str:
 def _total(report: RangeReport) -> Iterator[str]:
     ours = sum(1 for each in report.variables if each.ours)
     if ours:
-        yield f"not shown: {_variables(ours)} that the source does not name"
+        yield f"not shown: {_variables(ours)} without a name in the source"
     if report.assumes_order and any(each.objects for each in report.variables):
         yield "offsets assume: only pointers into one object are compared by order"
     if report.left_out:
@@ -212,8 +217,8 @@ def _listed(operations: Sequence[NotLinear]) -> Iterator[str]:
     yield "not linear:"
     for each in operations:
         place = "" if each.line is None else f"line {each.line}: "
-        known = "any value of its type" if each.anything else range_text(each)
-        yield f"  {place}{each.text} is {known}"
+        values = "any value of its type" if each.anything else range_text(each)
+        yield f"  {place}{each.text} is {values}"
 
 
 def _table(rows: Iterator[Row] | Sequence[Row]) -> Iterator[str]:
@@ -227,17 +232,19 @@ def _table(rows: Iterator[Row] | Sequence[Row]) -> Iterator[str]:
 
 
 def render_ranges_json(report: RangeReport) -> str:
+    """Render the report as JSON text."""
     return json.dumps(ranges_json(report), indent=2)
 
 
 def ranges_json(report: RangeReport) -> dict[str, Any]:
+    """Return the report as JSON data."""
     header = {"format": FORMAT, "certus": VERSION, "command": "ranges"}
     totals = {name: getattr(report, name) for name in ("declared", "saved", "numbered", "inputs")}
     return {**header, **asdict(report), **totals}
 
 
 def ranges_from_json(data: dict[str, Any]) -> RangeReport:
-    """The inverse of `ranges_json`."""
+    """Return the report from JSON data."""
     return RangeReport(
         data["file"],
         tuple(_variable(each) for each in data["variables"]),

@@ -1,19 +1,18 @@
-"""The kinds of violations there are, explained to those who are shown one."""
+"""The kinds of violations, with explanations for users."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from certus.core.challenge import UNDEFINED
-from certus.core.outcome import Outcome
+from certus.core.outcome import UNDEFINED, Outcome
 from certus.core.program import Program
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One kind of violation: `claim` is what must hold, `failure` what is said of the text of a claim that
-    does not, and `advice` what to do then."""
+    """One kind of violation: `claim` must hold, `failure` is the message for a violated claim (`{}` stands
+    for its text), and `advice` says what to do then."""
 
     id: str
     name: str
@@ -23,22 +22,22 @@ class Rule:
 
     @property
     def help(self) -> str:
+        """Return the explanation of the rule."""
         shown = _SHOWN.get(self.id, _COUNTEREXAMPLE)
         return f"{self.claim} {shown} {self.advice}".replace("  ", " ")
 
 
 CLAUSES: Final = "check-sat"
 _COUNTEREXAMPLE: Final = (
-    "A result comes with an execution that violates this: it was replayed step by step on the program, from "
-    "its inputs to the violation. Look first at the inputs and at the steps that matter; the others may be "
-    "ignored."
+    "Each result has an execution that violates this; Certus has replayed it step by step on the program. "
+    "Start with its inputs and the steps that matter; you may ignore the others."
 )
 _DERIVATION: Final = (
-    "A result comes with a derivation of false, every step of which was evaluated again: it takes the clause "
-    "with the given values, and its premises are the conclusions of earlier steps."
+    "Each result has a derivation of false; Certus has evaluated every step again. A step is a clause with "
+    "values for its variables, and its premises are the conclusions of earlier steps."
 )
-_SHOWN: Final = {CLAUSES: _DERIVATION, UNDEFINED: "A result names the inputs of one that does."}
-_INPUTS: Final = "or say by an assumption which inputs are possible."
+_SHOWN: Final = {CLAUSES: _DERIVATION, UNDEFINED: "Each result names the inputs of an execution that does."}
+_INPUTS: Final = "or restrict the inputs with __VERIFIER_assume."
 _RULES: Final = (
     Rule(
         "assertion",
@@ -66,39 +65,39 @@ _RULES: Final = (
         "NoDivisionByZero",
         "No divisor is zero.",
         "Not true: `{}`",
-        f"Check the divisor before, {_INPUTS}",
+        f"Test the divisor before the division, {_INPUTS}",
     ),
     Rule(
         "overflow",
         "NoSignedOverflow",
         "The exact result of every signed operation fits its type; in C it is undefined otherwise.",
         "Not true: `{}`",
-        f"Use a wider or an unsigned type, check the operands before, {_INPUTS}",
+        f"Use a wider or an unsigned type, test the operands before the operation, {_INPUTS}",
     ),
     Rule(
         UNDEFINED,
         "NoUndefinedBehaviour",
         "No execution that Certus tried meets undefined behaviour.",
         "{}",
-        "The answer does not cover what follows such a statement: correct it first.",
+        "The answer does not cover executions after such a statement: correct it first.",
     ),
     Rule(
         CLAUSES,
         "ClausesSatisfiable",
         "The Horn clauses have a model.",
         "The clauses have no model",
-        "If they were to describe a program, it is not safe.",
+        "If the clauses describe a program, the program is not safe.",
     ),
 )
 
 
 def rules(outcome: Outcome) -> tuple[Rule, ...]:
-    """The rules that the outcome is about, in the order of their names: those of the program's claims."""
+    """Return the rules of an outcome, ordered by name: those of the program's check sites."""
     subject = outcome.subject
     kinds = {site.kind for site in subject.errors} if isinstance(subject, Program) else {CLAUSES}
-    known = {rule.id: rule for rule in _RULES}
+    by_id = {rule.id: rule for rule in _RULES}
     kinds |= {UNDEFINED} if any(d.code == UNDEFINED for d in outcome.diagnostics) else set()
-    return tuple(known.get(kind) or _other(kind) for kind in sorted(kinds))
+    return tuple(by_id.get(kind) or _other(kind) for kind in sorted(kinds))
 
 
 def _other(kind: str) -> Rule:

@@ -1,7 +1,7 @@
-"""An outcome in SARIF 2.1.0, for code hosts and editors (docs/sarif.md).
+"""Render an outcome as SARIF 2.1.0, for code hosts and editors (docs/sarif.md).
 
-One run: a violation is its one result, with the counterexample as a code flow; other answers have none, and
-say so in a notification. Times are not in it: the same outcome gives the same bytes."""
+There is one run. A violation is a result with the counterexample as a code flow; other answers are
+notifications. The log contains no times, so the same outcome gives the same bytes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from certus.core.challenge import UNDEFINED
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.outcome import Outcome
-from certus.core.verdict import Unknown, Unsafe
+from certus.core.evidence import Unknown, Unsafe
+from certus.core.outcome import UNDEFINED, Outcome
 from certus.core.version import VERSION
-from certus.report.content import assumptions, file_of, files_of, nothing_to_check
+from certus.report.outcome_view import assumptions, file_of, files_of, nothing_to_check
 from certus.report.rules import Rule, rules
 from certus.report.sarif_results import ROOT, Json, artifact, physical, results, text
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_ASKED: Final = frozenset(
+_CONFIGURATION: Final = frozenset(  # codes of diagnostics about the command rather than the input
     (
         "usage",
         "unknown-property",
@@ -34,19 +33,19 @@ _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity
 
 
 def render_sarif(outcome: Outcome, *, exit_code: int) -> str:
-    """The outcome as SARIF text, without a final newline."""
+    """Render the outcome as SARIF text, without a final newline."""
     return _rendered(sarif_log(outcome, exit_code=exit_code))
 
 
 def render_refusal_sarif(file: str, diagnostics: Sequence[Diagnostic], *, exit_code: int) -> str:
-    """What is said where there is no answer: the run failed, and why. What Certus was asked to do is its
-    configuration; what it met while doing that is of the execution."""
-    asked = [_diagnostic(d) for d in diagnostics if d.code in _ASKED]
-    met = [_diagnostic(d) for d in diagnostics if d.code not in _ASKED]
+    """Render a failed run, with the reasons: diagnostics about the command are configuration notifications,
+    those about the input are execution notifications."""
+    configuration = [_diagnostic(d) for d in diagnostics if d.code in _CONFIGURATION]
+    execution = [_diagnostic(d) for d in diagnostics if d.code not in _CONFIGURATION]
     description = "malformed input" if exit_code == 2 else "no answer"
-    invocation = _invocation(met, exit_code, description, successful=False)
-    if asked:
-        invocation["toolConfigurationNotifications"] = asked
+    invocation = _invocation(execution, exit_code, description, successful=False)
+    if configuration:
+        invocation["toolConfigurationNotifications"] = configuration
     return _rendered(_log([file], (), invocation, results=[], properties={"verdict": None}))
 
 
@@ -55,12 +54,13 @@ def _rendered(log: Json) -> str:
 
 
 def sarif_log(outcome: Outcome, *, exit_code: int) -> Json:
+    """Return the outcome as SARIF data."""
     about, notes = rules(outcome), list(_notifications(outcome))
-    known = not isinstance(outcome.verdict, Unknown)
+    is_answered = not isinstance(outcome.verdict, Unknown)
     return _log(
         [file_of(outcome), *files_of(outcome)[1:]],
         about,
-        _invocation(notes, exit_code, outcome.answer, successful=known),
+        _invocation(notes, exit_code, outcome.answer, successful=is_answered),
         results=list(results(outcome, about)),
         properties={
             "verdict": outcome.answer,
@@ -97,7 +97,7 @@ def _log(
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {ROOT: {"description": text("where certus was started")}},
+        "originalUriBaseIds": {ROOT: {"description": text("the working directory of certus")}},
         "artifacts": [{"location": artifact(file), "roles": ["analysisTarget"]} for file in files],
         "invocations": [invocation],
         "results": results,
@@ -122,13 +122,13 @@ def _rule(rule: Rule) -> Json:
 
 
 def _notifications(outcome: Outcome) -> Iterator[Json]:
-    """What there is to say beside results: why there are none, and what was assumed."""
+    """Yield the notifications: why there are no results, the assumptions of a proof, and remarks."""
     name = outcome.property_name
     if isinstance(outcome.verdict, Unknown):
         yield _diagnostic(outcome.verdict.reason)
     elif outcome.vacuous:
-        said = nothing_to_check(outcome)
-        yield _note("nothing-to-check", f"{said[:1].upper()}{said[1:]}.") | {"level": "warning"}
+        sentence = nothing_to_check(outcome)
+        yield _note("nothing-to-check", f"{sentence[:1].upper()}{sentence[1:]}.") | {"level": "warning"}
     elif not isinstance(outcome.verdict, Unsafe):
         yield _note("holds", f"HOLDS: no execution violates {name}. The proof was checked.")
     for assumption in assumptions(outcome):
@@ -140,13 +140,13 @@ def _notifications(outcome: Outcome) -> Iterator[Json]:
             yield _diagnostic(diagnostic)
 
 
-def _note(code: str, said: str) -> Json:
-    return {"descriptor": {"id": code}, "level": "note", "message": text(said)}
+def _note(code: str, message: str) -> Json:
+    return {"descriptor": {"id": code}, "level": "note", "message": text(message)}
 
 
 def _diagnostic(diagnostic: Diagnostic) -> Json:
     hint = f" Hint: {diagnostic.hint}" if diagnostic.hint else ""
-    found = _note(diagnostic.code, diagnostic.message + hint) | {"level": _LEVELS[diagnostic.severity]}
+    note = _note(diagnostic.code, diagnostic.message + hint) | {"level": _LEVELS[diagnostic.severity]}
     if diagnostic.span is not None:
-        found["locations"] = [{"physicalLocation": physical(diagnostic.span)}]
-    return found
+        note["locations"] = [{"physicalLocation": physical(diagnostic.span)}]
+    return note

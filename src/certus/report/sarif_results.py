@@ -1,4 +1,4 @@
-"""Results of SARIF logs: violations, with their paths as code flows, and the places in them."""
+"""The results of a SARIF log: violations, with their counterexamples as code flows."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
 
-from certus.core.challenge import UNDEFINED
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.outcome import Outcome
+from certus.core.outcome import UNDEFINED, Outcome
 from certus.core.program import Call, Havoc, Program, Return
 from certus.core.values import Datum
-from certus.report.content import counted, derivation, file_of, function_name, value_text
+from certus.report.counterexample import Counterexample, Move, counterexample
+from certus.report.outcome_view import counted, derivation, file_of, function_name, value_text
 from certus.report.rules import CLAUSES, Rule
-from certus.report.steps import Move, Path, path
 
-MOST_STEPS: Final = 1000  # of a code flow: code hosts show no more
+MOST_STEPS: Final = 1000  # of a code flow; code hosts do not show more
 ROOT: Final = "%SRCROOT%"
 
 Json = dict[str, Any]
 
 
 def results(outcome: Outcome, about: Sequence[Rule]) -> Iterator[Json]:
-    found, steps = path(outcome), derivation(outcome)
-    if found is not None:
-        site, program = found.error, outcome.subject
+    """Yield the results of an outcome."""
+    trace, steps = counterexample(outcome), derivation(outcome)
+    if trace is not None:
+        site, program = trace.error, outcome.subject
         assert isinstance(program, Program)
         index, rule = _rule_of(site.kind, about)
-        calls = _open_calls(found)
+        calls = _open_calls(trace)
         place = {} if site.span is None else {"physicalLocation": physical(site.span)}
         named = {"logicalLocations": [_function(site.location.procedure)]}
         yield {
             **_failed(index, rule),
-            "message": text(_message(found, rule)),
+            "message": text(_message(trace, rule)),
             "locations": [place | named],
-            "codeFlows": [{"threadFlows": [_flow(found)]}],
-            "stacks": [_stack(found, calls)],
-            "partialFingerprints": {"primaryLocationLineHash": _fingerprint(found, calls, program)},
+            "codeFlows": [{"threadFlows": [_flow(trace)]}],
+            "stacks": [_stack(trace, calls)],
+            "partialFingerprints": {"primaryLocationLineHash": _fingerprint(trace, calls, program)},
         }
     elif steps:
         lines = (_inference(n, clause, values, used) for n, (clause, values, used) in enumerate(steps))
@@ -56,13 +56,13 @@ def results(outcome: Outcome, about: Sequence[Rule]) -> Iterator[Json]:
 
 
 def _undefined(diagnostic: Diagnostic, index: int, rule: Rule) -> Json:
-    """Undefined behaviour that an execution met: a warning, whatever the answer is."""
+    """Return a warning about undefined behaviour in an execution, independent of the answer."""
     span = diagnostic.span
-    said = f"{diagnostic.message[0].upper()}{diagnostic.message[1:]}."
+    sentence = f"{diagnostic.message[0].upper()}{diagnostic.message[1:]}."
     return {
         **_failed(index, rule),
         "level": "warning",
-        "message": text(said),
+        "message": text(sentence),
         "locations": [] if span is None else [{"physicalLocation": physical(span)}],
         "partialFingerprints": {"primaryLocationLineHash": _hash(UNDEFINED, diagnostic.message)},
     }
@@ -76,20 +76,20 @@ def _failed(index: int, rule: Rule) -> Json:
     return {"ruleId": rule.id, "ruleIndex": index, "kind": "fail", "level": "error"}
 
 
-def _message(found: Path, rule: Rule) -> str:
-    given = [f"{name} = {value_text(value)}" for name, value in found.initial]
-    for move in found.moves:
+def _message(trace: Counterexample, rule: Rule) -> str:
+    values = [f"{name} = {value_text(value)}" for name, value in trace.initial]
+    for move in trace.moves:
         if isinstance(move.edge.op, Havoc) and move.reason:
-            given += [f"{change.name} = {change.value}" for change in move.scene.changes]
-    inputs = f" with {', '.join(given[:5])}{', ...' * (len(given) > 5)}" if given else ""
-    failure = rule.failure.format(found.error.text or rule.id)
-    return f"{failure}{inputs}, after {counted(found.steps, 'step')}."
+            values += [f"{change.name} = {change.value}" for change in move.scene.changes]
+    inputs = f" with {', '.join(values[:5])}{', ...' * (len(values) > 5)}" if values else ""
+    failure = rule.failure.format(trace.error.text or rule.id)
+    return f"{failure}{inputs}, after {counted(trace.steps, 'step')}."
 
 
-def _fingerprint(found: Path, calls: Sequence[Move], program: Program) -> str:
-    """The same as long as the lines of the claim and of the calls that lead there are, and the procedure:
-    other lines do not count, except for equal ones before the claim, which are counted."""
-    site = found.error
+def _fingerprint(trace: Counterexample, calls: Sequence[Move], program: Program) -> str:
+    """Return a fingerprint of the procedure, the line of the claim and the lines of the open calls, with the
+    number of equal lines before the claim. Changes to other lines do not affect it."""
+    site = trace.error
     texts = {
         file: [" ".join(line.split()) for line in text.split("\n")] for file, text in program.texts.items()
     }
@@ -111,36 +111,36 @@ def _hash(*parts: str) -> str:
 # ------------------------------------------------------------------------------------ code flows
 
 
-def _flow(found: Path) -> Json:
-    moves: Sequence[Move] = found.moves
+def _flow(trace: Counterexample) -> Json:
+    moves: Sequence[Move] = trace.moves
     if len(moves) > MOST_STEPS:
         moves = [move for move in moves if move.reason][-MOST_STEPS:]
-    flow: Json = {"locations": [_step(move, known=found.matter is not None) for move in moves]}
-    initial = (*found.initial, *found.unimportant)
+    flow: Json = {"locations": [_step(move, has_reasons=trace.matter is not None) for move in moves]}
+    initial = (*trace.initial, *trace.unimportant)
     if initial:
         flow["initialState"] = _state([(name, value_text(value)) for name, value in initial])
     return flow
 
 
-def _step(move: Move, *, known: bool) -> Json:
-    reason = f" ({move.reason})" if known and move.reason else ""
-    said = f"{move.statement.rstrip(';')}{': ' * bool(move.effect)}{move.effect}{reason}"
-    place: Json = {"message": text(said)}
+def _step(move: Move, *, has_reasons: bool) -> Json:
+    reason = f" ({move.reason})" if has_reasons and move.reason else ""
+    sentence = f"{move.statement.rstrip(';')}{': ' * bool(move.effect)}{move.effect}{reason}"
+    place: Json = {"message": text(sentence)}
     if move.span is not None:
         place["physicalLocation"] = physical(move.span)
-    found: Json = {
+    step: Json = {
         "location": place,
         "nestingLevel": move.depth,
         "executionOrder": move.number + 1,
-        "importance": ("essential" if known else "important") if move.reason else "unimportant",
+        "importance": ("essential" if has_reasons else "important") if move.reason else "unimportant",
     }
     kinds = _kinds(move)
     if kinds:
-        found["kinds"] = kinds
+        step["kinds"] = kinds
     changes = [(change.name, change.value) for change in move.scene.changes]
     if changes:
-        found["state"] = _state(changes)
-    return found
+        step["state"] = _state(changes)
+    return step
 
 
 def _kinds(move: Move) -> list[str]:
@@ -164,10 +164,10 @@ def _inference(number: int, clause: int, values: Sequence[tuple[str, Datum]], us
     }
 
 
-def _open_calls(found: Path) -> tuple[Move, ...]:
-    """The calls that had not returned when the claim was violated, innermost first."""
+def _open_calls(trace: Counterexample) -> tuple[Move, ...]:
+    """Return the open calls when the claim is violated, innermost first."""
     calls: list[Move] = []
-    for move in found.moves:
+    for move in trace.moves:
         while calls and calls[-1].depth >= move.depth:
             calls.pop()
         if isinstance(move.edge.op, Call):
@@ -175,8 +175,8 @@ def _open_calls(found: Path) -> tuple[Move, ...]:
     return tuple(reversed(calls))
 
 
-def _stack(found: Path, calls: Sequence[Move]) -> Json:
-    frames = [_frame(found.error.span, found.error.location.procedure)]
+def _stack(trace: Counterexample, calls: Sequence[Move]) -> Json:
+    frames = [_frame(trace.error.span, trace.error.location.procedure)]
     frames += [_frame(call.span, call.edge.source.procedure) for call in calls]
     return {"message": text("the calls that lead to the violation"), "frames": frames}
 
@@ -196,6 +196,7 @@ def _frame(span: Span | None, procedure: str) -> Json:
 
 
 def physical(span: Span) -> Json:
+    """Return a span as a physical location."""
     return {
         "artifactLocation": artifact(span.file),
         "region": {
@@ -208,12 +209,13 @@ def physical(span: Span) -> Json:
 
 
 def artifact(file: str) -> Json:
-    """A relative path is one from where Certus was started."""
-    found = PurePosixPath(file)
-    if found.is_absolute():
-        return {"uri": found.as_uri()}
-    return {"uri": quote(str(found)), "uriBaseId": ROOT}
+    """Return the location of a file; relative paths are relative to the working directory of Certus."""
+    path = PurePosixPath(file)
+    if path.is_absolute():
+        return {"uri": path.as_uri()}
+    return {"uri": quote(str(path)), "uriBaseId": ROOT}
 
 
 def text(words: str) -> Json:
+    """Return a message."""
     return {"text": words}

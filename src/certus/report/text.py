@@ -1,23 +1,22 @@
-"""An outcome for people: one line with the answer, then what backs it.
+"""Render an outcome as text: one line with the answer, then its evidence.
 
-Before the answer stands only a warning of undefined behaviour, which it does not cover."""
+Only warnings about undefined behaviour, which the answer does not cover, come before the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from certus.core.challenge import UNDEFINED
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.evidence import Execution, KInductive, Unrolling
+from certus.core.evidence import Execution, KInductive, Unknown, Unrolling, Unsafe
 from certus.core.horn import Model
-from certus.core.outcome import CONFIRMED, DerivationCheck, Outcome, ProofCheck, Replay
+from certus.core.outcome import CONFIRMED, UNDEFINED, DerivationCheck, Outcome, ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.values import Datum
-from certus.core.verdict import Unknown
-from certus.report.content import (
+from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render_diagnostic
+from certus.report.outcome_view import (
     Invariant,
     assumptions,
     bounds,
@@ -28,17 +27,19 @@ from certus.report.content import (
     nothing_to_check,
     proof_of,
     relations,
+    solver_text,
     summaries,
     title_of,
     total_seconds,
     value_text,
 )
-from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render_diagnostic
-from certus.report.solvers import solver_text
-from certus.report.steps import Move, Path, path
+
+if TYPE_CHECKING:
+    from certus.report.counterexample import Counterexample, Move
 
 Detail = Literal["quiet", "normal", "verbose"]
 _ANSWER_COLOURS: Final = {"HOLDS": "green", "VIOLATED": "red", "UNKNOWN": "yellow"}
+_CHC_ANSWERS: Final = {"HOLDS": "sat", "VIOLATED": "unsat", "UNKNOWN": "unknown"}
 _PLACE_WIDTH: Final = 6  # at least
 _STATEMENT_WIDTH: Final = 60  # at most; longer statements push their effect to the right
 _EFFECT_WIDTH: Final = 32
@@ -47,8 +48,8 @@ _EFFECT_WIDTH: Final = 32
 def render_text(
     outcome: Outcome, *, detail: Detail = "normal", palette: Palette = PLAIN, full_trace: bool = False
 ) -> str:
-    """The report, without a final newline. A quiet one is a single line. Of a counterexample the steps that
-    matter are shown, with `full_trace` all of them."""
+    """Render the report, without a final newline. A quiet report is a single line. A counterexample has only
+    the steps that matter, or with `full_trace` all steps."""
     answer = _first_line(outcome, palette)
     if detail == "quiet":
         return answer
@@ -90,7 +91,7 @@ def _shown(outcome: Outcome, diagnostic: Diagnostic, palette: Palette) -> str:
 
 
 def _source(outcome: Outcome, span: Span | None) -> str | None:
-    """The text that a place is in; none for a place in a header or in a task file."""
+    """Return the text that a span points into; None for a header or a task file."""
     subject = outcome.subject
     if span is None or span.file == subject.file:
         return subject.source
@@ -144,49 +145,54 @@ def _place(invariant: Invariant) -> str:
 
 
 def refutation_lines(outcome: Outcome, palette: Palette, *, full_trace: bool = False) -> Iterator[str]:
+    """Yield the lines of a derivation or counterexample."""
     for number, (clause, values, premises) in enumerate(derivation(outcome)):
         used = f" from {', '.join(map(str, premises))}" if premises else ""
         yield f"  {number}: clause {clause}{used}  {_values(values)}".rstrip()
-    found = path(outcome)
-    if found is not None:
-        yield from _counterexample(found, file_of(outcome), palette, full=full_trace)
-        yield from _failed_claim(found, outcome, palette)
+    if not isinstance(outcome.verdict, Unsafe):
+        return
+    from certus.report.counterexample import counterexample
+
+    trace = counterexample(outcome)
+    if trace is not None:
+        yield from _counterexample(trace, file_of(outcome), palette, full=full_trace)
+        yield from _failed_claim(trace, outcome, palette)
 
 
-def _counterexample(found: Path, file: str, palette: Palette, *, full: bool) -> Iterator[str]:
-    """The steps that matter, each with its reason; with `full`, or if it is not known which do, all steps."""
-    told, full = "", full or found.matter is None
-    if found.matter is not None:
-        told = f", {'all' if found.matter == found.steps else f'{found.matter:,}'} of which matter"
-    yield f"counterexample, {counted(found.steps, 'step')}{told}:"
-    initial = (*found.initial, *found.unimportant) if full else found.initial
+def _counterexample(trace: Counterexample, file: str, palette: Palette, *, full: bool) -> Iterator[str]:
+    """Yield the steps that matter, each with its reason; with `full`, or if these are unknown, all steps."""
+    matter, full = "", full or trace.matter is None
+    if trace.matter is not None:
+        matter = f", {'all' if trace.matter == trace.steps else f'{trace.matter:,}'} of which matter"
+    yield f"counterexample, {counted(trace.steps, 'step')}{matter}:"
+    initial = (*trace.initial, *trace.unimportant) if full else trace.initial
     if initial:
         yield f"   initially  {_values(initial)}"
-    columns = _columns([m for m in found.moves if full or m.reason], file, reasons=found.matter is not None)
+    columns = _columns([m for m in trace.moves if full or m.reason], file, reasons=trace.matter is not None)
     folded, omitted = 0, 0
-    for move in found.moves:
+    for move in trace.moves:
         omitted += move.omitted
         if not full and not move.reason:
             folded += 1
             continue
         if folded or omitted:
-            yield palette.paint(f"{'':{columns.place}}  ... {_fold(folded, omitted, found)} ...", "grey")
+            yield palette.paint(f"{'':{columns.place}}  ... {_fold(folded, omitted, trace)} ...", "grey")
             folded, omitted = 0, 0
         yield columns.line(move, palette)
 
 
-def _fold(folded: int, omitted: int, found: Path) -> str:
-    """What stands for steps that are not shown: `omitted` of them are not known."""
+def _fold(folded: int, omitted: int, trace: Counterexample) -> str:
+    """Say how many steps are not shown; the replay did not keep `omitted` of them."""
     steps = counted(folded + omitted, "step")
-    if omitted and not found.complete:
+    if omitted and not trace.complete:
         return f"{steps} omitted"
     return f"{steps} that {'does' if folded + omitted == 1 else 'do'} not matter"
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """How wide places, statements and effects are, and whether reasons stand behind them. Places in another
-    file than `file` are told with its name."""
+    """The widths of places, statements and effects, and whether reasons follow. Places in another file than
+    `file` include the file's name."""
 
     file: str
     place: int
@@ -224,8 +230,8 @@ def _statement(move: Move) -> str:
     return "  " * move.depth + printable(move.statement)
 
 
-def _failed_claim(found: Path, outcome: Outcome, palette: Palette) -> Iterator[str]:
-    site = found.error
+def _failed_claim(trace: Counterexample, outcome: Outcome, palette: Palette) -> Iterator[str]:
+    site = trace.error
     place = "" if site.span is None else f"{site.span}: "
     yield f"{place}{palette.paint(f'violated[{site.kind}]', 'red')}: {printable(site.text)}"
     source = _source(outcome, site.span)
@@ -241,6 +247,7 @@ def _values(changes: Sequence[tuple[str, Datum]]) -> str:
 
 
 def check_lines(outcome: Outcome) -> Iterator[str]:
+    """Yield the lines on how the evidence was checked."""
     check = outcome.check
     if isinstance(proof_of(outcome), Execution):
         yield "  checked: run to its end by the interpreter"
@@ -264,6 +271,7 @@ def _compiled_text(check: Replay) -> str:
 
 
 def finding_lines(outcome: Outcome) -> Iterator[str]:
+    """Yield the findings of the engine, by kind."""
     kind = ""
     for finding in outcome.statistics.findings:
         if finding.kind != kind:
@@ -273,6 +281,7 @@ def finding_lines(outcome: Outcome) -> Iterator[str]:
 
 
 def statistics_lines(outcome: Outcome) -> Iterator[str]:
+    """Yield counters and times."""
     counters = sorted(outcome.statistics.counters.items())
     if counters:
         yield "counters:"
@@ -284,11 +293,49 @@ def statistics_lines(outcome: Outcome) -> Iterator[str]:
 
 
 def render_passes(outcome: Outcome) -> str:
-    """The sizes before and after each pass."""
+    """Render a table of the program's size before and after each pass."""
     lines = [f"{'pass':<20} {'locations':>10} {'after':>8} {'edges':>8} {'after':>8}"]
-    for made in outcome.passes:
-        before, after = made.before, made.after
+    for each in outcome.passes:
+        before, after = each.before, each.after
         lines.append(
-            f"{made.name:<20} {before.locations:>10} {after.locations:>8} {before.edges:>8} {after.edges:>8}"
+            f"{each.name:<20} {before.locations:>10} {after.locations:>8} {before.edges:>8} {after.edges:>8}"
         )
     return "\n".join(lines)
+
+
+# ----------------------------------------------------------------------------------- Horn clauses
+
+
+def render_clauses(outcome: Outcome, *, detail: Detail = "normal") -> str:
+    """Render an outcome about Horn clauses as in CHC-COMP: `sat`, `unsat` or `unknown`, then the evidence. A
+    model is a list of SMT-LIB definitions, and the rest is in comments, so that the text stays SMT-LIB. A
+    quiet report is a single word."""
+    word = _CHC_ANSWERS[outcome.answer]
+    if detail == "quiet":
+        return word
+    return "\n".join([word, *_model(outcome), *_comments(outcome, detail)])
+
+
+def _model(outcome: Outcome) -> Iterator[str]:
+    from certus.codec.smtlib_horn import definition
+
+    proof = proof_of(outcome)
+    if isinstance(proof, Model):
+        yield "("
+        for relation, (parameters, formula) in proof.relations.items():
+            yield f"  {definition(relation, parameters, formula)}"
+        yield ")"
+
+
+def _comments(outcome: Outcome, detail: Detail) -> Iterator[str]:
+    verdict = outcome.verdict
+    lines: list[str] = []
+    if isinstance(verdict, Unknown):
+        lines += render_diagnostic(verdict.reason, outcome.subject.source, label="unknown").splitlines()
+    lines += refutation_lines(outcome, PLAIN)
+    lines += check_lines(outcome)
+    for diagnostic in outcome.diagnostics:
+        lines += render_diagnostic(diagnostic, outcome.subject.source).splitlines()
+    if detail == "verbose":
+        lines += [*finding_lines(outcome), *statistics_lines(outcome)]
+    yield from (f"; {line}".rstrip() for line in lines)

@@ -1,11 +1,11 @@
-"""Run pieces of work in forked child processes under hard limits.
+"""Run work in forked child processes under hard limits.
 
 Solvers hold the interpreter lock, ignore signals and abort the process when memory runs out, so the
 only limit that always works is the end of a process. Each child leads a session of its own: ending
-its process group ends everything it started. `Children` runs several side by side; `run_limited` runs one.
+its process group ends everything it started. `Children` runs several in parallel; `run_limited` runs one.
 
-Invariant: when `Children` is left, by whatever way, every child is reaped and its group is gone. If this
-process is killed outright, the kernel ends the children.
+Invariant: after the context of `Children`, however it was left, every child is reaped and its process group
+has ended. If this process is killed, the kernel ends the children.
 """
 
 from __future__ import annotations
@@ -24,36 +24,37 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
-from certus.system.life import (
+from certus.system.child_main import (
     FAILURE,
-    FOUND,
     HEADER,
     KEPT,
     PAYLOAD,
+    SHARED,
     Kind,
     Reporter,
     Work,
     describe,
-    live,
-    speaks_of_memory,
+    is_out_of_memory,
+    run_child,
 )
 from certus.system.usage import cpu_seconds, memory_of
 
 __all__ = ["ChildResult", "Children", "Kind", "Reporter", "Work", "describe", "run_limited"]
 
-_TICK: Final = 0.1  # seconds between looks at signals and at an exit without end of file
+_TICK: Final = 0.1  # seconds between checks for signals, exits and limits
 _GRACE: Final = 1.0  # seconds between the last message and the end of the child
-_TAIL: Final = 4096  # bytes kept of what the child prints
+_TAIL: Final = 4096  # bytes kept of the output of the child
 _STOPPED: Final[Mapping[Kind, str]] = {
     "cpu": "the limit on CPU time is reached",
-    "memory": "the limit on memory is reached by all engines together",
+    "memory": "the processes together reached the limit on memory",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ChildResult:
-    """How the child ended. `payload` is what it returned or, if a limit or a crash ended it, the last result
-    that it kept (`Reporter.keep`). `detail` is one line for people; `progress` the last line it reported."""
+    """How a child ended. `payload` is the value that it returned or, if a limit or a crash ended it, the last
+    result that it kept (`Reporter.keep`). `detail` is one line for reports; `progress` the last line of
+    progress."""
 
     kind: Kind
     payload: bytes | None
@@ -72,24 +73,24 @@ def run_limited(
     on_progress: Callable[[str], None] | None = None,
 ) -> ChildResult:
     """Run `work` in a child with at most `seconds` of wall time and `memory` bytes, until this process and
-    all below it have used `cpu` seconds.
+    its descendants have used `cpu` seconds.
 
-    SIGINT and SIGTERM end the child at once: the first gives the result `interrupted`, the second
-    is delivered again after the child is gone."""
+    SIGINT and SIGTERM end the child at once: the result is `interrupted`, and a SIGTERM is delivered again
+    after the child has ended."""
     with Children(cpu=cpu, memory=memory) as children:
         children.start("", work, seconds=seconds, on_progress=on_progress)
         return children.next_result()[1]
 
 
 class Children:
-    """Children side by side, told apart by names. `memory` is in bytes: none may have more addresses, and if
-    all together use more, the largest is ended. All are ended when this process and all below it, those that
-    have been among them, have used `cpu` seconds."""
+    """Named children that run in parallel. `memory` is in bytes: no child may have a larger address space,
+    and if all together use more, the largest is ended. All are ended when this process and its descendants,
+    including those that have ended, have used `cpu` seconds."""
 
     def __init__(self, *, cpu: float | None = None, memory: int | None = None) -> None:
         self._cpu = cpu
         self._memory = memory
-        self._look = 0.0  # when to look at what they use
+        self._next_check = 0.0  # when to check their CPU time and memory
         self._running: dict[str, _Child] = {}
         self._signals = _signals()
         self._received: list[int] = []
@@ -109,12 +110,12 @@ class Children:
 
     @property
     def running(self) -> tuple[str, ...]:
-        """Those that do not rest."""
-        return tuple(name for name, child in self._running.items() if not child.rests)
+        """The names of the children that are not suspended."""
+        return tuple(name for name, child in self._running.items() if not child.suspended)
 
     @property
     def interrupted(self) -> bool:
-        """Whether SIGINT or SIGTERM came: every child still running then ends so."""
+        """Whether SIGINT or SIGTERM was received: every child still running then ends as `interrupted`."""
         return bool(self._received)
 
     def start(
@@ -124,43 +125,44 @@ class Children:
         *,
         seconds: float | None,
         on_progress: Callable[[str], None] | None = None,
-        on_found: Callable[[bytes], None] | None = None,
+        on_shared: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Start `work` in a child of its own."""
+        """Start `work` in a new child. The callbacks get its lines of progress and the data it shares."""
         assert name not in self._running
-        child = self._running[name] = _Child.born(work, seconds, self._memory)
-        child.inbox.on_progress, child.inbox.on_found = on_progress, on_found
+        child = self._running[name] = _Child.fork(work, seconds, self._memory)
+        child.inbox.on_progress, child.inbox.on_shared = on_progress, on_shared
 
-    def rest(self, name: str) -> None:
-        """Let a child and all it started do nothing until it is woken; its time goes on."""
-        self._running[name].rest(signal.SIGSTOP)
+    def suspend(self, name: str) -> None:
+        """Stop a child and all it started until it is resumed. Its time limit continues to run."""
+        self._running[name].signal_group(signal.SIGSTOP)
 
-    def wake(self, name: str) -> bool:
-        """Let a child that rests go on, if there is one of that name."""
+    def resume(self, name: str) -> bool:
+        """Continue a suspended child; return whether there was one of that name."""
         child = self._running.get(name)
-        if child is None or not child.rests:
+        if child is None or not child.suspended:
             return False
-        child.rest(signal.SIGCONT)
+        child.signal_group(signal.SIGCONT)
         return True
 
     def next_result(self) -> tuple[str, ChildResult]:
-        """Wait for a child to finish, or to reach a limit."""
-        found = self.result_within(math.inf)
-        assert found is not None
-        return found
+        """Wait for a child to finish or to reach a limit; return its name and result."""
+        result = self.result_within(math.inf)
+        assert result is not None
+        return result
 
     def result_within(self, seconds: float) -> tuple[str, ChildResult] | None:
-        """Wait so long at the most for a child to finish, or to reach a limit."""
+        """Wait at most `seconds` for a child to finish or to reach a limit."""
         assert self._running
         until = time.monotonic() + seconds
-        while (found := self.ready_result()) is None and time.monotonic() < until:
+        while (result := self.ready_result()) is None and time.monotonic() < until:
             self._wait()
-        return found
+        return result
 
     def ready_result(self) -> tuple[str, ChildResult] | None:
-        """The result of a child that has finished, or is at a limit, if there is one."""
-        if time.monotonic() >= self._look:
-            self._look = time.monotonic() + _TICK
+        """Return the result of a child that has finished or reached a limit; None if there is no such
+        child."""
+        if time.monotonic() >= self._next_check:
+            self._next_check = time.monotonic() + _TICK
             self._enforce()
         for name, child in tuple(self._running.items()):
             if child.finished(interrupted=self.interrupted):
@@ -169,13 +171,13 @@ class Children:
         return None
 
     def end(self, name: str) -> None:
-        """End a child that is not needed any more."""
+        """End a child that is no longer needed."""
         child = self._running.pop(name)
         child.stopped = "interrupted"
         child.result()
 
     def _enforce(self) -> None:
-        """Say which children have to be ended for what they use."""
+        """Mark the children that must end because of their CPU time or memory."""
         if self._cpu is not None and cpu_seconds() >= self._cpu:
             for child in self._running.values():
                 child.stopped = child.stopped or "cpu"
@@ -186,7 +188,7 @@ class Children:
                 largest.stopped = largest.stopped or "memory"
 
     def _wait(self) -> None:
-        """Until something arrives or a moment has passed."""
+        """Wait until a message arrives, but not longer than a tick."""
         poll = select.poll()
         for child in self._running.values():
             for fd in child.open:
@@ -199,7 +201,7 @@ class Children:
 
 
 class _Child:
-    """A child as its parent sees it: descriptors still `open`, what has arrived, when it must end."""
+    """A child as seen by its parent: the descriptors still `open`, the messages received, the deadline."""
 
     def __init__(self, pid: int, messages: int, printed: int) -> None:
         self.pid = pid
@@ -209,16 +211,17 @@ class _Child:
         self.deadline = math.inf
         self.memory: int | None = None
         self.stopped: Kind | None = None
-        self.rests = False
+        self.suspended = False
         self.open = [messages, printed]
-        with suppress(OSError):  # a descriptor that is ready when the process ends, where there are such
+        with suppress(OSError):  # a descriptor that is ready when the process ends, if the system has them
             self.open.append(os.pidfd_open(pid))
         self._all = tuple(self.open)
         for fd in self.open:
             os.set_blocking(fd, False)
 
     @staticmethod
-    def born(work: Work, seconds: float | None, memory: int | None) -> _Child:
+    def fork(work: Work, seconds: float | None, memory: int | None) -> _Child:
+        """Fork a child that runs `work`."""
         messages, messages_in = os.pipe()
         printed, printed_in = os.pipe()
         parent = os.getpid()
@@ -226,7 +229,7 @@ class _Child:
         if pid == 0:
             os.close(messages)
             os.close(printed)
-            live(work, messages_in, printed_in, parent, seconds, memory)
+            run_child(work, messages_in, printed_in, parent, seconds, memory)
         os.close(messages_in)
         os.close(printed_in)
         child = _Child(pid, messages, printed)
@@ -236,7 +239,7 @@ class _Child:
         return child
 
     def finished(self, *, interrupted: bool) -> bool:
-        """Read what has arrived; whether the child has ended, or has to be ended now.
+        """Read the messages that have arrived; return whether the child has ended, or must be ended now.
 
         A child that has sent its last message gets a moment to end by itself."""
         exited = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -254,13 +257,14 @@ class _Child:
             self.stopped = "timeout"
         return self.stopped is not None
 
-    def rest(self, number: signal.Signals) -> None:
+    def signal_group(self, number: signal.Signals) -> None:
+        """Send SIGSTOP or SIGCONT to the child and all it started."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, number)
-        self.rests = number == signal.SIGSTOP
+        self.suspended = number == signal.SIGSTOP
 
     def _read(self, fd: int) -> bool:
-        """Take what has arrived (one read empties a pipe); False at the end of the file."""
+        """Read the data that has arrived (one read empties a pipe); return False at the end of the file."""
         try:
             data = os.read(fd, 1 << 20)
         except BlockingIOError:
@@ -272,8 +276,8 @@ class _Child:
         return bool(data)
 
     def result(self) -> ChildResult:
-        """End the child and all it started, reap it, and say how it ended."""
-        for end in (os.kill, os.killpg):  # its number stays taken until it is reaped
+        """End the child and all it started, reap it, and return how it ended."""
+        for end in (os.kill, os.killpg):  # its process id is not reused before it is reaped
             with suppress(ProcessLookupError, PermissionError):
                 end(self.pid, signal.SIGKILL)
         _, status, usage = os.wait4(self.pid, 0)
@@ -289,6 +293,7 @@ class _Child:
         return ChildResult(kind, payload, detail, seconds, peak, self.inbox.progress)
 
     def _ending(self, status: int, peak: int) -> tuple[Kind, str]:
+        """Return why the child ended, and one line about it."""
         if self.inbox.payload is not None:
             return "done", ""
         if self.inbox.failure is not None:
@@ -300,26 +305,27 @@ class _Child:
 
 
 class _Inbox:
-    """Messages put together from the bytes that arrive."""
+    """The messages of a child, assembled from the bytes that arrive."""
 
-    __slots__ = ("_buffer", "failure", "kept", "on_found", "on_progress", "payload", "printed", "progress")
+    __slots__ = ("_buffer", "failure", "kept", "on_progress", "on_shared", "payload", "printed", "progress")
 
     def __init__(self) -> None:
         self.on_progress: Callable[[str], None] | None = None
-        self.on_found: Callable[[bytes], None] | None = None
+        self.on_shared: Callable[[bytes], None] | None = None
         self.payload: bytes | None = None
         self.kept: bytes | None = None
         self.failure: tuple[Kind, str] | None = None
         self.progress = ""
-        self.printed = b""  # the end of what the child printed
+        self.printed = b""  # the end of the output of the child
         self._buffer = bytearray()
 
     @property
     def complete(self) -> bool:
-        """Whether the last message is there."""
+        """Whether the last message has arrived."""
         return self.payload is not None or self.failure is not None
 
     def take(self, data: bytes) -> None:
+        """Add bytes, and handle the messages that are complete."""
         self._buffer += data
         while len(self._buffer) >= HEADER.size:
             kind, length = HEADER.unpack_from(self._buffer)
@@ -338,9 +344,9 @@ class _Inbox:
             self.failure = (failure, detail)
         elif kind == KEPT:
             self.kept = body
-        elif kind == FOUND:
-            if self.on_found is not None:
-                self.on_found(body)
+        elif kind == SHARED:
+            if self.on_shared is not None:
+                self.on_shared(body)
         else:
             self.progress = body.decode(errors="replace")
             if self.on_progress is not None:
@@ -348,24 +354,24 @@ class _Inbox:
 
 
 def _explain_death(status: int, printed: str, *, full: bool) -> tuple[Kind, str]:
-    """Why a child ended that could not say so itself; `full` if its memory was nearly used up."""
+    """Return why a child ended without a last message; `full` if its memory was nearly used up."""
     code = os.waitstatus_to_exitcode(status)
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    said = f": {lines[-1]}" if lines else ""
+    last = f": {lines[-1]}" if lines else ""
     if code == -signal.SIGXCPU:
         return "timeout", "the CPU limit was reached"
-    if full or speaks_of_memory(printed):
-        return "memory", f"out of memory{said}"
+    if full or is_out_of_memory(printed):
+        return "memory", f"out of memory{last}"
     if code == -signal.SIGKILL:
         return "memory", "the process was killed by the system, most likely for lack of memory"
     if code < 0:
-        return "crashed", f"the process was ended by {signal.Signals(-code).name}{said}"
-    return "crashed", f"the process ended with exit code {code}{said}"
+        return "crashed", f"the process was ended by {signal.Signals(-code).name}{last}"
+    return "crashed", f"the process ended with exit code {code}{last}"
 
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Note SIGINT and SIGTERM instead of acting on them; a SIGTERM is delivered again at the end."""
+    """Record SIGINT and SIGTERM instead of acting on them; a SIGTERM is delivered again at the end."""
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield received

@@ -1,9 +1,7 @@
-"""Run a program nobody trusts: limits on CPU, memory, files and processes, no environment, no input.
+"""Run an untrusted program: limits on CPU, memory, files and processes, no environment, no input.
 
-The program itself gives up system calls when it starts (validate/start.c).
-
-The program is alone in a directory of its own. What it prints is thrown away; its exit code or the signal
-that ended it is the result.
+The harness in the program gives up system calls when it starts (start.c of `check`). The program runs in a
+directory of its own. Its output is discarded; the result is its exit code or the signal that ended it.
 """
 
 from __future__ import annotations
@@ -22,7 +20,8 @@ STACK: Final = 512 << 20  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """`code` is the exit code, or minus the signal; None if a limit ended the program: `limit` says which."""
+    """How a program ended. `code` is the exit code, or minus the signal; None if a limit ended the program,
+    and `limit` says which."""
 
     code: int | None
     limit: str = ""
@@ -31,14 +30,14 @@ class Ended:
 def run_confined(
     program: Path, *, directory: Path, seconds: float, memory: int, table: Path | None = None
 ) -> Ended:
-    """Run `program` in `directory` for at most `seconds`, with `memory` bytes of addresses. If it has a
-    `table` of many runs, that is its standard input, and it may start a process for each."""
+    """Run `program` in `directory` for at most `seconds`, with an address space of `memory` bytes. A `table`
+    of many runs is its standard input, and it may start a process for each."""
 
     def work(_: Reporter) -> bytes:
-        with Path(os.devnull).open("rb") if table is None else table.open("r+b") as given:
+        with Path(os.devnull).open("rb") if table is None else table.open("r+b") as standard_input:
             done = subprocess.run(
                 [str(program)],
-                stdin=given,
+                stdin=standard_input,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={},
@@ -50,19 +49,19 @@ def run_confined(
 
     result = run_limited(work, seconds=seconds, memory=memory)
     if result.payload is None:
-        words = {"timeout": f"{seconds:g} s", "memory": f"{memory >> 20} MB"}
-        return Ended(None, words.get(result.kind, result.detail or result.kind))
+        limits = {"timeout": f"{seconds:g} s", "memory": f"{memory >> 20} MB"}
+        return Ended(None, limits.get(result.kind, result.detail or result.kind))
     return Ended(int(result.payload))
 
 
 def _confine() -> None:
-    """Between fork and exec: no files, no processes, a large stack."""
+    """Set limits between fork and exec: no files, no processes, a large stack."""
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
     _confine_runs()
 
 
 def _confine_runs() -> None:
-    """The same for a program that may start processes."""
+    """Set the same limits for a program that may start processes."""
     for kind, most in ((resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, 16), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(kind, (most, most))
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)

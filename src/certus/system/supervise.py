@@ -1,12 +1,12 @@
-"""Run a command, and all it starts, under limits; measure them; leave nothing behind.
+"""Run a command and its descendants under limits, measure them, and leave no process behind.
 
-A supervisor, a small Python process, stands between us and the command. It is the "subreaper" of everything
-below: a process whose parent has died becomes its child, so it can always list, measure and end them all,
-even those that left their process group. It watches the pipe from us: when that closes, because the run was
-cancelled or we died of whatever cause, it ends the command.
+A supervisor, a small Python process, runs between this process and the command. It is the "subreaper" of all
+its descendants: a process whose parent has died becomes its child, so it can always list, measure and end
+them all, even those that left their process group. It watches the pipe from this process: when that closes,
+because the run was cancelled or this process ended for any reason, it ends the command.
 
-This file is both sides: `Supervised` is ours, `main` the supervisor's, which runs as a script and so
-imports nothing but the standard library.
+This file is both sides: `Supervised` is the side of this process, `main` the supervisor's, which runs as a
+script and so imports only the standard library.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any, Final, Literal
 
 Ending = Literal["exit", "timeout", "memory", "output", "failed"]
 
-TICK: Final = 0.1  # seconds between two looks
+TICK: Final = 0.1  # seconds between two measurements
 OUTPUT: Final = 64 << 20  # bytes that a command may print
 _SUBREAPER: Final = 36  # PR_SET_CHILD_SUBREAPER
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
@@ -37,8 +37,8 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended. `code` is its exit code, or minus the signal; `peak` bytes of resident memory of
-    all its processes together; `detail` says why it could not be started."""
+    """How a command ended. `code` is its exit code, or minus the signal; `peak` the resident memory in bytes
+    of all its processes together; `detail` says why it could not be started."""
 
     ending: Ending
     code: int
@@ -50,7 +50,8 @@ class Ended:
 
 
 class Supervised:
-    """A command under way. `fileno` is ready to be read when it has something to say, its end at last."""
+    """A running command. `fileno` becomes readable when there is output of the supervisor, at last its
+    end."""
 
     def __init__(
         self,
@@ -73,37 +74,38 @@ class Supervised:
             json.dumps(order | {"environment": dict(environment or {})}).encode() + b"\n"
         )
         self._process.stdin.flush()
-        self._said: list[bytes] = []
+        self._received: list[bytes] = []
 
     def fileno(self) -> int:
+        """Return the descriptor to wait for."""
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
     def finished(self) -> bool:
-        """Take what has arrived (when there is something); whether that was all."""
+        """Read the output that has arrived, or wait for it; return whether it was the end."""
         data = os.read(self.fileno(), 1 << 20)
-        self._said.append(data)
+        self._received.append(data)
         return not data
 
     def result(self) -> Ended:
-        """Wait for the end."""
+        """Wait for the end of the command, and return how it ended."""
         while not self.finished():
             pass
         self._close()
         try:
-            return Ended(**json.loads(b"".join(self._said)))
+            return Ended(**json.loads(b"".join(self._received)))
         except json.JSONDecodeError:
             return Ended("failed", self._process.returncode, "", 0.0, 0.0, 0, "the supervisor was ended")
 
     def cancel(self) -> None:
-        """End it, with all it started, and return when they are gone."""
+        """End the command and its descendants, and return when they have ended."""
         self._close()
 
     def _close(self) -> None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        if self._process.wait() < 0:  # somebody has killed it, and not what it was to end
+        if self._process.wait() < 0:  # the supervisor was killed before it could end the command
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.stdout.close()
@@ -113,10 +115,10 @@ class Supervised:
 
 
 def main() -> None:
-    """Take the order from standard input, carry it out, print how it ended."""
+    """Read the order from standard input, carry it out, print how it ended."""
     ctypes.CDLL(None).prctl(_SUBREAPER, 1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # we end when the pipe does; the command has its own way
+        signal.signal(number, lambda *_: None)  # only the end of the pipe ends the supervisor
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     order = json.loads(sys.stdin.buffer.readline())
     with tempfile.TemporaryDirectory(prefix="certus-run-") as directory, tempfile.TemporaryFile() as output:
@@ -127,6 +129,7 @@ def main() -> None:
 
 
 def _carry_out(order: dict[str, Any], directory: str, output: int) -> dict[str, Any]:
+    """Run the command of an order to its end, and return the fields of `Ended` except the output."""
     if order["processors"]:
         os.sched_setaffinity(0, order["processors"])
     start = time.monotonic()
@@ -153,7 +156,7 @@ def _carry_out(order: dict[str, Any], directory: str, output: int) -> dict[str, 
 def _watch(
     command: subprocess.Popen[bytes], seconds: float, memory: int | None, output: int
 ) -> tuple[Ending, int]:
-    """Until the command exits or a limit is reached."""
+    """Wait until the command exits or a limit is reached; return how it ended and its peak memory."""
     deadline = time.monotonic() + seconds
     peak, watched = 0, [sys.stdin.fileno(), os.pidfd_open(command.pid)]
     while command.poll() is None:
@@ -172,20 +175,20 @@ def _watch(
 
 
 def descendants(root: int | None = None) -> list[int]:
-    """All processes below one, by default this one."""
-    found: list[int] = []
+    """Return the descendants of a process, by default of this one."""
+    processes: list[int] = []
     waiting = [os.getpid() if root is None else root]
     while waiting:
         parent = waiting.pop()
-        with suppress(OSError):  # it has ended meanwhile
+        with suppress(OSError):  # the process has ended
             for thread in Path(f"/proc/{parent}/task").iterdir():
                 waiting += map(int, (thread / "children").read_text().split())
-        found.append(parent)
-    return found[1:]
+        processes.append(parent)
+    return processes[1:]
 
 
 def resident(process: int) -> int:
-    """Bytes of memory of a process."""
+    """Return the resident memory of a process in bytes."""
     try:
         return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE
     except OSError:
@@ -193,7 +196,7 @@ def resident(process: int) -> int:
 
 
 def _end_all() -> None:
-    """Kill and reap until there is nobody left: orphans come to us."""
+    """Kill and reap until there is no descendant left: orphans become children of this process."""
     while True:
         for process in descendants():
             with suppress(ProcessLookupError):

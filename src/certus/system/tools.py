@@ -1,4 +1,4 @@
-"""External tools: optional programs such as a compiler, found on PATH and run under limits.
+"""Find external tools, such as compilers, on PATH and run them under limits.
 
 A tool gets no environment, no shell, an empty directory of its own, and the limits of
 `certus.system.child`.
@@ -27,31 +27,38 @@ class ToolFailed(CertusError):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
+    """The exit code and the output of a tool."""
+
     code: int
     output: bytes
     errors: bytes
 
 
 def find_tool(name: str) -> Path | None:
-    """Where the tool is, if it is installed."""
-    found = shutil.which(name)
-    return None if found is None else Path(found).resolve()
+    """Return the path of a tool; None if it is not installed."""
+    path = shutil.which(name)
+    return None if path is None else Path(path).resolve()
 
 
 def run_tool(
     tool: Path,
     arguments: Sequence[str] = (),
     *,
-    given: bytes = b"",
+    standard_input: bytes = b"",
     seconds: float = 30.0,
     memory: int | None = None,
 ) -> ToolResult:
-    """Run `tool` with `given` on its standard input and return all it wrote."""
+    """Run `tool` and return its output."""
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
 
         def work(_: Reporter) -> bytes:
             done = subprocess.run(
-                [str(tool), *arguments], input=given, capture_output=True, env={}, cwd=directory, check=False
+                [str(tool), *arguments],
+                input=standard_input,
+                capture_output=True,
+                env={},
+                cwd=directory,
+                check=False,
             )
             return _SIZES.pack(done.returncode, len(done.stdout)) + done.stdout + done.stderr
 

@@ -1,4 +1,4 @@
-"""What this process and all below it have used: CPU time and memory, as the kernel counts them."""
+"""Measure the CPU time and memory of this process and its descendants, as the kernel counts them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds() -> float:
-    """Of this process, of those below it, and of those that have been."""
+    """Return the CPU time of this process and of its descendants, including those that have ended."""
     total = 0.0
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        usage = resource.getrusage(who)
+    for processes in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(processes)
         total += usage.ru_utime + usage.ru_stime
     return total + sum(map(_cpu, descendants()))
 
 
 def _cpu(process: int) -> float:
-    """Of a process and of its children that have ended."""
+    """Return the CPU time of a process and of its children that have ended."""
     try:
         numbers = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -33,16 +33,17 @@ def _cpu(process: int) -> float:
 
 
 def memory_of(groups: Iterable[int], enough: int) -> dict[int, int]:
-    """Bytes of memory of each process with all below it. Pages that several share are counted once, by
-    shares, if the plain sum is more than `enough`: that takes longer."""
+    """Return the bytes of memory of each process with its descendants. If the plain sum exceeds `enough`,
+    shared pages are divided among the processes that share them, which takes longer."""
     trees = {root: (root, *descendants(root)) for root in groups}
-    found = {root: sum(map(resident, tree)) for root, tree in trees.items()}
-    if sum(found.values()) <= enough:
-        return found
+    used = {root: sum(map(resident, tree)) for root, tree in trees.items()}
+    if sum(used.values()) <= enough:
+        return used
     return {root: sum(map(_proportional, tree)) for root, tree in trees.items()}
 
 
 def _proportional(process: int) -> int:
+    """Return the memory of a process, with its share of shared pages."""
     with suppress(OSError):
         for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

@@ -1,1 +1,1 @@
-"""Descriptions of Certus for the infrastructure of others."""
+"""A deprecated name of the package with the BenchExec module: use `certus.bench.benchexec`."""

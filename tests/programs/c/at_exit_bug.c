@@ -1,3 +1,4 @@
+// decided-by: bmc kind clp
 #include <assert.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+// decided-by: linear ranges
 #include <assert.h>
 
 struct flags { unsigned a : 3; int b : 4; unsigned : 0; unsigned c : 1; _Bool d : 1; };

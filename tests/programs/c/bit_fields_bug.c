@@ -1,3 +1,4 @@
+// decided-by: kind predicate
 #include <assert.h>
 extern unsigned __VERIFIER_nondet_uint(void);
 struct s { unsigned low : 4; unsigned high : 4; };

@@ -1,3 +1,4 @@
+// decided-by: bmc linear spacer
 #include <assert.h>
 extern int __VERIFIER_nondet_int(void);
 

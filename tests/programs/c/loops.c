@@ -1,3 +1,4 @@
+// decided-by: bmc predicate linear
 #include <assert.h>
 
 int main(void) {

@@ -1,3 +1,4 @@
+// decided-by: bmc kind predicate
 #include <assert.h>
 #include <string.h>
 

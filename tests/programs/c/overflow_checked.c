@@ -1,3 +1,4 @@
+// decided-by: bmc kind predicate clp spacer
 // property: no-overflow
 extern int __VERIFIER_nondet_int(void);
 extern unsigned __VERIFIER_nondet_uint(void);

@@ -1,3 +1,4 @@
+// decided-by: bmc linear
 // property: no-overflow
 extern int __VERIFIER_nondet_int(void);
 

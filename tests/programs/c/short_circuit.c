@@ -1,3 +1,4 @@
+// decided-by: bmc spacer
 #include <assert.h>
 
 int calls;

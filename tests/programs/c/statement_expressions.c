@@ -1,3 +1,4 @@
+// decided-by: bmc linear clp
 #include <assert.h>
 
 #define MAX(a, b) ({ int _a = (a), _b = (b); _a > _b ? _a : _b; })

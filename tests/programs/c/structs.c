@@ -1,3 +1,4 @@
+// decided-by: bmc
 #include <assert.h>
 
 struct point { int x, y; };

@@ -1,3 +1,4 @@
+// decided-by: bmc kind
 #include <assert.h>
 
 int main(void) {

@@ -1,3 +1,4 @@
+// decided-by: predicate linear
 #include <assert.h>
 #include <stdlib.h>
 

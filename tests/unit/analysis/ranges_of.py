@@ -11,7 +11,7 @@ from certus.core.program import Location, Program
 from certus.core.task import Task
 from certus.frontend.c.load import load_c
 from certus.frontend.lp import load_lp
-from certus.transform.memory import Memory
+from certus.passes.memory import Memory
 
 Pair = tuple[int | None, int | None]
 
@@ -30,7 +30,7 @@ def lp_program(text: str) -> Program:
     return load_lp(text, "t.lp", "unreach-call").program
 
 
-class Found:
+class Analysed:
     """Ranges at locations that are easy to name, by the names of variables in the source."""
 
     def __init__(self, program: Program) -> None:
@@ -53,8 +53,8 @@ class Found:
         return self.at(edges[0].source)
 
     def of(self, name: str) -> Pair:
-        """All that a variable is ever given."""
-        known = self.program.source_names
-        found = {x: i for x in self.ranges.version.defined if (i := self.ranges.of(x)) is not None}
-        (only,) = [i for x, i in found.items() if known.get(x, x.name) == name]
+        """Return the range of all values assigned to a variable."""
+        names = self.program.source_names
+        ranges = {x: i for x in self.ranges.essa.defined if (i := self.ranges.of(x)) is not None}
+        (only,) = [i for x, i in ranges.items() if names.get(x, x.name) == name]
         return only.low, only.high

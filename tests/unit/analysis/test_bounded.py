@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.analysis.ranges_of import Found, c_program
+from tests.unit.analysis.ranges_of import Analysed, c_program
 
 from certus.analysis.ranges import facts
 from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
+from certus.check.proofs.check import check_proof
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Inductive, Point
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.validate.proofs import check_proof
 
 
 def within(text: str, bound: int) -> BoundedRanges:
-    return bounded_ranges(Found(c_program(text)).ranges, bound)
+    return bounded_ranges(Analysed(c_program(text)).ranges, bound)
 
 
-def of(found: BoundedRanges, name: str) -> tuple[int | None, int | None]:
-    known = found.program.source_names
-    (range_,) = [r for x in found.version.defined if known.get(x) == name and (r := found.of(x))]
+def of(ranges: BoundedRanges, name: str) -> tuple[int | None, int | None]:
+    names = ranges.program.source_names
+    (range_,) = [r for x in ranges.essa.defined if names.get(x) == name and (r := ranges.of(x))]
     return range_.low, range_.high
 
 
@@ -44,20 +44,20 @@ def test_the_paper_s_example(bound: int) -> None:
     ],
 )
 def test_operators_that_are_not_linear(body: str, range_: tuple[int, int]) -> None:
-    found = within(
+    ranges = within(
         f"extern int any(void); int main(void) {{ int x = 2; while (any()) {body}; return x; }}", 3
     )
-    assert of(found, "x") == range_
+    assert of(ranges, "x") == range_
 
 
 def test_a_loop_inside_is_entered_anew_in_every_round() -> None:
-    found = within(
+    ranges = within(
         """extern int any(void); int main(void) { int s = 0; while (any()) { int j = 0;
         while (any()) { j++; s++; } } return s; }""",
         5,
     )
-    assert of(found, "j") == (0, 5)
-    assert of(found, "s") == (0, 21)  # four rounds of four, in the fifth five
+    assert of(ranges, "j") == (0, 5)
+    assert of(ranges, "s") == (0, 21)  # four rounds of four, in the fifth five
 
 
 def test_a_loop_that_ends_by_itself_has_its_range() -> None:
@@ -65,11 +65,11 @@ def test_a_loop_that_ends_by_itself_has_its_range() -> None:
     assert of(within(text, 100), "i") == (0, 3)
 
 
-def _claim(found: BoundedRanges, program: Program) -> Inductive:
+def _claim(ranges: BoundedRanges, program: Program) -> Inductive:
     """Bounded ranges as if they were facts."""
     (head,) = facts.heads(program)
-    known = found.at(head)
-    return Inductive({Point(head): build.conjunction(facts.range_formula(x, r) for x, r in known.items())})
+    names = ranges.at(head)
+    return Inductive({Point(head): build.conjunction(facts.range_formula(x, r) for x, r in names.items())})
 
 
 def test_bounded_ranges_are_refused_as_a_proof() -> None:
@@ -78,9 +78,9 @@ def test_bounded_ranges_are_refused_as_a_proof() -> None:
         """extern int any(void); extern void reach_error(void);
         int main(void) { int i = 0; while (any()) { i++; if (i > 5) reach_error(); } return 0; }"""
     )
-    found = bounded_ranges(Found(program).ranges, 5)
-    assert not any(found.reaches(site.location) for site in program.errors)
-    check = check_proof(program, _claim(found, program), budget=Budget(20), statistics=Statistics())
+    ranges = bounded_ranges(Analysed(program).ranges, 5)
+    assert not any(ranges.reaches(site.location) for site in program.errors)
+    check = check_proof(program, _claim(ranges, program), budget=Budget(20), statistics=Statistics())
     assert isinstance(check, Diagnostic)
     assert check.code == "proof-refuted"
     assert not isinstance(facts.proof(program), Inductive)
@@ -88,6 +88,6 @@ def test_bounded_ranges_are_refused_as_a_proof() -> None:
 
 def test_nothing_makes_facts_of_bounded_ranges() -> None:
     """Facts come from a program, never from ranges that someone hands in; and the types differ."""
-    found = within("int main(void) { int i = 0; while (1) i++; }", 5)
-    assert not isinstance(found, Found(found.program).ranges.__class__)
-    assert facts.facts(found.program) == {}
+    ranges = within("int main(void) { int i = 0; while (1) i++; }", 5)
+    assert not isinstance(ranges, Analysed(ranges.program).ranges.__class__)
+    assert facts.facts(ranges.program) == {}

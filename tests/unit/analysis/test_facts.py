@@ -7,16 +7,17 @@ from tests.unit.analysis.ranges_of import c_program, lp_program
 
 from certus.analysis.ranges.facts import facts, proof
 from certus.analysis.ranges.result import Ranges
+from certus.check.proofs.check import check_proof
+from certus.check.proofs.clauses import proof_clauses
 from certus.core.budget import Budget
-from certus.core.ctext import c_text
+from certus.core.c_text import c_text
 from certus.core.evidence import Inductive
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
+from certus.core.solver import Answer
 from certus.core.statistics import Statistics
-from certus.logic.solver import Answer
-from certus.logic.z3solver import Z3Solver
-from certus.validate.clauses import proof_clauses
-from certus.validate.proofs import check_proof
+from certus.reference.mixed_integer_ranges import by_mixed_integer
+from certus.solvers.z3.solver import Z3Solver
 
 GUARDED = """extern int any(void); extern void reach_error(void);
 int main(void) { int i = 0; while (any()) { if (i < 100) i++; if (i > 100) reach_error(); } return 0; }"""
@@ -44,9 +45,9 @@ def test_facts_are_inductive_without_summaries() -> None:
     """Nor do they rest on equalities that they do not say: x is less than 5 in COPIES because y is."""
     for text in (GUARDED, CALLS, COPIES):
         program = c_program(text)
-        found = facts(program)
-        assert found
-        for clause in proof_clauses(program, Inductive(found, {})):
+        result = facts(program)
+        assert result
+        for clause in proof_clauses(program, Inductive(result, {})):
             if "no error" not in clause.title:
                 solver = Z3Solver(Statistics())
                 solver.add(*clause.formulas)
@@ -59,16 +60,16 @@ def test_facts_are_inductive_without_summaries() -> None:
     ids=["guarded", "calls", "cells", "recursive"],
 )
 def test_ranges_alone_prove_range_properties(program: Program) -> None:
-    found = proof(program)
-    assert isinstance(found, Inductive)
-    check = check_proof(program, found, budget=Budget(30), statistics=Statistics())
+    result = proof(program)
+    assert isinstance(result, Inductive)
+    check = check_proof(program, result, budget=Budget(30), statistics=Statistics())
     assert isinstance(check, ProofCheck), check
 
 
 def test_the_reference_solver_proves_the_same() -> None:
-    assert isinstance(proof(c_program(GUARDED), solver="milp"), Inductive)
+    assert isinstance(proof(c_program(GUARDED), solver=by_mixed_integer), Inductive)
 
 
 def test_an_error_within_the_ranges_is_not_proved_away() -> None:
-    found = proof(lp_program("void main() { int i; i = *; assert(i != 3); }"))
-    assert isinstance(found, Ranges)
+    result = proof(lp_program("void main() { int i; i = *; assert(i != 3); }"))
+    assert isinstance(result, Ranges)

@@ -8,8 +8,8 @@ import pytest
 
 from certus.core.budget import Budget
 from certus.frontend.c.load import load_c
-from certus.pipeline.ranges import numeric_report, without_memory
 from certus.report.ranges import VariableRange, range_text
+from certus.run.ranges import numeric_report, without_memory
 
 DECLARED = "extern int any(void); extern void *malloc(unsigned long);\n"
 
@@ -35,9 +35,9 @@ def reported(directory: Path, text: str, bound: int | None = None) -> dict[str, 
     ],
 )
 def test_few_values_are_listed(tmp_path: Path, body: str, values: tuple[int, ...]) -> None:
-    found = reported(tmp_path, f"int main(void) {{ int s; {body} return s; }}")["s"]
-    assert found.values == values
-    assert found.numbered == 32 - (len(values) - 1).bit_length()
+    rows = reported(tmp_path, f"int main(void) {{ int s; {body} return s; }}")["s"]
+    assert rows.values == values
+    assert rows.numbered == 32 - (len(values) - 1).bit_length()
 
 
 def test_a_set_is_not_shown_where_the_range_is_as_good(tmp_path: Path) -> None:
@@ -45,18 +45,18 @@ def test_a_set_is_not_shown_where_the_range_is_as_good(tmp_path: Path) -> None:
 
 
 def test_many_values_have_a_range_only(tmp_path: Path) -> None:
-    found = reported(tmp_path, "int main(void) { int i = 0; while (i < 9000) i += 300; return i; }")["i"]
-    assert (found.values, found.low, found.high) == (None, 0, 9299)
+    rows = reported(tmp_path, "int main(void) { int i = 0; while (i < 9000) i += 300; return i; }")["i"]
+    assert (rows.values, rows.low, rows.high) == (None, 0, 9299)
 
 
 def test_what_wraps_alike_keeps_its_range(tmp_path: Path) -> None:
-    found = reported(
+    rows = reported(
         tmp_path,
         """int main(void) { int x = any(); if (x < -9 || x > -2) return 0; unsigned u = x; int y = u;
         return y; }""",
     )
-    assert (found["u"].low, found["u"].high) == (2**32 - 9, 2**32 - 2)
-    assert (found["y"].low, found["y"].high) == (-9, -2)
+    assert (rows["u"].low, rows["u"].high) == (2**32 - 9, 2**32 - 2)
+    assert (rows["y"].low, rows["y"].high) == (-9, -2)
 
 
 POINTERS = [
@@ -98,13 +98,13 @@ def test_pointers_have_offsets(tmp_path: Path, text: str, name: str, shown: str 
 
 
 def test_elements_have_one_range_and_fields_one_each(tmp_path: Path) -> None:
-    found = reported(
+    rows = reported(
         tmp_path,
         """struct s { int tag; int v; } r[10]; int t[50];
         int main(void) { int i; for (i = 0; i < 10; i++) { r[i].tag = i % 3; r[i].v = 7; t[i] = 100 + i; }
         return r[any() & 7].tag + t[any() & 7] + r[1].v; }""",
     )
-    assert {name: (found[name].low, found[name].high) for name in ("r[]+0", "r[]+4", "t[]")} == {
+    assert {name: (rows[name].low, rows[name].high) for name in ("r[]+0", "r[]+4", "t[]")} == {
         "r[]+0": (0, 2),
         "r[]+4": (0, 7),
         "t[]": (0, 109),
@@ -113,23 +113,23 @@ def test_elements_have_one_range_and_fields_one_each(tmp_path: Path) -> None:
 
 def test_an_address_that_numbers_depend_on_stays_open(tmp_path: Path) -> None:
     """The overlay of objects would fix the number, and with it the branch."""
-    found = reported(
+    rows = reported(
         tmp_path,
         """int a[9], b[9]; int main(void) { int *p = any() ? a : b, x = 0; if ((long)p % 64 == 0) x = 1;
         p++; return *p + x; }""",
     )
-    assert (found["x"].low, found["x"].high) == (0, 1)
+    assert (rows["x"].low, rows["x"].high) == (0, 1)
 
 
 def test_inputs_are_told_apart_however_far_they_are_passed_on(tmp_path: Path) -> None:
-    found = reported(
+    rows = reported(
         tmp_path,
         """int g; int get(int k) { int r = any(); return k ? r : 0; } int main(void) {
         int a = get(1), b = a, c = b + 1, d = a > 0 ? a : 5, e = 0; int *p = &g; *p = a;
         while (any()) e += a; return b + c + d + e + g; }""",
     )
-    told = {name: found[name].input for name in ("r", "a", "b", "c", "d", "e", "g")}
-    assert told == {"r": True, "a": True, "b": True, "c": False, "d": False, "e": False, "g": True}
+    inputs = {name: rows[name].input for name in ("r", "a", "b", "c", "d", "e", "g")}
+    assert inputs == {"r": True, "a": True, "b": True, "c": False, "d": False, "e": False, "g": True}
 
 
 def test_bounded_ranges_have_few_values_too(tmp_path: Path) -> None:

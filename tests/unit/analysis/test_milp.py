@@ -6,23 +6,24 @@ import pytest
 from tests.unit.analysis.ranges_of import lp_program
 
 from certus.analysis.ranges import milp
-from certus.analysis.ranges.essa import Scope, Version, translate
+from certus.analysis.ranges.essa import EssaForm, Scope, translate
 from certus.analysis.ranges.intervals import Propagation
 from certus.analysis.ranges.milp import MixedInteger
 from certus.analysis.ranges.result import analyse, solve
 from certus.analysis.ranges.system import Values
 from certus.core.budget import Budget
 from certus.core.loops import loop_forest
-from certus.logic.lp import LinearProgram
+from certus.reference.mixed_integer_ranges import by_mixed_integer
+from certus.solvers.highs import LinearProgram
 
 DOWN = "void main() {{ int x; int y; x = {x}; y = {y}; while (x <= y + 1) {{ y = y - 1; }} assert(y != 0); }}"
 
 
 def head(x: int, y: int) -> tuple[int | None, int | None]:
     """The range of y at the head of the loop, by mixed-integer programs."""
-    found = analyse(lp_program(DOWN.format(x=x, y=y)), budget=Budget(20), solver="milp")
-    (at,) = loop_forest(found.program.procedures["main"]).heads
-    (range_,) = (r for v, r in found.at(at).items() if v.name.endswith("y"))
+    solution = analyse(lp_program(DOWN.format(x=x, y=y)), budget=Budget(20), solver=by_mixed_integer)
+    (at,) = loop_forest(solution.program.procedures["main"]).heads
+    (range_,) = (r for v, r in solution.at(at).items() if v.name.endswith("y"))
     return range_.low, range_.high
 
 
@@ -33,9 +34,9 @@ def test_conditions_relax_flow() -> None:
 def test_the_objective_is_the_sum_of_all_widths() -> None:
     """Section 3.4: |U - L| of all that is read, with the coefficients of parameters as in section 4; binaries
     and constraints cost nothing."""
-    version = translate(lp_program(DOWN.format(x=10, y=100)), Scope())
-    outer = Propagation(version.system, version.translation.limits).intervals(Budget())
-    whole = MixedInteger(version.system, outer, {}, lambda quantity: (None, None), parameters=2)
+    essa = translate(lp_program(DOWN.format(x=10, y=100)), Scope())
+    outer = Propagation(essa.system, essa.translation.limits).intervals(Budget())
+    whole = MixedInteger(essa.system, outer, {}, lambda quantity: (None, None), parameters=2)
     model = milp._Model(whole, [5, 6, 7])
     assert sorted(model.columns) == [10, 11, 12, 13, 14, 15]  # U and -L of each
     assert [len(columns) for columns in model.columns.values()] == [3] * 6
@@ -60,20 +61,20 @@ def test_the_objective_chooses_the_least_bounds(monkeypatch: pytest.MonkeyPatch)
 
 def test_no_single_bound_can_be_less() -> None:
     """The least solution: one number less anywhere, and a constraint does not hold."""
-    version = translate(lp_program(DOWN.format(x=10, y=100)), Scope())
-    found = solve(version, Budget(20), "milp").values
-    assert not _violated(version, found)
-    for quantity in range(len(version.system)):
-        if found.low[quantity] < found.high[quantity]:
-            for side in (found.low, found.high):
+    essa = translate(lp_program(DOWN.format(x=10, y=100)), Scope())
+    solution = solve(essa, Budget(20), by_mixed_integer).values
+    assert not _violated(essa, solution)
+    for quantity in range(len(essa.system)):
+        if solution.low[quantity] < solution.high[quantity]:
+            for side in (solution.low, solution.high):
                 before = side[quantity]
-                side[quantity] += 1 if side is found.low else -1
-                assert _violated(version, found)
+                side[quantity] += 1 if side is solution.low else -1
+                assert _violated(essa, solution)
                 side[quantity] = before
 
 
-def _violated(version: Version, values: Values) -> bool:
-    for quantity, definition in enumerate(version.system.definitions):
+def _violated(essa: EssaForm, values: Values) -> bool:
+    for quantity, definition in enumerate(essa.system.definitions):
         low, high = values.evaluate(quantity, definition)
         if low <= high and (low < values.low[quantity] or high > values.high[quantity]):
             return True
@@ -101,9 +102,9 @@ def test_what_stands_alone_may_be_close_to_m() -> None:
 def test_a_part_that_is_not_bounded_is_dropped_and_the_flow_stays() -> None:
     text = """void main() { int x; int y; int n; n = *; x = 0; y = 5;
         while (*) { if (x < 7 && y <= n) { x = x + 1; y = x; } } assert(x != 9); }"""
-    found = analyse(lp_program(text), budget=Budget(20), solver="milp")
-    (at,) = loop_forest(found.program.procedures["main"]).heads
-    assert {v.name[-1]: (r.low, r.high) for v, r in found.at(at).items()} | {"n": None} == {
+    solution = analyse(lp_program(text), budget=Budget(20), solver=by_mixed_integer)
+    (at,) = loop_forest(solution.program.procedures["main"]).heads
+    assert {v.name[-1]: (r.low, r.high) for v, r in solution.at(at).items()} | {"n": None} == {
         "x": (0, 7),
         "y": (1, 7),
         "n": None,

@@ -28,14 +28,14 @@ def domain(sort: Sort) -> range:
 
 def results(kind: Kind, sort: Sort) -> dict[tuple[int, int], int | None]:
     """The value for every pair of arguments, None where any value is possible."""
-    found: dict[tuple[int, int], int | None] = {}
+    results: dict[tuple[int, int], int | None] = {}
     for a, b in product(domain(sort), repeat=2):
         term = Expr(kind, (build.constant(a, sort), build.constant(b, sort)), None, sort)
         try:
-            found[(a, b)] = int(evaluate(term, {}))  # type: ignore[arg-type]
+            results[(a, b)] = int(evaluate(term, {}))  # type: ignore[arg-type]
         except Undefined:
-            found[(a, b)] = None
-    return found
+            results[(a, b)] = None
+    return results
 
 
 @pytest.mark.parametrize(("sort", "kind"), CASES, ids=lambda each: getattr(each, "name", str(each)))

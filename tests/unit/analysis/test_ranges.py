@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 from tests.builders import ProgramBuilder
-from tests.unit.analysis.ranges_of import Found, c_program, lp_program
+from tests.unit.analysis.ranges_of import Analysed, c_program, lp_program
 
 from certus.analysis.ranges.result import analyse, needed_bits
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.intervals import Interval
 from certus.core.program import Assume
 from certus.core.sorts import machine
 from certus.core.terms import Expr
-from certus.logic.intervals import Interval
 
 INT_RANGE = (-(2**31), 2**31 - 1)
 UNSIGNED = (0, 2**32 - 1)
@@ -24,33 +24,33 @@ int main(void) {{ unsigned x = any(), y = any();
 
 
 def test_a_condition_bounds_the_variable_that_needs_it() -> None:
-    found = Found(c_program(XY.format(body="y--")))
-    assert found.heads() == [{"x": (10, 20), "y": (8, 100)}]
-    assert found.before("return x + y") == {"x": (10, 20), "y": (8, 18)}
+    analysed = Analysed(c_program(XY.format(body="y--")))
+    assert analysed.heads() == [{"x": (10, 20), "y": (8, 100)}]
+    assert analysed.before("return x + y") == {"x": (10, 20), "y": (8, 18)}
 
 
 def test_what_is_not_linear_leaves_the_other_variable_bounded() -> None:
-    found = Found(c_program(XY.format(body="y = isqrt(y)")))
-    assert found.heads() == [{"x": (10, 20), "y": UNSIGNED}]
+    analysed = Analysed(c_program(XY.format(body="y = isqrt(y)")))
+    assert analysed.heads() == [{"x": (10, 20), "y": UNSIGNED}]
 
 
 def test_conditions_relax_flow() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""extern int any(void);
             int main(void) { int v = any(); if (v < 0 || v > 100) return 0;
             if (v >= 20) return v; return 1; }""")
     )
-    assert found.before("return v") == {"v": (20, 100)}
+    assert analysed.before("return v") == {"v": (20, 100)}
 
 
 def test_counting_without_end_wraps() -> None:
     endless = "int main(void) { int i = 0; while (1) i++; }"
-    assert Found(c_program(endless)).heads() == [{"i": INT_RANGE}]
+    assert Analysed(c_program(endless)).heads() == [{"i": INT_RANGE}]
 
 
 def test_a_guarded_count_stops_where_widening_does_not() -> None:
-    found = Found(c_program("int main(void) { int i = 0; while (1) if (i < 100) i++; }"))
-    assert found.heads() == [{"i": (0, 100)}]
+    analysed = Analysed(c_program("int main(void) { int i = 0; while (1) if (i < 100) i++; }"))
+    assert analysed.heads() == [{"i": (0, 100)}]
 
 
 @pytest.mark.parametrize("conditions", [(build.TRUE, build.TRUE), (build.TRUE, build.FALSE)])
@@ -65,27 +65,27 @@ def test_branches_that_bound_nothing_stay_apart(conditions: tuple[Expr, Expr]) -
         b.edge("main", "other", "further", b.assign((x, 7)))
         b.edge("main", "further", "end", b.assign((y, build.add(x, build.integer(2)))))
         b.skip("main", "end", "exit")
-        seen = analyse(b.build(), budget=Budget(60)).seen(y)
+        seen = analyse(b.build(), budget=Budget(60)).quantity_range(y)
         assert seen is not None
         assert seen.low == -5
 
 
 def test_dead_branches_are_excluded() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""extern int any(void);
             int main(void) { int i = 0, j = 1; while (i < 10) { if (i > 20) j = 1000; i++; }
             return i + j; }""")
     )
-    assert found.heads() == [{"i": (0, 10), "j": (1, 1)}]
+    assert analysed.heads() == [{"i": (0, 10), "j": (1, 1)}]
 
 
 def test_a_branch_may_be_dead_only_for_the_precise_ranges() -> None:
     """Widening alone gives i all non-negative values, and with it the assignment."""
-    found = Found(
+    analysed = Analysed(
         c_program("""extern int any(void); int main(void) { int i = 0, j = 1;
             while (any()) { if (i < 100) i++; if (i > 100) j = 1000; } return j; }""")
     )
-    assert found.heads() == [{"i": (0, 100), "j": (1, 1)}]
+    assert analysed.heads() == [{"i": (0, 100), "j": (1, 1)}]
 
 
 @pytest.mark.parametrize(
@@ -103,86 +103,86 @@ def test_a_branch_may_be_dead_only_for_the_precise_ranges() -> None:
     ],
 )
 def test_loops_over_unbounded_integers(body: str, range_: tuple[int, int | None]) -> None:
-    found = Found(lp_program(f"void main() {{ int i; int n; i = 0; n = 7; {body} assert(i != 99); }}"))
-    assert found.heads()[0]["i"] == range_
+    analysed = Analysed(lp_program(f"void main() {{ int i; int n; i = 0; n = 7; {body} assert(i != 99); }}"))
+    assert analysed.heads()[0]["i"] == range_
 
 
 def test_a_condition_on_a_sum_that_may_wrap_says_nothing_of_its_variables() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""extern unsigned any(void);
             int main(void) { unsigned x = any(), y = any(); if (y > 9) return 0;
             if (x + 1 <= y) return x; return 0; }""")
     )
-    assert found.before("return x") == {"x": UNSIGNED}
+    assert analysed.before("return x") == {"x": UNSIGNED}
 
 
 def test_wrapping_in_between_does_not_matter() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""extern unsigned any(void); int main(void) { unsigned x = any(); if (x > 9) return 0;
             unsigned y = x - 100 + 200; return y; }""")
     )
-    assert found.before("return y") == {"y": (100, 109)}
+    assert analysed.before("return y") == {"y": (100, 109)}
 
 
 def test_two_inputs_are_not_one() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""extern int any(void); int t[3]; int main(void) {
             int a = any(), b = any(), c = t[0] - t[1], d = a - b; return c + d; }""")
     )
-    assert found.before("return c + d") == {"c": (0, 0), "d": INT_RANGE}
+    assert analysed.before("return c + d") == {"c": (0, 0), "d": INT_RANGE}
 
 
 def test_parameters_are_joined_over_calls_and_results_come_back() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""int f(int n) { if (n <= 0) return 0; return f(n - 1) + 1; }
             int inc(int k) { return k + 1; }
             int main(void) { int a = inc(1), b = inc(5); return a + b + f(3); }""")
     )
-    assert found.of("k") == (1, 5)
-    assert found.of("a") == found.of("b") == (2, 6)
-    assert found.of("n") == (0, 3)
+    assert analysed.of("k") == (1, 5)
+    assert analysed.of("a") == analysed.of("b") == (2, 6)
+    assert analysed.of("n") == (0, 3)
 
 
 def test_elements_of_an_array_have_one_range_and_fields_one_each() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""struct s { int a; unsigned char b; }; int t[200];
             int main(void) { struct s v; int i, x; v.a = 5; v.b = 7;
             for (i = 0; i < 200; i++) t[i] = i % 7; x = t[3] + v.a + v.b; return x; }""")
     )
-    assert found.before("return x")["x"] == (12, 18)
+    assert analysed.before("return x")["x"] == (12, 18)
 
 
 def test_elements_that_are_read_as_signed_have_a_signed_range() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""extern int any(void); int t[200]; short s[3]; int small[3]; unsigned u[200];
             int main(void) { int i, x, y, z; for (i = 0; i < 200; i++) { t[i] = i % 7 - 1; u[i] = i % 7 - 1; }
             s[any() & 1] = -3; small[any() & 1] = t[5] - 1; x = t[any() & 127];
             y = s[any() & 1]; z = small[1]; return x + y + z + (u[any() & 127] < 5u); }""")
     )
-    assert (found.of("x"), found.of("y"), found.of("z")) == ((-1, 5), (-3, 0), (-2, 4))
-    views = found.ranges.version.translation.views
-    kept = {x.name: (sort.name, found.ranges.seen(x)) for x, sort in views.items()}
+    assert (analysed.of("x"), analysed.of("y"), analysed.of("z")) == ((-1, 5), (-3, 0), (-2, 4))
+    views = analysed.ranges.essa.translation.views
+    kept = {x.name: (sort.name, analysed.ranges.quantity_range(x)) for x, sort in views.items()}
     assert kept["mem$0$0"] == ("i32", Interval(-1, 5))
     assert "mem$3$0" not in kept  # is compared as it is
 
 
 def test_conditions_on_what_was_read_are_conditions_on_the_cell() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""extern int any(void); int t[3]; int main(void) { int *p = t; *p = -5;
             while (any()) { if (*p < 9) *p = *p + 1; if (*p == -1) t[1] = *p; if (*p > 50) t[2] = 1; }
             return t[1] + t[2]; }""")
     )
-    (head,) = [at for at in found.program.procedures["main"].locations if at.loop]
-    told = {str(term): (i.low, i.high) for term, i in found.ranges.at(head).items()}
-    assert told == {"(i32)mem$0$0": (-5, 9), "(i32)mem$0$4": (-1, 0), "mem$0$8": (0, 0)}
+    (head,) = [at for at in analysed.program.procedures["main"].locations if at.loop]
+    at_head = {str(term): (i.low, i.high) for term, i in analysed.ranges.at(head).items()}
+    assert at_head == {"(i32)mem$0$0": (-5, 9), "(i32)mem$0$4": (-1, 0), "mem$0$8": (0, 0)}
 
 
 def test_what_was_read_before_a_write_says_nothing_of_the_cell() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""extern int any(void); int t[3]; int main(void) { int *p = t, x, y; *p = any(); x = *p;
             *p = any(); if (x < 9) y = *p; else y = x; return y; }""")
     )
-    assert found.of("y") == INT_RANGE
+    assert analysed.of("y") == INT_RANGE
 
 
 @pytest.mark.parametrize(
@@ -199,23 +199,25 @@ def test_what_was_read_before_a_write_says_nothing_of_the_cell() -> None:
 )
 def test_a_choice_is_as_good_as_a_branch(value: str, range_: tuple[int, int]) -> None:
     text = f"extern int any(void); int main(void) {{ int x = any(), y = any(), z = {value}; return z; }}"
-    assert Found(c_program(text)).of("z") == range_
+    assert Analysed(c_program(text)).of("z") == range_
 
 
 def test_a_pointer_ranges_over_its_array() -> None:
-    found = Found(c_program("int t[200]; int main(void) { int *p = t; while (p < t + 10) p++; return *p; }"))
-    low, high = found.heads()[0]["p"]
+    analysed = Analysed(
+        c_program("int t[200]; int main(void) { int *p = t; while (p < t + 10) p++; return *p; }")
+    )
+    low, high = analysed.heads()[0]["p"]
     assert low is not None
     assert high is not None
     assert high - low == 4 * 10 + 3  # a multiple of 4 lies in it, but bounds know nothing of that
 
 
 def test_what_is_not_linear_is_listed_with_what_is_known_of_it() -> None:
-    found = Found(
+    analysed = Analysed(
         c_program("""extern int any(void); int main(void) { int x = any(); int y = x * x; int z = x & 15;
             return y + z; }""")
     )
-    listed = {str(term): (i.low, i.high) for _, term, i in found.ranges.opaque()}
+    listed = {str(term): (i.low, i.high) for _, term, i in analysed.ranges.opaque()}
     assert sorted(listed.values()) == [INT_RANGE, (0, 15)]
 
 
@@ -227,8 +229,8 @@ def test_irreducible_loops_are_cut_at_all_entries() -> None:
     b.branch("main", "a", build.lt(x, ten), "a1", "exit")
     b.edge("main", "a1", "b", b.assign((x, build.add(x, one))))
     b.edge("main", "b", "a", b.assign((x, x)))
-    found = Found(b.build())
-    assert found.at(b.at("main", "a"))["x"] == (0, 10)
+    analysed = Analysed(b.build())
+    assert analysed.at(b.at("main", "a"))["x"] == (0, 10)
 
 
 @pytest.mark.parametrize(

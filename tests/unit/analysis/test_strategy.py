@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.analysis.ranges_of import Found, lp_program
+from tests.unit.analysis.ranges_of import Analysed, lp_program
 
 from certus.analysis.ranges.operations import INFINITE
 from certus.analysis.ranges.strategy import Row, StrategyIteration, shortest
@@ -45,7 +45,7 @@ def test_cycles_that_need_highs(
         return original(self, cycle, rows, budget)
 
     monkeypatch.setattr(StrategyIteration, "_by_highs", counted)
-    assert Found(lp_program(text)).heads() == [ranges]
+    assert Analysed(lp_program(text)).heads() == [ranges]
     assert asked
 
 
@@ -54,14 +54,16 @@ def test_what_does_not_check_is_widened(monkeypatch: pytest.MonkeyPatch) -> None
     original = StrategyIteration.solve
 
     def wrong(self: StrategyIteration, budget):  # type: ignore[no-untyped-def]
-        found = original(self, budget)
+        analysed = original(self, budget)
         for quantity in range(len(self.system)):
-            found.high[quantity] = min(found.high[quantity], 3)
-        return found
+            analysed.high[quantity] = min(analysed.high[quantity], 3)
+        return analysed
 
     monkeypatch.setattr(StrategyIteration, "solve", wrong)
-    found = Found(lp_program("void main() { int i; i = 0; while (i < 10) { i = i + 1; } assert(i == 10); }"))
-    assert found.ranges.widened > 0
-    low, high = found.heads()[0]["i"]
+    analysed = Analysed(
+        lp_program("void main() { int i; i = 0; while (i < 10) { i = i + 1; } assert(i == 10); }")
+    )
+    assert analysed.ranges.widened > 0
+    low, high = analysed.heads()[0]["i"]
     assert low == 0
     assert high is None or high >= 10

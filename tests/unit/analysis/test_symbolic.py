@@ -15,7 +15,7 @@ MOST = 2**31 - 1
 
 
 def named(program: Program, name: str) -> Expr:
-    return next(x for x, known in program.source_names.items() if known == name)
+    return next(x for x, ranges in program.source_names.items() if ranges == name)
 
 
 def text(bound: Affine | None) -> str:
@@ -30,7 +30,7 @@ def shown(range_: SymbolicRange) -> tuple[str, str]:
 
 def places(case: Case, program: Program, name: str) -> list[tuple[str, str]]:
     """The bounds of a variable at the loops, then at the exit."""
-    return [shown(known[named(program, name)]) for known in case.at.values()]
+    return [shown(ranges[named(program, name)]) for ranges in case.at.values()]
 
 
 def within(range_: SymbolicRange, parameters: dict[Expr, int], value: int) -> bool:
@@ -61,10 +61,10 @@ def test_without_the_assumption_all_parameters_lie_inside_the_answer(value: int,
 
 
 def _constant_range(case: Case, x: Expr) -> SymbolicRange:
-    found = case.parameters[x]
-    assert found.low is not None
-    assert found.high is not None
-    return SymbolicRange(Affine(found.low), Affine(found.high))
+    range_ = case.parameters[x]
+    assert range_.low is not None
+    assert range_.high is not None
+    return SymbolicRange(Affine(range_.low), Affine(range_.high))
 
 
 def test_several_parameters_over_unbounded_integers() -> None:

@@ -83,15 +83,15 @@ class TestConstants:
 
     @pytest.mark.parametrize("value", [-1, 256])
     def test_a_machine_integer_out_of_range_is_refused(self, value: int) -> None:
-        with pytest.raises(ValueError, match="no value of sort u8"):
+        with pytest.raises(ValueError, match="not a value of sort u8"):
             constant(value, U8)
 
     def test_a_fraction_is_no_integer(self) -> None:
-        with pytest.raises(ValueError, match="1/2 is no value of sort Int"):
+        with pytest.raises(ValueError, match="1/2 is not a value of sort Int"):
             constant(Fraction(1, 2), INT)
 
     def test_there_are_no_array_constants(self) -> None:
-        with pytest.raises(ValueError, match="no value of sort Array"):
+        with pytest.raises(ValueError, match="not a value of sort Array"):
             constant(0, array(INT, INT))
 
     def test_integers_of_any_size_have_a_digest_and_a_text(self) -> None:

@@ -29,11 +29,10 @@ from certus.core.build import (
     var,
 )
 from certus.core.errors import Undefined
-from certus.core.evaluate import ArrayValue, evaluate
-from certus.core.folding import decimal
+from certus.core.evaluate import evaluate
 from certus.core.sorts import BOOL, INT, REAL, array, machine
 from certus.core.terms import Expr, Function
-from certus.core.values import as_value, default_value, domain_size
+from certus.core.values import ArrayValue, as_value, decimal, default_value, domain_size
 
 U2, U8, I8 = machine(2, signed=False), machine(8, signed=False), machine(8, signed=True)
 X, Y, P = var("x", INT), var("y", INT), var("p", BOOL)
@@ -106,7 +105,7 @@ class TestMeaning:
         ],
     )
     def test_a_value_must_fit_its_variable(self, variable: Expr, value: object) -> None:
-        with pytest.raises(ValueError, match="is no value of sort"):
+        with pytest.raises(ValueError, match="is not a value of sort"):
             evaluate(variable, {variable: value})  # type: ignore[dict-item]
 
     def test_reals_are_fractions_even_if_given_as_integers(self) -> None:

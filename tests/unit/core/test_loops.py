@@ -20,8 +20,8 @@ Edges = Sequence[tuple[int, int]]
 def procedure(size: int, edges: Edges, name: str = "p") -> Procedure:
     """Locations 0 (the entry) to size - 1 (the exit)."""
     at = [Location(i, name) for i in range(size)]
-    made = tuple(Edge(n, at[a], Assume(TRUE), at[b]) for n, (a, b) in enumerate(edges))
-    return Procedure(name, (), (), (), at[0], at[-1], made)
+    built = tuple(Edge(n, at[a], Assume(TRUE), at[b]) for n, (a, b) in enumerate(edges))
+    return Procedure(name, (), (), (), at[0], at[-1], built)
 
 
 def indices(locations: Sequence[Location] | frozenset[Location]) -> list[int]:
@@ -107,7 +107,7 @@ def reference(p: Procedure) -> list[tuple[int, int, list[int]]]:
         if at not in reached:
             reached.append(at)
             pending.extend(e.target for e in p.successors[at])
-    found = []
+    loops = []
 
     def is_entered(at: Location, group: list[Location]) -> bool:
         sources = (e.source for e in p.edges if e.target is at and e.source not in group)
@@ -118,11 +118,11 @@ def reference(p: Procedure) -> list[tuple[int, int, list[int]]]:
             if len(group) > 1 or any(e.target is group[0] for e in p.successors[group[0]]):
                 members = sorted(group, key=lambda at: at.index)
                 entries = [at for at in members if is_entered(at, group)] or members[:1]
-                found.append((entries[0].index, depth, indices(group)))
+                loops.append((entries[0].index, depth, indices(group)))
                 split([at for at in group if at not in entries], depth + 1)
 
     split(list(p.locations), 1)
-    return sorted(found, key=lambda item: (item[1], item[0]))
+    return sorted(loops, key=lambda item: (item[1], item[0]))
 
 
 graphs = st.integers(1, 9).flatmap(

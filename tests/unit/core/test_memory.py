@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 from tests.builders import ProgramBuilder
 
+from certus.codec.evidence import decode_partition, decode_proof, encode_partition, encode_proof
 from certus.core import build
-from certus.core.codec import decode_proof, encode_proof
 from certus.core.evidence import Partitioned, Unrolling
 from certus.core.memory import (
     Field,
     Partition,
     Pointer,
     Region,
-    decode_partition,
-    encode_partition,
     executed_once,
     uses_memory,
 )
@@ -58,12 +56,12 @@ def test_a_program_is_partitioned_once() -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda d: d.update(bits=65), "no width of 65 bits"),
+        (lambda d: d.update(bits=65), "width of pointers cannot be 65"),
         (lambda d: d["types"].pop(), "must have 2 parts"),
         (lambda d: d["types"].__setitem__(0, [7, 0]), "no region number 7"),
         (lambda d: d["types"].__setitem__(0, None), "has no type"),
-        (lambda d: d["regions"][0].update(layout="odd"), "no layout 'odd'"),
-        (lambda d: d["regions"][0].update(storage="odd"), "no storage 'odd'"),
+        (lambda d: d["regions"][0].update(layout="odd"), "layout of a region cannot be 'odd'"),
+        (lambda d: d["regions"][0].update(storage="odd"), "storage of a region cannot be 'odd'"),
         (lambda d: d["regions"][0].update(stride=-1), "must be a natural number"),
         (lambda d: d["regions"][0]["fields"].append([0, 1]), "must have 3 parts"),
         (lambda d: d["regions"][0]["fields"].append([0.5, 1, None]), "must be an integer"),

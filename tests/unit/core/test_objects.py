@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from certus.core.objects import ArrayShape, RecordShape, ScalarShape, Shape, extent, lvalue
+from certus.core.program import ArrayShape, RecordShape, ScalarShape, Shape, extent, lvalue
 
 BYTE, SHORT, WORD = (ScalarShape(width, signed=True) for width in (8, 16, 32))
 POINTER = ScalarShape(64, signed=False, pointer=True)
@@ -35,9 +35,9 @@ WHOLE = RecordShape(
     ],
 )
 def test_the_lvalue_of_these_bytes(shape: Shape, offset: int, width: int, text: str | None) -> None:
-    found = lvalue("x", shape, offset, width)
-    assert (None if found is None else found[0]) == text
-    assert found is None or found[1].width == 8 * width
+    named = lvalue("x", shape, offset, width)
+    assert (None if named is None else named[0]) == text
+    assert named is None or named[1].width == 8 * width
 
 
 def test_what_certainly_belongs_to_an_object() -> None:

@@ -6,8 +6,7 @@ import random
 
 from certus.core.build import const_array, integer, select, store, var
 from certus.core.sorts import INT, array
-from certus.core.stores import SHORT, read
-from certus.core.terms import Expr, Kind
+from certus.core.terms import SHORT, Expr, Kind, read
 
 ARRAY = var("m", array(INT, INT))
 X = var("x", INT)
@@ -31,9 +30,9 @@ def test_reads_of_random_chains_give_what_was_written_last() -> None:
         chains.append((store(at, integer(place), value), {**written, place: value}))
         at, written = chance.choice(chains[-50:])
         place = chance.randrange(400)
-        found, below = read(at, integer(place))
-        assert found is written.get(place)
-        assert found is not None or below is ARRAY
+        value, below = read(at, integer(place))
+        assert value is written.get(place)
+        assert value is not None or below is ARRAY
 
 
 def test_a_chain_is_passed_in_few_steps() -> None:

@@ -6,23 +6,22 @@ from dataclasses import replace
 
 import pytest
 
+from certus.check.replay.replay import replay
 from certus.core.budget import Budget
-from certus.core.evidence import Trace, Unrolling
+from certus.core.evidence import Safe, Trace, Unknown, Unrolling, Unsafe, Verdict
 from certus.core.loops import LoopBound
 from certus.core.outcome import Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp.load import load_lp
-from certus.transform.bounds import Bounds
-from certus.transform.constants import Constants
-from certus.transform.inline import Inline
-from certus.transform.large_blocks import MODES, LargeBlocks, Mode
-from certus.transform.passes import apply_passes
-from certus.transform.slice import Slice
-from certus.validate.replay import replay
+from certus.passes import apply_passes
+from certus.passes.bounds import Bounds
+from certus.passes.constants import Constants
+from certus.passes.inline import Inline
+from certus.passes.large_blocks import MODES, LargeBlocks, Mode
+from certus.passes.slice import Slice
 
 
 def run(text: str, mode: Mode = "large", bound: int = 0) -> tuple[Program, Verdict]:
@@ -86,12 +85,12 @@ def test_among_equal_bounds_the_fewest_statements_win(mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("bound", "found"), [(3, False), (4, True)])
-def test_the_bound_counts_entries_of_the_loop_head(mode: Mode, bound: int, found: bool) -> None:
+@pytest.mark.parametrize(("bound", "fails"), [(3, False), (4, True)])
+def test_the_bound_counts_entries_of_the_loop_head(mode: Mode, bound: int, fails: bool) -> None:
     """Three iterations enter the head four times."""
     text = "void main() { int x = 0; while (x < 3) { x = x + 1; } assert(x != 3); }"
     _, verdict = run(text, mode, bound)
-    if found:
+    if fails:
         assert isinstance(verdict, Unsafe)
     else:
         assert isinstance(verdict, Unknown)
@@ -99,15 +98,15 @@ def test_the_bound_counts_entries_of_the_loop_head(mode: Mode, bound: int, found
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("bound", "found"), [(3, False), (4, True)])
-def test_the_bound_counts_simultaneous_activations(mode: Mode, bound: int, found: bool) -> None:
+@pytest.mark.parametrize(("bound", "fails"), [(3, False), (4, True)])
+def test_the_bound_counts_simultaneous_activations(mode: Mode, bound: int, fails: bool) -> None:
     text = """
     int n = 0;
     void down(int k) { n = n + 1; if (k > 0) { down(k - 1); } }
     void main() { int k = *; assume(k >= 0); down(k); assert(n < 4); }
     """
     _, verdict = run(text, mode, bound)
-    assert isinstance(verdict, Unsafe if found else Unknown)
+    assert isinstance(verdict, Unsafe if fails else Unknown)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -173,7 +172,7 @@ def test_inputs_are_in_the_order_of_execution() -> None:
 def counted(
     text: str, bound: int = 0, bounds: dict[str, LoopBound] | None = None
 ) -> tuple[Verdict, Statistics]:
-    """The answer where the bounds of loops are known (or `bounds` are believed)."""
+    """Return the answer with the computed bounds of loops, or with `bounds`."""
     task = Task(load_lp(text, "test.lp").program)
     passes = [Constants(), Slice(), Inline(), Bounds()]
     task, _, _ = apply_passes(task, passes)

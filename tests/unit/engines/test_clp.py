@@ -6,25 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from certus.check.proofs.horn import check_derivation, check_model
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.errors import Inconsistent
+from certus.core.evidence import Safe, Unknown, Unsafe, Verdict
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import DerivationCheck, ProofCheck
 from certus.core.sorts import INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Function
-from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
-from certus.engines.clp import ConstraintLogic, engine, traces
+from certus.engines.clp import ConstraintLogic, Options, engine, traces
 from certus.engines.clp.abstraction import Abstraction, Skeletons, formals
-from certus.engines.clp.engine import Options
 from certus.engines.clp.explication import check_refinement, explicate
 from certus.engines.clp.fixpoint import Fixpoint, Manner, Prover
 from certus.engines.clp.traces import satisfied, trace_of, unfold
 from certus.frontend.chc.load import load_chc
 from certus.frontend.source import Source
-from certus.validate.horn import check_derivation, check_model
 
 PROGRAMS = Path(__file__).parents[2] / "programs" / "chc"
 MANNERS: tuple[Manner, ...] = ("proofs", "cores", "exhaustive")
@@ -55,8 +54,8 @@ def decide(
 def check(system: HornSystem, verdict: Verdict) -> None:
     if isinstance(verdict, Safe):
         assert isinstance(verdict.proof, Model)
-        found = check_model(system, verdict.proof, budget=Budget(60), statistics=Statistics())
-        assert isinstance(found, ProofCheck), found
+        check = check_model(system, verdict.proof, budget=Budget(60), statistics=Statistics())
+        assert isinstance(check, ProofCheck), check
     else:
         assert isinstance(verdict, Unsafe)
         assert isinstance(verdict.refutation, Derivation)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from certus.core import build
 from certus.core.budget import Budget
-from certus.core.evidence import KInductive, Point
+from certus.core.evidence import KInductive, Point, Safe, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.kind import KInduction, Options
 from certus.frontend.lp.load import load_lp
-from certus.pipeline.confirm import examine
-from certus.transform.large_blocks import LargeBlocks
+from certus.passes.large_blocks import LargeBlocks
+from certus.run.publish import examine
 
 
 def answered(text: str, k: int = 10, fact: str | None = None) -> Verdict:
@@ -25,8 +24,8 @@ def answered(text: str, k: int = 10, fact: str | None = None) -> Verdict:
     if fact is not None:
         main = task.subject.procedures["main"]
         x = next(v for v in main.variables if v.name == "main.x")
-        known = {Point(at): build.ge(x, build.integer(int(fact))) for at in loop_forest(main).heads}
-        task = Task(task.subject, task.property_name, known)
+        facts = {Point(at): build.ge(x, build.integer(int(fact))) for at in loop_forest(main).heads}
+        task = Task(task.subject, task.property_name, facts)
     verdict = back.verdict(KInduction().run(task, Options(k), Budget(60), Statistics()))
     if not isinstance(verdict, Unknown):
         check = examine(program, verdict, budget=Budget(60), statistics=Statistics())

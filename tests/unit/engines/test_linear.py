@@ -9,29 +9,26 @@ from tests.builders import ProgramBuilder
 
 from certus.core import build
 from certus.core.budget import Budget
-from certus.core.evidence import Execution, Inductive, Trace
+from certus.core.evidence import Execution, Inductive, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Assume, Call, Program
 from certus.core.sorts import INT, machine
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.engines.linear import LinearReachability, Options
 from certus.engines.linear.acceleration import Acceleration
-from certus.engines.linear.edges import Store, lift, se_join, self_loop
-from certus.engines.linear.index import Meeting
-from certus.engines.linear.packs import SIZE, packs
+from certus.engines.linear.edges import Store, VectorIndex, lift, se_join, self_loop
 from certus.engines.linear.tabulation import Tabulation
 from certus.engines.linear.transitions import Transitions, after
-from certus.engines.linear.widening import Widening
+from certus.engines.linear.widening import SIZE, Widening, packs
 from certus.frontend.lp.library import FAMILIES
 from certus.frontend.lp.library import program as library
 from certus.frontend.lp.load import load_lp
-from certus.logic.presburger import TooHard
-from certus.logic.relations import LOST, Relation, Relations
-from certus.pipeline.confirm import examine
-from certus.pipeline.facts import checked_facts
-from certus.transform.large_blocks import LargeBlocks
+from certus.passes.large_blocks import LargeBlocks
+from certus.run.publish import examine
+from certus.run.sharing import checked_ranges
+from certus.solvers.isl.presburger import TooHard
+from certus.solvers.isl.relations import LOST, Relation, Relations
 
 SYMBOLIC = [name for name, family in FAMILIES.items() if family.symbolic]
 
@@ -43,7 +40,7 @@ def loaded(text: str) -> Program:
 def answered(text: str, *, ranges: bool = False, **options: int) -> tuple[Verdict, Statistics]:
     """The verdict, after its evidence was checked; `ranges` are facts to rely on."""
     program, statistics = loaded(text), Statistics()
-    facts = checked_facts(program, Budget(60), statistics) if ranges else {}
+    facts = checked_ranges(program, Budget(60), statistics) if ranges else {}
     task, back = LargeBlocks("large").apply(Task(program, facts=facts))
     verdict = back.verdict(LinearReachability().run(task, Options(**options), Budget(60), statistics))
     if not isinstance(verdict, Unknown):
@@ -156,7 +153,7 @@ def test_deep_recursion_joins_each_summary_with_its_own_calls() -> None:
 
 
 def test_what_agrees_on_the_columns_both_fix_is_found() -> None:
-    index: Meeting[str] = Meeting()
+    index: VectorIndex[str] = VectorIndex()
     index.add((1, None, 3), "a")
     index.add((1, 2, None), "b")
     assert list(index.agreeing((1, 2, 3))) == ["a", "b"]
@@ -194,13 +191,13 @@ def test_closures_may_be_computed_apart() -> None:
         asked.append(compute())
         return asked[-1]
 
-    found = phases(Relations(Statistics(), Budget(60), apart)).closure()
+    computed = phases(Relations(Statistics(), Budget(60), apart)).closure()
     assert asked
-    assert found.exact == here.exact
+    assert computed.exact == here.exact
     for low in range(-1, 32):
         for high in range(-1, 34):
             pair = ({0: low}, {0: high})
-            assert found.fixing(*pair).is_empty() == here.fixing(*pair).is_empty()
+            assert computed.fixing(*pair).is_empty() == here.fixing(*pair).is_empty()
 
 
 def test_after_some_closures_without_end_no_more_are_waited_for() -> None:
@@ -302,7 +299,7 @@ def counters(number: int) -> str:
 
 
 def widened(text: str, size: int) -> Tabulation:
-    """A search with widening in packs of so many variables, at its end."""
+    """Run a search with widening in packs of `size` variables."""
     task, _ = LargeBlocks("large").apply(Task(loaded(text)))
     assert isinstance(task.subject, Program)
     transitions = Transitions(task.subject, Relations(Statistics(), Budget(60)))
@@ -324,13 +321,13 @@ def test_variables_are_packed_with_those_they_have_to_do_with() -> None:
         f"void main() {{ int {', '.join(f'x{i} = *' for i in range(9))}, y = *; {text} y = 2 * y; }}"
     )
     transitions = Transitions(program, Relations(Statistics(), Budget(60)))
-    found = [
+    computed = [
         [x.name.removeprefix("main.") for x in pack]
         for pack in packs(transitions.frames["main"], transitions)
     ]
-    assert found[:2] == [["x1", "x2", "x3", "x4", "x5"], ["x6", "x7", "x8"]]
-    assert ["y"] in found
-    assert ["x5", "x6"] in found
+    assert computed[:2] == [["x1", "x2", "x3", "x4", "x5"], ["x6", "x7", "x8"]]
+    assert ["y"] in computed
+    assert ["x5", "x6"] in computed
 
 
 def test_machine_integers_are_integers_where_ranges_exclude_that_they_wrap() -> None:
@@ -346,12 +343,12 @@ def test_machine_integers_are_integers_where_ranges_exclude_that_they_wrap() -> 
     round_ = next(e for e in task.subject.procedures["main"].edges if e.source is e.target)
     fact = build.and_(build.le(zero, x), build.le(x, ten))
     relations = Relations(Statistics(), Budget(60))
-    plain, known = (Transitions(task.subject, relations, facts) for facts in ({}, {round_.source: fact}))
+    plain, restricted = (Transitions(task.subject, relations, facts) for facts in ({}, {round_.source: fact}))
     number, later = build.to_int(x), build.to_int(after(x))
     grows = relations.of([build.eq(later, build.add(number, build.integer(1)))], (x,), (after(x),))
     assert not plain.step(round_).entails(grows)
-    assert known.step(round_).entails(grows)
-    assert known.step(round_).closure().exact
+    assert restricted.step(round_).entails(grows)
+    assert restricted.step(round_).closure().exact
 
 
 def test_products_of_variables_prove_but_do_not_refute() -> None:
@@ -395,10 +392,10 @@ def test_findings_are_both_kinds_of_edges_and_what_is_unreachable() -> None:
     }
     """
     _, statistics = answered(text)
-    found = {(finding.kind, finding.place): finding.text for finding in statistics.findings}
-    assert found["summary edges", "procedure delay"] == "d - old(m) == 0 && old(m) >= 0"
-    assert found["unreachable", "line 8"] == "d = 7;"
-    assert [place for kind, place in found if kind == "unreachable"] == ["line 8"]
-    heads = [words for (kind, place), words in found.items() if kind == "path edges" and "loop" in place]
+    computed = {(finding.kind, finding.place): finding.text for finding in statistics.findings}
+    assert computed["summary edges", "procedure delay"] == "d - old(m) == 0 && old(m) >= 0"
+    assert computed["unreachable", "line 8"] == "d = 7;"
+    assert [place for kind, place in computed if kind == "unreachable"] == ["line 8"]
+    heads = [text for (kind, place), text in computed.items() if kind == "path edges" and "loop" in place]
     assert len(heads) == 1
     assert "old(m) - d >= 0" in heads[0]

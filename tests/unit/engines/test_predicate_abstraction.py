@@ -6,13 +6,13 @@ import pytest
 from scripts.bench_abstraction import abstract_states
 
 from certus.core.budget import Budget
+from certus.core.evidence import Safe
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Safe
 from certus.engines.predicate import Options, PredicateAbstraction
 from certus.engines.predicate.abstraction import Manner
 from certus.frontend.lp.load import load_lp
-from certus.transform.large_blocks import LargeBlocks, Mode
+from certus.passes.large_blocks import LargeBlocks, Mode
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ from certus.transform.large_blocks import LargeBlocks, Mode
     ],
 )
 def test_the_example_of_the_thesis(manner: Manner, blocks: Mode, states: int) -> None:
-    """{(0, 1), (1, 0)}: in large blocks the two ways are one step, which Cartesian abstraction cannot tell
-    apart; in single blocks they are two steps, each with one result."""
+    """{(0, 1), (1, 0)}: in large blocks the two ways are one step, which Cartesian abstraction cannot
+    separate; in single blocks they are two steps, each with one result."""
     assert abstract_states(manner, blocks) == states
 
 

@@ -1,4 +1,4 @@
-"""What a search by predicates has to show."""
+"""Reports of a search by predicates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from certus.core.diagnostic import Span
 from certus.core.program import Location, Program
 from certus.core.statistics import Finding, Refinement
 from certus.engines.predicate.abstraction import Precision
-from certus.engines.predicate.findings import PASSED, findings, refinement
+from certus.engines.predicate.report import PASSED, predicate_findings, refinement
 
 
 def test_predicates_by_location_in_the_names_of_the_source() -> None:
@@ -20,7 +20,7 @@ def test_predicates_by_location_in_the_names_of_the_source() -> None:
         Location(2, "main"): Precision(),
         loop: Precision((build.lt(X, number(7)),)),
     }
-    assert findings(program, precision) == [
+    assert predicate_findings(program, precision) == [
         Finding("predicates", "line 4", "count < 7"),
         Finding("predicates", "main:3", "count <= 3; count == 0"),
     ]

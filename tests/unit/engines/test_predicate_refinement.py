@@ -12,29 +12,29 @@ from certus import Settings, Unknown, verify
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.errors import Inconsistent
-from certus.core.evidence import Point
+from certus.core.evidence import Point, Safe, Unsafe, Verdict
 from certus.core.loops import loop_forest
 from certus.core.program import Choice, Location, Program, Seq
 from certus.core.sorts import INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
-from certus.core.verdict import Safe, Unsafe, Verdict
 from certus.core.walk import Substitution
+from certus.encoding.block_formula import BlockFormula, Instance, block_formula
 from certus.engines.predicate import Options, PredicateAbstraction
 from certus.engines.predicate.abstraction import Abstraction, Group, Precision
 from certus.engines.predicate.clauses import PathClauses
+from certus.engines.predicate.engine import search
 from certus.engines.predicate.enumerations import Enumerations
-from certus.engines.predicate.ranged import Ranged
 from certus.engines.predicate.reachability import Reachability
 from certus.engines.predicate.refinement import Refinement
 from certus.engines.predicate.steps import steps_of
+from certus.engines.predicate.vocabulary import KnownRanges
 from certus.frontend.lp.load import load_lp
-from certus.logic.bdd import Regions
-from certus.logic.blocks import BlockFormula, Instance, block_formula
-from certus.transform.large_blocks import LargeBlocks
+from certus.passes.large_blocks import LargeBlocks
+from certus.solvers.bdd import Regions
 
-REPEATED = "a path was found again that its interpolants exclude"
+REPEATED = "a path came up again that its interpolants exclude"
 LOOP = "void main() { int x = 0; while (*) { x = 1 - x; } assert(x <= 1); }"
 
 
@@ -94,10 +94,10 @@ def test_formulas_used_apart_do_not_lean_on_each_other() -> None:
     formula = block_formula(block, main)
     assert formula is not None
     start = {program.globals[0]: build.integer(2)}
-    together, apart = (formula.instance(0, start, apart=a) for a in (False, True))
-    alone = Substitution({**start, **apart.renamed})
-    assert list(apart.definitions) == [alone.apply(d) for d in formula.definitions]
-    assert together.definitions != apart.definitions
+    together, separate = (formula.instance(0, start, separate=s) for s in (False, True))
+    alone = Substitution({**start, **separate.renamed})
+    assert list(separate.definitions) == [alone.apply(d) for d in formula.definitions]
+    assert together.definitions != separate.definitions
 
 
 # ------------------------------------------------------------------------------------- enumerations
@@ -120,7 +120,7 @@ void main() {
 def test_the_values_of_an_automaton_come_at_once() -> None:
     task = Task(prepared(AUTOMATON))
     statistics, precision = Statistics(), dict[Location, Precision]()
-    verdict = PredicateAbstraction().search(task, Options(), Budget(60), statistics, precision)
+    verdict = search(task, Options(), Budget(60), statistics, precision)
     assert isinstance(verdict, Safe)
     assert statistics.counters["predicate.refinements"] <= 6
 
@@ -138,8 +138,8 @@ def test_variables_that_hold_constants_only() -> None:
 
     def spoken(name: str, *constants: int) -> list[str]:
         x = build.var(name, INT)
-        found = values.completed([build.eq(x, build.integer(c)) for c in constants])
-        return sorted(str(p) for p in found)
+        result = values.all_values([build.eq(x, build.integer(c)) for c in constants])
+        return sorted(str(p) for p in result)
 
     def equations(name: str, *constants: int) -> list[str]:
         x = build.var(name, INT)
@@ -154,28 +154,28 @@ def test_variables_that_hold_constants_only() -> None:
     assert spoken("main.b", 1, 2, 5) == equations("main.b", 1, 2, 5, 9)
     assert spoken("main.b", 1) == equations("main.b", 1, 2, 5, 9)  # from now on wherever it is spoken of
     assert spoken("main.n", 0, 1, 2) == []
-    assert set(values.spelled((build.le(a, build.integer(1)),))) == {
+    assert set(values.by_values((build.le(a, build.integer(1)),))) == {
         build.eq(a, build.integer(c)) for c in (1, 2, 9)
     }
     other = build.le(build.var("main.n", INT), build.integer(1))
-    assert values.spelled((other,)) == (other,)
+    assert values.by_values((other,)) == (other,)
 
 
 def test_what_paths_begin_with_is_executed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: Counter[object] = Counter()
+    executed: Counter[object] = Counter()
     execute = BlockFormula.instance
 
     def counted(
-        block: BlockFormula, number: int, values: Mapping[Expr, Expr], *, apart: bool = False
+        block: BlockFormula, number: int, values: Mapping[Expr, Expr], *, separate: bool = False
     ) -> Instance:
-        made[block, number, *values.items()] += 1
-        return execute(block, number, values, apart=apart)
+        executed[block, number, *values.items()] += 1
+        return execute(block, number, values, separate=separate)
 
     monkeypatch.setattr(BlockFormula, "instance", counted)
     statistics = Statistics()
     assert isinstance(run(AUTOMATON, statistics), Safe)
     assert statistics.counters["solver.path"] > 1
-    assert set(made.values()) == {1}
+    assert set(executed.values()) == {1}
 
 
 # --------------------------------------------------------------------------------------- recursion
@@ -190,7 +190,7 @@ void main() {{ int n = *; assume(n >= 0); int a = even(n); assert({claim}); }}
 
 
 def test_recursive_procedures_are_completed() -> None:
-    """Paths that return at once, one to each assertion; what holds of every call is found from them."""
+    """Paths that return at once, one to each assertion; the invariants of every call follow from them."""
     statistics = Statistics()
     assert isinstance(run(MUTUAL.format(claim="0 <= a && a <= 1"), statistics), Safe)
     assert statistics.counters["predicate.refinements"] == 2
@@ -215,8 +215,8 @@ def test_a_path_and_the_recursive_procedures_on_it() -> None:
 
 
 def test_a_defect_behind_recursion_is_found() -> None:
-    found = run(MUTUAL.format(claim="a == 1"))
-    assert isinstance(found, Unsafe)
+    result = run(MUTUAL.format(claim="a == 1"))
+    assert isinstance(result, Unsafe)
 
 
 # ------------------------------------------------------------------------------------------ ranges
@@ -238,17 +238,19 @@ def test_predicates_within_known_ranges() -> None:
         return build.le(build.integer(value), x)
 
     limits = ((flag, 0, 1), (state, 0, 2))
-    known = [at_least(count, 0), *(f for x, a, b in limits for f in (at_least(x, a), up_to(x, b)))]
-    ranged = Ranged(program, {Point(at): build.conjunction(known)})
+    facts = [at_least(count, 0), *(f for x, a, b in limits for f in (at_least(x, a), up_to(x, b)))]
+    ranges = KnownRanges(program, {Point(at): build.conjunction(facts)})
     alike = (up_to(flag, 0), equal(flag, 0), equal(flag, 1), at_least(flag, 1))
-    assert ranged.spelled(at, alike) == (equal(flag, 0),)
-    assert ranged.spelled(elsewhere, alike) == alike
+    assert ranges.simplified(at, alike) == (equal(flag, 0),)
+    assert ranges.simplified(elsewhere, alike) == alike
     leaving = program.procedures["main"].exit
-    assert Ranged(program, {Point(leaving): build.conjunction(known)}).spelled(leaving, alike) == alike
-    assert ranged.spelled(at, (up_to(flag, 1), up_to(flag, -1), equal(flag, 7))) == ()
-    assert ranged.spelled(at, (up_to(state, 0), up_to(state, 1))) == (equal(state, 0), equal(state, 2))
-    assert ranged.spelled(at, (equal(state, 1), up_to(count, 0))) == (equal(state, 1), equal(count, 0))
-    assert ranged.spelled(at, (up_to(count, 5),)) == (up_to(count, 5),)
+    assert (
+        KnownRanges(program, {Point(leaving): build.conjunction(facts)}).simplified(leaving, alike) == alike
+    )
+    assert ranges.simplified(at, (up_to(flag, 1), up_to(flag, -1), equal(flag, 7))) == ()
+    assert ranges.simplified(at, (up_to(state, 0), up_to(state, 1))) == (equal(state, 0), equal(state, 2))
+    assert ranges.simplified(at, (equal(state, 1), up_to(count, 0))) == (equal(state, 1), equal(count, 0))
+    assert ranges.simplified(at, (up_to(count, 5),)) == (up_to(count, 5),)
 
 
 def test_ranges_save_predicates() -> None:
@@ -263,7 +265,7 @@ def test_ranges_save_predicates() -> None:
     facts = [f for x in ("main.s", "main.t") for f in _between(build.var(x, INT), 0, 1)]
     precision = dict[Location, Precision]()
     task = Task(program, facts={Point(head): build.conjunction(facts)})
-    verdict = PredicateAbstraction().search(task, Options(), Budget(60), Statistics(), precision)
+    verdict = search(task, Options(), Budget(60), Statistics(), precision)
     assert isinstance(verdict, Safe)
     assert len(precision[head].predicates) <= 2
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.unit.analysis.ranges_of import lp_program
 
+from certus.check.proofs.check import check_proof
 from certus.core.budget import Budget
+from certus.core.evidence import Safe, Unknown, Verdict
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.verdict import Safe, Unknown, Verdict
 from certus.engines.registry import ENGINES
-from certus.transform.large_blocks import LargeBlocks
-from certus.validate.proofs import check_proof
+from certus.passes.large_blocks import LargeBlocks
 
 CALLED = """int g; int f(int k) { g = k; if (k < 9) { return k + 1; } return 0; }
 void main() { int i; i = 0; while (*) { i = f(i); assert(i <= 9); i = f(i); assert(g <= 9); } }"""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from certus.check.proofs.horn import check_derivation, check_model
 from certus.core.budget import Budget
+from certus.core.evidence import Safe, Unsafe
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import DerivationCheck, ProofCheck
 from certus.core.statistics import Statistics
-from certus.core.verdict import Safe, Unsafe
 from certus.engines.spacer import Options, solve_clauses
 from certus.frontend.chc.load import load_chc
 from certus.frontend.source import Source
-from certus.validate.horn import check_derivation, check_model
 
 COUNTER = """(declare-fun P (Int Int) Bool)
 (assert (P 0 0))

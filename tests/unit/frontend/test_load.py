@@ -76,7 +76,7 @@ class TestFiles:
         path = tmp_path / "a.lp"
         path.write_text(PROGRAM)
         monkeypatch.setattr(Path, "open", refuse)
-        assert refused(path) == ("cannot-read", f"The file {path} may not be read.")
+        assert refused(path) == ("cannot-read", f"You have no permission to read the file {path}.")
 
     def test_an_unknown_language(self, tmp_path: Path) -> None:
         path = tmp_path / "a.pas"

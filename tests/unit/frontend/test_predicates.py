@@ -1,4 +1,4 @@
-"""Predicates given by a user: scopes, names, positions of what is wrong, exact machine arithmetic."""
+"""Test predicates of users: scopes, names, positions of errors, exact machine arithmetic."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def var(name: str) -> Expr:
 
 
 def test_scopes_last_and_names_are_those_of_the_source() -> None:
-    found = parse_predicates("global: x > 0; b; f: k == n, old(n) < old(x);\nmain: main.k > x;", PROGRAM)
-    assert [p.text for p in found.shared] == ["x > 0", "b"]
-    assert {name: [p.text for p in own] for name, own in found.own.items()} == {
+    parsed = parse_predicates("global: x > 0; b; f: k == n, old(n) < old(x);\nmain: main.k > x;", PROGRAM)
+    assert [p.text for p in parsed.shared] == ["x > 0", "b"]
+    assert {name: [p.text for p in own] for name, own in parsed.own.items()} == {
         "f": ["k == n", "old(n) < old(x)"],
         "main": ["main.k > x"],
     }
-    assert found.own["f"][0].term is build.eq(var("f.k"), var("f.n"))
-    assert found.own["f"][1].term is build.lt(old(var("f.n")), old(var("x")))
+    assert parsed.own["f"][0].term is build.eq(var("f.k"), var("f.n"))
+    assert parsed.own["f"][1].term is build.lt(old(var("f.n")), old(var("x")))
 
 
 def test_results_are_numbered_if_there_are_several() -> None:
-    found = parse_predicates("f: result0 == result1, result0 == result1", PROGRAM)
-    (predicate,) = found.own["f"]
+    parsed = parse_predicates("f: result0 == result1, result0 == result1", PROGRAM)
+    (predicate,) = parsed.own["f"]
     assert predicate.term is build.eq(var("f.$result0"), var("f.$result1"))
 
 
@@ -57,9 +57,9 @@ def test_results_are_numbered_if_there_are_several() -> None:
 def test_what_is_wrong_is_located(text: str, column: int, code: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_predicates(text, PROGRAM)
-    (found,) = caught.value.diagnostics
-    assert found.span is not None
-    assert (found.span.line, found.span.column, found.code) == (1, column, code)
+    (parsed,) = caught.value.diagnostics
+    assert parsed.span is not None
+    assert (parsed.span.line, parsed.span.column, parsed.code) == (1, column, code)
 
 
 def test_everything_wrong_is_reported() -> None:
@@ -84,6 +84,6 @@ A, B = build.var("a", machine(3, signed=True)), build.var("b", machine(3, signed
     ],
 )
 def test_machine_arithmetic_is_wide_enough(term: Expr) -> None:
-    found = in_machine_arithmetic(term)
+    parsed = in_machine_arithmetic(term)
     for a, b in product(range(-4, 4), range(8)):
-        assert evaluate(found, {A: a, B: b}) == evaluate(term, {A: a, B: b})
+        assert evaluate(parsed, {A: a, B: b}) == evaluate(term, {A: a, B: b})

@@ -144,6 +144,6 @@ class TestSvg:
 
     def test_a_huge_graph_is_refused(self):
         program = automaton([(n, positive(X), n + 1) for n in range(3000)], exit_at=3000)
-        with pytest.raises(Unsupported, match="picture of 3001 edges") as refusal:
+        with pytest.raises(Unsupported, match="has 3001 edges") as refusal:
             to_svg(program)
-        assert refusal.value.diagnostic.hint == "try larger blocks, or DOT"
+        assert refusal.value.diagnostic.hint == "try --blocks large, or --format dot"

@@ -11,12 +11,33 @@ from types import SimpleNamespace
 from typing import Any
 
 from certus.core import build
-from certus.core.challenge import Challenge, Compilers
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.evidence import Execution, Inductive, KInductive, Point, Trace, Unrolling
-from certus.core.outcome import Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step, Undecided
+from certus.core.evidence import (
+    Execution,
+    Inductive,
+    KInductive,
+    Point,
+    Safe,
+    Trace,
+    Unknown,
+    Unrolling,
+    Unsafe,
+    Verdict,
+)
+from certus.core.outcome import (
+    Challenge,
+    Compilers,
+    Outcome,
+    PassSize,
+    ProofCheck,
+    Reason,
+    Replay,
+    Role,
+    Size,
+    Step,
+    Undecided,
+)
 from certus.core.statistics import Finding, Statistics
-from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.core.version import VERSION
 from certus.report.json import render_input_error_json, render_json
 

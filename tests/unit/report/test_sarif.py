@@ -12,13 +12,12 @@ from tests.sarif import SCHEMA, faults, form_faults, schema_faults
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Severity, Span
-from certus.core.evidence import Inductive, Partitioned, Trace
+from certus.core.evidence import Inductive, Partitioned, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.horn import Clause, Derivation, HornSystem
 from certus.core.horn import Step as Inference
 from certus.core.memory import Partition
 from certus.core.outcome import Outcome, ProofCheck, Reason, Replay, Role, Step
 from certus.core.program import Edge, Program
-from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
 from certus.report.sarif import render_sarif
 from certus.report.sarif_results import MOST_STEPS
 
@@ -36,7 +35,7 @@ def run_of(found: Outcome, exit_code: int = 1) -> Any:
 
 
 def violated(counting: SimpleNamespace, *, loops: int = 1) -> Outcome:
-    """An input, which does not matter, so many rounds of a loop, and the violation."""
+    """Return a trace of an input that does not matter, rounds of a loop, and the violation."""
     kept = [Step(0, 0, 0, ((counting.x, 7),))]
     last = 3 * loops + 1
     for n in range(1, last, 3):
@@ -135,7 +134,7 @@ def fingerprint(found: Outcome) -> str:
 
 
 def moved(found: Outcome, source: str, lines: int) -> Outcome:
-    """The claim, so many lines further down in another source."""
+    """Move the claim some lines further down in another source."""
     program = found.subject
     assert isinstance(program, Program)
     (site,) = program.errors

@@ -41,7 +41,7 @@ def gone(pid: int, within: float = 5.0) -> bool:
 def wait_for(condition: Callable[[], bool], within: float = 20.0) -> None:
     end = time.monotonic() + within
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "still waiting"
         time.sleep(0.02)
 
 
@@ -86,7 +86,7 @@ class TestKeptResults:
         assert self.kept(lambda: b"last") == ("done", b"last")
 
     def test_a_limit_leaves_it(self) -> None:
-        assert self.kept(lambda: time.sleep(60) or b"", seconds=0.5) == ("timeout", b"kept")
+        assert self.kept(lambda: time.sleep(60) or b"", seconds=5) == ("timeout", b"kept")
 
     def test_a_crash_leaves_it(self) -> None:
         assert self.kept(os.abort) == ("crashed", b"kept")
@@ -119,11 +119,11 @@ def test_a_sleeper_is_ended_at_the_limit() -> None:
         time.sleep(60)
         return b""
 
-    result = run_limited(work, seconds=2, memory=None)
+    result = run_limited(work, seconds=4, memory=None)
     assert result.kind == "timeout"
     assert result.payload is None
     assert result.progress == "sleeping"
-    assert 2 <= time.monotonic() - start < 20
+    assert 4 <= time.monotonic() - start < 40
 
 
 def test_a_child_deaf_to_signals_is_ended_at_the_limit() -> None:
@@ -254,7 +254,7 @@ def test_an_exit_is_noticed_while_a_grandchild_holds_the_line() -> None:
 
     start = time.monotonic()
     assert run_limited(work, seconds=30, memory=None).detail == "the process ended with exit code 9"
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 25
 
 
 def test_a_failing_progress_callback_leaves_no_child() -> None:
@@ -404,16 +404,16 @@ def test_cpu_time_is_limited_for_all_together() -> None:
 
 
 def test_findings_arrive_before_the_end() -> None:
-    found: list[bytes] = []
+    shared: list[bytes] = []
 
     def work(reporter: Reporter) -> bytes:
-        reporter.found(b"a fact")
+        reporter.share(b"a fact")
         os._exit(9)
 
     with Children() as children:
-        children.start("", work, seconds=30, on_found=found.append)
+        children.start("", work, seconds=30, on_shared=shared.append)
         assert children.next_result()[1].kind == "crashed"
-    assert found == [b"a fact"]
+    assert shared == [b"a fact"]
 
 
 def test_who_rests_does_nothing(tmp_path: Path) -> None:
@@ -438,18 +438,18 @@ def test_who_rests_does_nothing(tmp_path: Path) -> None:
     with Children() as children:
         children.start("one", work, seconds=60)
         wait_for_more(0)
-        children.rest("one")
+        children.suspend("one")
         time.sleep(0.1)
         size = beats.stat().st_size
         assert children.running == ()
         assert children.result_within(0.3) is None
         assert beats.stat().st_size == size
-        assert children.wake("one")
-        assert not children.wake("one")
-        assert not children.wake("two")
+        assert children.resume("one")
+        assert not children.resume("one")
+        assert not children.resume("two")
         assert children.running == ("one",)
         wait_for_more(size)
-        children.rest("one")
+        children.suspend("one")
     size = beats.stat().st_size
     time.sleep(0.1)
     assert beats.stat().st_size == size
@@ -458,5 +458,5 @@ def test_who_rests_does_nothing(tmp_path: Path) -> None:
 def test_who_rests_at_its_limit_is_ended() -> None:
     with Children() as children:
         children.start("one", lambda _: time.sleep(60) or b"", seconds=0.5)
-        children.rest("one")
+        children.suspend("one")
         assert children.next_result()[1].kind == "timeout"

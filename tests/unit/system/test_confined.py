@@ -12,10 +12,10 @@ from certus.system.confined import run_confined
 
 def script(directory: Path, body: str) -> Path:
     """A program of Python text; the limits count for it, too."""
-    made = directory / "script"
-    made.write_text(f"#!{sys.executable} -IS\n{body}\n")
-    made.chmod(0o755)
-    return made
+    program = directory / "script"
+    program.write_text(f"#!{sys.executable} -IS\n{body}\n")
+    program.chmod(0o755)
+    return program
 
 
 @pytest.mark.parametrize(

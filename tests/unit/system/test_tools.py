@@ -1,4 +1,4 @@
-"""External tools: found, run with no environment, and ended at their limits."""
+"""External tools: how they are found, run without an environment, and ended at their limits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from certus.system.tools import ToolFailed, find_tool, run_tool
 
 
 def tool(name: str) -> Path:
-    found = find_tool(name)
-    assert found is not None
-    return found
+    path = find_tool(name)
+    assert path is not None
+    return path
 
 
 def test_a_tool_that_is_not_there() -> None:
@@ -21,7 +21,7 @@ def test_a_tool_that_is_not_there() -> None:
 
 
 def test_input_output_and_errors() -> None:
-    result = run_tool(tool("sh"), ["-c", "cat; echo complaint >&2; exit 3"], given=b"text")
+    result = run_tool(tool("sh"), ["-c", "cat; echo complaint >&2; exit 3"], standard_input=b"text")
     assert (result.code, result.output, result.errors) == (3, b"text", b"complaint\n")
 
 

@@ -1,13 +1,13 @@
-"""Bounded ranges: for executions that enter no loop more often than a bound (seed 002, section 5.1).
+"""Compute ranges for executions that enter no loop more often than a bound (seed 002, section 5.1).
 
-Quantities are evaluated in their order. A loop is a stretch of them; it is gone through as often as its head
-may be entered, from what control brings to it from outside, and each time the joins at its head take in
-what came back. A loop inside is gone through anew every time, with all that the rounds of the outer
-one have brought so far. All operators count, also those that are not linear. What passes between
-procedures has its range in all executions.
+Quantities are evaluated in order. A loop is a stretch of them; it is evaluated as often as its head may be
+entered, starting with the values from outside, and each time the joins at its head include the values from
+the back edges. An inner loop starts again in every iteration of the outer one, with all values of the
+iterations so far. All operators are evaluated, nonlinear ones too. Values passed between procedures have
+their range in all executions.
 
-Such ranges are no facts: an execution that goes further may leave them. `BoundedRanges` therefore is no
-`Ranges`, and `facts` makes no formulas of it; only `bmc` tells them to its solver, for one bound at a time.
+Such ranges are not facts: a longer execution may leave them. Therefore `BoundedRanges` is not a `Ranges`, and
+`facts` has no formulas for it; only `bmc` assumes them, for one bound at a time.
 """
 
 from __future__ import annotations
@@ -21,43 +21,45 @@ from certus.analysis.ranges.result import Ranges, Solution
 from certus.analysis.ranges.system import NOTHING, Join, Values
 from certus.core.budget import Budget
 
-STEPS: Final = 5_000_000  # evaluations after which loops get their range in all executions
+STEPS: Final = 5_000_000  # evaluations after which loops have their range in all executions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundedRanges(Solution):
-    """Ranges in all executions that enter each loop at most `bound` times since control came to it."""
+    """Ranges in all executions that enter each loop at most `bound` times each time control reaches it."""
 
     bound: int
 
 
-def bounded_ranges(found: Ranges, bound: int, *, budget: Budget | None = None) -> BoundedRanges:
-    """The ranges within a bound on the entries of loops. `found` are those of all executions."""
-    return BoundedRanges(found.version, _Rounds(found, bound, budget or Budget()).run(), bound)
+def bounded_ranges(ranges: Ranges, bound: int, *, budget: Budget | None = None) -> BoundedRanges:
+    """Return the ranges within a bound on the entries of loops, from those of all executions."""
+    return BoundedRanges(ranges.essa, _Rounds(ranges, bound, budget or Budget()).run(), bound)
 
 
 class _Rounds:
-    def __init__(self, found: Ranges, bound: int, budget: Budget) -> None:
-        self.version, self.outer, self.bound, self.budget = found.version, found.values, bound, budget
-        self.definitions = found.version.system.definitions
+    """The evaluation of loops, iteration by iteration."""
+
+    def __init__(self, ranges: Ranges, bound: int, budget: Budget) -> None:
+        self.essa, self.outer, self.bound, self.budget = ranges.essa, ranges.values, bound, budget
+        self.definitions = ranges.essa.system.definitions
         self.values = Values(len(self.definitions))
         self.starts: dict[int, list[LoopStretch]] = {}
         self.ends: dict[int, list[LoopStretch]] = {}  # inner loops first
-        for loop in sorted(found.version.loops, key=lambda each: (-each.start, each.end)):
+        for loop in sorted(ranges.essa.loops, key=lambda each: (-each.start, each.end)):
             if loop.end > loop.start:
                 self.starts.setdefault(loop.start, []).append(loop)
                 self.ends.setdefault(loop.end, []).append(loop)
 
     def run(self) -> Values:
-        """One sweep over all quantities that goes back at the ends of loops. A round passes one entry of a
-        loop at least; a loop with several is entered as often through each."""
-        rounds: dict[LoopStretch, int] = {}  # of the loops that control is in
+        """Evaluate all quantities in order, going back at the ends of loops. A round passes at least one
+        entry of a loop; a loop with several entries has as many rounds for each."""
+        rounds: dict[LoopStretch, int] = {}  # of the loops being evaluated
         quantity = steps = 0
         while quantity < len(self.definitions):
             for loop in self.starts.get(quantity, ()):
                 if loop not in rounds:
                     rounds[loop] = 0
-                    self._forget(loop)
+                    self._reset(loop)
             self._evaluate(quantity)
             quantity += 1
             steps += 1
@@ -75,21 +77,21 @@ class _Rounds:
 
     def _evaluate(self, quantity: int) -> None:
         values = self.values
-        if quantity in self.version.called:
+        if quantity in self.essa.called:
             values[quantity] = self.outer[quantity]
             return
         low, high = values.evaluate(quantity, self.definitions[quantity])
         values[quantity] = (low, high) if low <= high else NOTHING
 
-    def _forget(self, loop: LoopStretch) -> None:
-        """Nothing has happened in a loop that control comes to from outside."""
+    def _reset(self, loop: LoopStretch) -> None:
+        """Reset the quantities of a loop that is entered from outside."""
         count = loop.end - loop.start
         self.values.low[loop.start : loop.end] = [INFINITE] * count
         self.values.high[loop.start : loop.end] = [-INFINITE] * count
         self.values.wrapped[loop.start : loop.end] = bytes(count)
 
     def _grows(self, loop: LoopStretch) -> bool:
-        """Whether another round would change a join at the head of a loop."""
+        """Return whether another round would change a join at the head of a loop."""
         joins = ((q, self.definitions[q]) for q in range(loop.start, loop.end))
         return any(
             isinstance(each, Join) and each.cyclic and self.values.evaluate(q, each) != self.values[q]

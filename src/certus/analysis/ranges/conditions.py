@@ -1,4 +1,4 @@
-"""Conditions: their literals, and comparisons solved for each of their variables (seed 002, section 3.3).
+"""Solve conditions over linear forms for each of their variables (seed 002, section 3.3).
 
 `x + 2 * y <= z` bounds x and y from above and z from below. If a side may wrap, nothing follows for the
 variables in it.
@@ -7,51 +7,82 @@ variables in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from certus.analysis.ranges.forms import Form
-from certus.analysis.ranges.system import Bound
+from certus.analysis.ranges.system import Bound, Terms
+from certus.core.sorts import MachineSort, Sort
 from certus.core.terms import Expr, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The linear form `constant` + the terms over the integers, congruent to a value of `sort`. A form that
+    is one quantity of variables with signed views has the signed sort as its `view`."""
+
+    sort: Sort
+    constant: int
+    terms: Terms
+    view: MachineSort | None = None
+
+    def plus(self, other: Form, factor: int = 1) -> Form:
+        coefficients = {quantity: c for c, quantity in self.terms}
+        for c, quantity in other.terms:
+            coefficients[quantity] = coefficients.get(quantity, 0) + factor * c
+        terms = tuple((c, quantity) for quantity, c in coefficients.items() if c)
+        return Form(self.sort, self.constant + factor * other.constant, terms)
+
+    def times(self, factor: int) -> Form:
+        if factor == 0:
+            return Form(self.sort, 0, ())
+        return Form(self.sort, factor * self.constant, tuple((factor * c, q) for c, q in self.terms))
+
+    def of(self, sort: Sort) -> Form:
+        return Form(sort, self.constant, self.terms)
+
+    def viewed_as(self, view: MachineSort | None) -> Form:
+        """Return the same bits as a number of the view, if there is one."""
+        return self if view is None else self.of(view)
+
 
 Side = tuple[Form, int]
 Solved = dict[Expr, tuple[list[Bound], list[Bound], list[Bound]]]  # uppers, lowers, excluded values
 
 
 class Comparison:
-    """A comparison of two sides, each a form and the quantity that it is, solved for the variables (by
-    quantity: `names`) that occur in them."""
+    """A comparison of two sides, each a form and its quantity; `names` are the variables by quantity."""
 
     def __init__(self, left: Side, right: Side, names: Mapping[int, Expr]) -> None:
         self.names, self.sides = names, (left, right)
 
     def at_most(self, *, strict: bool = False) -> Solved:
-        """left <= right, or left < right."""
-        found: Solved = {}
+        """Solve left <= right, or left < right."""
+        solved: Solved = {}
         for at, sign in ((0, 1), (1, -1)):
             for x, c, bound in self._solved(at):
                 coefficient = sign * c
                 shifted = _shifted(bound, -int(strict) if coefficient > 0 else int(strict))
-                found.setdefault(x, ([], [], []))[0 if coefficient > 0 else 1].append(shifted)
-        return found
+                solved.setdefault(x, ([], [], []))[0 if coefficient > 0 else 1].append(shifted)
+        return solved
 
     def equal(self) -> Solved:
-        found: Solved = {}
+        solved: Solved = {}
         for at in (0, 1):
             for x, _, bound in self._solved(at):
-                uppers, lowers, _ = found.setdefault(x, ([], [], []))
+                uppers, lowers, _ = solved.setdefault(x, ([], [], []))
                 uppers.append(bound)
                 lowers.append(bound)
-        return found
+        return solved
 
     def different(self) -> Solved:
-        found: Solved = {}
+        solved: Solved = {}
         for at in (0, 1):
             for x, _, bound in self._solved(at):
-                found.setdefault(x, ([], [], []))[2].append(bound)
-        return found
+                solved.setdefault(x, ([], [], []))[2].append(bound)
+        return solved
 
     def _solved(self, at: int) -> Iterator[tuple[Expr, int, Bound]]:
-        """For each variable x of one side, with coefficient c: the value of x at which both sides are equal,
-        as a bound. Its divisor is positive: numerator and coefficient have been multiplied by c's sign."""
+        """Yield for each variable x of one side, with coefficient c, the value of x at which both sides are
+        equal, as a bound. Its divisor is positive: numerator and coefficient are multiplied by c's sign."""
         form, own = self.sides[at]
         other = self.sides[1 - at][1]
         compound = (
@@ -76,7 +107,7 @@ def _shifted(bound: Bound, by: int) -> Bound:
 
 
 def literals(condition: Expr, *, positive: bool = True) -> Iterator[tuple[Expr, bool]]:
-    """The conjuncts of a condition, each with whether it must be true or false."""
+    """Yield the conjuncts of a condition, each with whether it must be true or false."""
     stack = [(condition, positive)]
     while stack:
         term, sign = stack.pop()
@@ -89,7 +120,7 @@ def literals(condition: Expr, *, positive: bool = True) -> Iterator[tuple[Expr, 
 
 
 def fixed_choice(literal: Expr) -> tuple[Expr, bool | None] | None:
-    """`(c ? a : b) == k` with constants: c and whether it must be true; None if neither a nor b is k."""
+    """Return for `(c ? a : b) == k` c and whether it must be true (None: neither a nor b is k)."""
     for choice, value in (literal.args, literal.args[::-1]):
         if choice.kind is Kind.ITE and value.kind is Kind.CONST:
             condition, then, otherwise = choice.args

@@ -1,12 +1,12 @@
-"""The constraint system of a program, in e-SSA form.
+"""Build the constraint system of a program in e-SSA form.
 
-Every write makes a new quantity, every condition new ones for the variables it mentions; where control
-comes together, variables that differ are joined. A variable that a loop does not assign needs no join at
-its head, since conditions only make it smaller. Parameters are joined over all calls of a procedure, and so
-are the globals it reads (they may be recursive); results and the globals it writes come back from its exit.
+Every write has a new quantity, and every condition new ones for the variables it mentions; where control flow
+merges, variables with different quantities are joined. A variable that a loop does not assign needs no join
+at the loop head, since conditions only restrict it. Parameters are joined over all calls of a procedure, and
+so are the globals it reads (calls may be recursive); results and the globals it writes come from its exit.
 
-Two variables that have the same quantity have the same value. So a value that is merely of the same bounds
-(an element of an array, the result of a call) is a new quantity.
+Two variables with the same quantity have the same value. So a value that only has the same bounds (an element
+of an array, the result of a call) is a new quantity.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from certus.analysis.ranges.control import Effects, Flow, Stretch, flat, flows
+from certus.analysis.ranges.control import Effects, Flow, Stretch, flows, without_blocks
 from certus.analysis.ranges.system import Gate, Join, System, limits
 from certus.analysis.ranges.terms import Translation
 from certus.analysis.ranges.views import signed_views
+from certus.core.effects import written
 from certus.core.loops import call_graph, components
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Location, Procedure, Program, Return
 from certus.core.terms import Expr
@@ -25,7 +26,7 @@ from certus.core.terms import Expr
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What variables are at a location: `gate` is open if it is reached, `environment` has the live ones."""
+    """The quantities at a location: `gate` is open if it is reached, `environment` has the live variables."""
 
     gate: int
     environment: Mapping[Expr, int]
@@ -33,7 +34,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class LoopStretch:
-    """The quantities `start` .. `end` (exclusive) that a loop with so many entries computes."""
+    """The quantities `start` .. `end` (exclusive) of a loop, and the number of its entries."""
 
     start: int
     end: int
@@ -41,22 +42,22 @@ class LoopStretch:
 
 
 @dataclass(slots=True, eq=False)
-class Version:
-    """The constraint system of `program`, and where in it the variables are."""
+class EssaForm:
+    """The constraint system of `program`, and the quantities of its variables."""
 
     program: Program
     system: System
     translation: Translation
     at: dict[Location, State] = field(default_factory=dict)
     loops: list[LoopStretch] = field(default_factory=list)
-    defined: dict[Expr, dict[int, None]] = field(default_factory=dict)  # by variable, all it is ever given
-    edges: dict[int, Edge] = field(default_factory=dict)  # by quantity that is not linear
-    called: dict[int, None] = field(default_factory=dict)  # joins over calls, and what returns from them
+    defined: dict[Expr, dict[int, None]] = field(default_factory=dict)  # all that is assigned to a variable
+    edges: dict[int, Edge] = field(default_factory=dict)  # of nonlinear quantities
+    called: dict[int, None] = field(default_factory=dict)  # joins over calls, and values returned from them
 
 
 @dataclass(slots=True, eq=False)
 class _Interface:
-    """What a procedure takes and gives, as joins that are filled as calls and returns are met."""
+    """The inputs and outputs of a procedure, as joins to which calls and returns add operands."""
 
     entered: int
     inputs: dict[Expr, int]
@@ -66,10 +67,10 @@ class _Interface:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a system tells. States are kept at entries, exits, loop heads and errors, or `everywhere`.
-    Without `elements` those of arrays are arbitrary; procedures by themselves (`alone`) may be entered with
-    any values, and give any. So much can be said without quantifiers, or without summaries. Variables that
-    are not read again are left out, unless they are `lasting`."""
+    """The scope of a constraint system. It has the states at entries, exits, loop heads and errors, or
+    `everywhere`. Without `elements`, elements of arrays are arbitrary, so that ranges need no quantifiers. If
+    `alone`, each procedure is entered with any values and returns any, so that ranges need no summaries.
+    Variables that are not read again are left out, unless they are `lasting`."""
 
     everywhere: bool = False
     elements: bool = True
@@ -77,23 +78,25 @@ class Scope:
     lasting: bool = False
 
 
-def translate(program: Program, scope: Scope | None = None) -> Version:
-    """The system of a program."""
-    return _Building(flat(program), scope or Scope()).run()
+def translate(program: Program, scope: Scope | None = None) -> EssaForm:
+    """Return the constraint system of a program."""
+    return _Building(without_blocks(program), scope or Scope()).run()
 
 
 class _Building:
+    """The construction of the system of a program."""
+
     def __init__(self, program: Program, scope: Scope) -> None:
         system = System()
         self.program, self.scope = program, scope
         self.system = system
         self.translation = Translation(system, signed_views(program), elements=scope.elements)
-        self.made = Version(program, system, self.translation)
+        self.essa = EssaForm(program, system, self.translation)
         self.effects = Effects(program)
         self.flows = flows(program, self.effects, lasting=scope.lasting)
         self.interfaces: dict[str, _Interface] = {}
 
-    def run(self) -> Version:
+    def run(self) -> EssaForm:
         calls = call_graph(self.program)
         groups = components((self.program.main, *calls), calls.__getitem__)
         reached = _reached(self.program.main, calls)
@@ -101,34 +104,33 @@ class _Building:
             for name in group:
                 if name in reached:
                     _Walk(self, self.flows[name]).run()
-        return self.made
+        return self.essa
 
     def interface(self, name: str) -> _Interface:
-        found = self.interfaces.get(name)
-        if found is not None:
-            return found
-        procedure, known = self.program.procedures[name], self.flows[name]
+        if name in self.interfaces:
+            return self.interfaces[name]
+        procedure, flow = self.program.procedures[name], self.flows[name]
         shared = frozenset((*self.program.globals, *procedure.parameters))
-        given = [x for x in known.at_entry if x in shared]
+        inputs = [x for x in flow.at_entry if x in shared]
         outputs = (*procedure.results, *self.effects.writes[name])
-        made = _Interface(
+        interface = _Interface(
             self._join(None),
-            {x: self._join(x) for x in given},
+            {x: self._join(x) for x in inputs},
             self._join(None),
             {x: self._join(x) for x in outputs},
         )
-        self.interfaces[name] = made
-        return made
+        self.interfaces[name] = interface
+        return interface
 
     def _join(self, x: Expr | None) -> int:
         quantity = self.system.add(Join(cyclic=True))
-        self.translation.limits[quantity] = (0, 0) if x is None else limits(self.translation.kept(x))
-        self.made.called[quantity] = None
+        self.translation.limits[quantity] = (0, 0) if x is None else limits(self.translation.quantity_sort(x))
+        self.essa.called[quantity] = None
         return quantity
 
-    def given(self, join: int, x: Expr) -> int:
-        """What a procedure gets or gives: the join, or by itself anything."""
-        return self.translation.arbitrary(self.translation.kept(x)) if self.scope.alone else join
+    def passed(self, join: int, x: Expr) -> int:
+        """Return an input or output of a procedure: the join, or anything if procedures are alone."""
+        return self.translation.arbitrary(self.translation.quantity_sort(x)) if self.scope.alone else join
 
     def joined(self, join: int, operand: int, gate: int) -> None:
         definition = self.system.definitions[join]
@@ -136,47 +138,47 @@ class _Building:
         definition.add(operand, gate)
 
     def define(self, x: Expr, quantity: int) -> None:
-        self.made.defined.setdefault(x, {})[quantity] = None
+        self.essa.defined.setdefault(x, {})[quantity] = None
 
 
 def _reached(main: str, calls: Mapping[str, Sequence[str]]) -> set[str]:
-    found, pending = {main}, [main]
+    reached, pending = {main}, [main]
     while pending:
         for callee in calls[pending.pop()]:
-            if callee not in found:
-                found.add(callee)
+            if callee not in reached:
+                reached.add(callee)
                 pending.append(callee)
-    return found
+    return reached
 
 
 class _Walk:
-    """One procedure, in its order."""
+    """The translation of one procedure, location by location in its order."""
 
-    def __init__(self, building: _Building, known: Flow) -> None:
-        self.building, self.known = building, known
+    def __init__(self, building: _Building, flow: Flow) -> None:
+        self.building, self.flow = building, flow
         self.system, self.translation = building.system, building.translation
-        self.procedure: Procedure = known.procedure
+        self.procedure: Procedure = flow.procedure
         self.arrivals: dict[Location, list[State]] = {}
         self.back: list[tuple[Location, State]] = []
-        self.heads: dict[Location, dict[Expr, int]] = {}  # the joins that wait for edges back
+        self.heads: dict[Location, dict[Expr, int]] = {}  # joins to which back edges add operands
 
     def run(self) -> None:
-        building, kept = self.building, self.building.made.at
-        starts = {loop.start: loop for loop in self.known.loops.values()}
+        building, kept = self.building, self.building.essa.at
+        starts = {loop.start: loop for loop in self.flow.loops.values()}
         open_loops: list[tuple[Stretch, int]] = []
         self.arrivals[self.procedure.entry] = [self._start()]
         errors = building.program.error_locations
         ends = (self.procedure.entry, self.procedure.exit)
-        for position, at in enumerate(self.known.order):
+        for position, at in enumerate(self.flow.order):
             while open_loops and open_loops[-1][0].end <= position:
                 self._close(*open_loops.pop())
             if position in starts:
                 open_loops.append((starts[position], len(self.system)))
             state = self._state(at)
             edges = self.procedure.successors[at]
-            keep = building.scope.everywhere or at in self.known.loops or at in errors or at in ends
+            keep = building.scope.everywhere or at in self.flow.loops or at in errors or at in ends
             if keep:
-                live = self.known.members(self.known.live[at])
+                live = self.flow.members(self.flow.live[at])
                 kept[at] = State(state.gate, {x: state.environment[x] for x in live})
             for edge in edges:
                 self._follow(edge, state, shared=keep or len(edges) > 1)
@@ -185,20 +187,20 @@ class _Walk:
         self._finish()
 
     def _close(self, loop: Stretch, start: int) -> None:
-        self.building.made.loops.append(LoopStretch(start, len(self.system), len(loop.entries)))
+        self.building.essa.loops.append(LoopStretch(start, len(self.system), len(loop.entries)))
 
     def _start(self) -> State:
         program, procedure = self.building.program, self.procedure
-        live = self.known.live[procedure.entry]
+        live = self.flow.live[procedure.entry]
         environment: dict[Expr, int] = {}
         interface = None if procedure.name == program.main else self.building.interface(procedure.name)
-        for x in self.known.members(live):
+        for x in self.flow.members(live):
             if interface is not None and x in interface.inputs:
-                environment[x] = self.building.given(interface.inputs[x], x)
+                environment[x] = self.building.passed(interface.inputs[x], x)
             elif x in program.initial and interface is None:
-                environment[x] = self.translation.given(x, program.initial[x], {})
+                environment[x] = self.translation.assigned(x, program.initial[x], {})
             else:
-                environment[x] = self.translation.arbitrary(self.translation.kept(x))
+                environment[x] = self.translation.arbitrary(self.translation.quantity_sort(x))
             self.building.define(x, environment[x])
         return State(self.system.open if interface is None else interface.entered, environment)
 
@@ -206,8 +208,8 @@ class _Walk:
 
     def _state(self, at: Location) -> State:
         arrivals = self.arrivals.pop(at)
-        loop = self.known.loops.get(at)
-        live = self.known.live[at]
+        loop = self.flow.loops.get(at)
+        live = self.flow.live[at]
         if loop is None and len(arrivals) == 1:
             return arrivals[0]
         gates = [each.gate for each in arrivals]
@@ -217,8 +219,8 @@ class _Walk:
             gate = self._gate([gate], cyclic=True)
         environment: dict[Expr, int] = {}
         heads: dict[Expr, int] = {}
-        cyclic = frozenset(self.known.members(waiting))
-        for x in self.known.members(live):
+        cyclic = frozenset(self.flow.members(waiting))
+        for x in self.flow.members(live):
             operands = [each.environment[x] for each in arrivals]
             if x in cyclic:
                 environment[x] = heads[x] = self._join(x, operands, gates, cyclic=True)
@@ -229,43 +231,43 @@ class _Walk:
         if loop is not None:
             self.heads[at] = heads
             if not self.building.scope.elements:
-                self._part(environment)
+                self._separate(environment)
         return State(gate, environment)
 
-    def _part(self, environment: dict[Expr, int]) -> None:
-        """Variables with one quantity get one each: formulas at loop heads do not say that they are equal."""
-        known: set[int] = set()
+    def _separate(self, environment: dict[Expr, int]) -> None:
+        """Give each variable its own quantity: formulas at loop heads do not state that two are equal."""
+        used: set[int] = set()
         for x, quantity in environment.items():
-            if quantity in known and not self.system.is_constant(quantity):
-                environment[x] = self.translation.copied(quantity, self.translation.kept(x))
-            known.add(quantity)
+            if quantity in used and not self.system.is_constant(quantity):
+                environment[x] = self.translation.copied(quantity, self.translation.quantity_sort(x))
+            used.add(quantity)
 
     def _gate(self, gates: list[int], *, cyclic: bool = False) -> int:
-        """Open if one of the gates is."""
+        """Return a gate that is open if one of the gates is."""
         return self.system.add(Join(gates, [self.system.open] * len(gates), cyclic))
 
     def _join(self, x: Expr, operands: Sequence[int], gates: Sequence[int], *, cyclic: bool) -> int:
         quantity = self.system.add(Join(list(operands), list(gates), cyclic))
-        self.translation.limits[quantity] = limits(self.translation.kept(x))
+        self.translation.limits[quantity] = limits(self.translation.quantity_sort(x))
         return quantity
 
     def _arrive(self, edge: Edge, gate: int, environment: Mapping[Expr, int]) -> None:
         state = State(gate, environment)
-        loop: Stretch | None = self.known.loops.get(edge.target)
+        loop: Stretch | None = self.flow.loops.get(edge.target)
         if loop is not None and edge.source in loop.body:
             self.back.append((edge.target, state))
         else:
             self.arrivals.setdefault(edge.target, []).append(state)
 
     def _finish(self) -> None:
-        """Fill the joins at loop heads, and the procedure's outputs."""
+        """Add back edges to the joins at loop heads, and the exit to the procedure's outputs."""
         building = self.building
         for head, state in self.back:
             for x, join in self.heads[head].items():
                 building.joined(join, state.environment[x], state.gate)
-            if len(self.known.loops[head].entries) > 1:
-                building.joined(building.made.at[head].gate, state.gate, self.system.open)
-        exit_ = building.made.at.get(self.procedure.exit)
+            if len(self.flow.loops[head].entries) > 1:
+                building.joined(building.essa.at[head].gate, state.gate, self.system.open)
+        exit_ = building.essa.at.get(self.procedure.exit)
         if exit_ is None or self.procedure.name == building.program.main:
             return
         interface = building.interface(self.procedure.name)
@@ -284,23 +286,23 @@ class _Walk:
             if needs:
                 gate = self.system.add(Gate(gate, tuple(dict.fromkeys(needs))))
         elif isinstance(op, Assign | Return):
-            targets = op.targets if isinstance(op, Assign) else self.procedure.results
+            targets = written(op, self.procedure)
             pairs = zip(targets, op.values, strict=True)
-            changed = {x: self.translation.given(x, value, state.environment) for x, value in pairs}
+            changed = {x: self.translation.assigned(x, value, state.environment) for x, value in pairs}
         elif isinstance(op, Havoc):
-            changed = {x: self.translation.arbitrary(self.translation.kept(x)) for x in op.targets}
+            changed = {x: self.translation.arbitrary(self.translation.quantity_sort(x)) for x in op.targets}
         else:
             assert isinstance(op, Call), f"{op} in a program for range analysis"
             gate, changed = self._call(op, state)
         for quantity in range(before, len(self.system)):
             if quantity in self.translation.opaque:
-                self.building.made.edges[quantity] = edge
+                self.building.essa.edges[quantity] = edge
         if not isinstance(op, Assume):
             for x in changed if not isinstance(op, Call) else op.targets:
                 self.building.define(x, changed[x])
         environment = state.environment
         assert isinstance(environment, dict)
-        if shared:  # another edge starts from it, too, and what follows may change it in its place
+        if shared:  # another edge starts from it too, and later statements may change it in place
             environment = {**environment, **changed}
         else:
             environment.update(changed)
@@ -314,17 +316,19 @@ class _Walk:
         arguments = dict(zip(callee.parameters, op.arguments, strict=True))
         for x, join in interface.inputs.items():
             term = arguments.get(x)
-            given = (
-                state.environment[x] if term is None else self.translation.given(x, term, state.environment)
+            argument = (
+                state.environment[x]
+                if term is None
+                else self.translation.assigned(x, term, state.environment)
             )
-            building.joined(join, given, state.gate)
+            building.joined(join, argument, state.gate)
         changed = {x: self._returned(x, interface) for x in building.effects.writes[op.procedure]}
         for x, result in zip(op.targets, callee.results, strict=True):
-            changed[x] = self.translation.given(x, result, {result: self._returned(result, interface)})
+            changed[x] = self.translation.assigned(x, result, {result: self._returned(result, interface)})
         return self.system.add(Gate(state.gate, (interface.left,))), changed
 
     def _returned(self, x: Expr, interface: _Interface) -> int:
-        join = self.building.given(interface.outputs[x], x)
-        quantity = self.translation.copied(join, self.translation.kept(x))
-        self.building.made.called[quantity] = None
+        join = self.building.passed(interface.outputs[x], x)
+        quantity = self.translation.copied(join, self.translation.quantity_sort(x))
+        self.building.essa.called[quantity] = None
         return quantity

@@ -1,9 +1,9 @@
-"""Ranges as formulas: facts for other engines, and a proof where they rule out every error.
+"""Turn ranges into formulas: facts for engines, and a proof if they rule out every error.
 
-Facts are about single procedures that may be entered with any values (`Scope.alone`) and say nothing of
-arrays, so that the formulas at loop heads are inductive by themselves, without summaries and quantifiers.
-A proof of a whole program has formulas at entries, too, and summaries of all procedures. Both rest on ranges
-of all executions: those of bounded ones (`BoundedRanges`) have no formulas here.
+Facts are about single procedures that may be entered with any values (`Scope.alone`), and not about arrays.
+So the formulas at loop heads are inductive by themselves, without summaries and quantifiers. A proof of a
+whole program also has formulas at entries and summaries of all procedures. Both use ranges of all executions:
+ranges of bounded executions (`BoundedRanges`) have no formulas here.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ from collections.abc import Iterable, Mapping
 
 from certus.analysis.ranges.control import mentioned
 from certus.analysis.ranges.essa import Scope
-from certus.analysis.ranges.result import Ranges, Solver, analyse
+from certus.analysis.ranges.result import Ranges, SystemSolver, analyse, by_strategy
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Inductive, Point
+from certus.core.intervals import Interval
 from certus.core.loops import loop_forest
 from certus.core.program import Location, Program
 from certus.core.sorts import BOOL, INT, MachineSort
 from certus.core.terms import Expr
-from certus.logic.intervals import Interval
 
 
-def range_formula(term: Expr, found: Interval) -> Expr:
-    """That a term is in a range; true of what has no numbers."""
+def range_formula(term: Expr, range_: Interval) -> Expr:
+    """Return the formula that a term is in a range; true if the term is not a number."""
     sort = term.sort
     if sort is BOOL:
-        if found.low != found.high:
+        if range_.low != range_.high:
             return build.TRUE
-        return term if found.low else build.not_(term)
+        return term if range_.low else build.not_(term)
     if not (sort is INT or isinstance(sort, MachineSort)):
         return build.TRUE
-    if found.low is not None and found.low == found.high:
-        return build.eq(term, build.constant(found.low, sort))
+    if range_.low is not None and range_.low == range_.high:
+        return build.eq(term, build.constant(range_.low, sort))
     parts = []
-    if found.low is not None:
-        parts.append(build.le(build.constant(found.low, sort), term))
-    if found.high is not None:
-        parts.append(build.le(term, build.constant(found.high, sort)))
+    if range_.low is not None:
+        parts.append(build.le(build.constant(range_.low, sort), term))
+    if range_.high is not None:
+        parts.append(build.le(term, build.constant(range_.high, sort)))
     return build.conjunction(parts)
 
 
 def facts(program: Program, *, budget: Budget | None = None) -> Mapping[Point, Expr]:
-    """What the ranges say at the loop heads of a program, where they say anything."""
-    found = analyse(program, Scope(elements=False, alone=True), budget=budget)
-    formulas = {Point(at): formula(found, at) for at in heads(found.program)}
+    """Return the ranges at the loop heads of a program as formulas, except trivial ones."""
+    ranges = analyse(program, Scope(elements=False, alone=True), budget=budget)
+    formulas = {Point(at): formula(ranges, at) for at in heads(ranges.program)}
     return {point: each for point, each in formulas.items() if each is not build.TRUE}
 
 
@@ -53,30 +53,30 @@ def heads(program: Program) -> list[Location]:
     return [at for procedure in program.procedures.values() for at in loop_forest(procedure).heads]
 
 
-def formula(found: Ranges, location: Location) -> Expr:
-    """The ranges at a location; false if control never comes there."""
-    if location not in found.version.at or not found.reaches(location):
+def formula(ranges: Ranges, location: Location) -> Expr:
+    """Return the ranges at a location as a formula; false if control never reaches it."""
+    if location not in ranges.essa.at or not ranges.reaches(location):
         return build.FALSE
-    return build.conjunction(range_formula(x, each) for x, each in found.at(location).items())
+    return build.conjunction(range_formula(x, each) for x, each in ranges.at(location).items())
 
 
 def proof(
-    program: Program, *, budget: Budget | None = None, solver: Solver = "strategy"
+    program: Program, *, budget: Budget | None = None, solver: SystemSolver = by_strategy
 ) -> Inductive | Ranges:
-    """An inductive proof that no error is reached; or the ranges, which do not rule it out."""
-    found = analyse(program, Scope(elements=False), budget=budget, solver=solver)
-    program = found.program
-    if any(site.location in found.version.at and found.reaches(site.location) for site in program.errors):
-        return found
+    """Return an inductive proof that no error is reached, or the ranges if they do not rule it out."""
+    ranges = analyse(program, Scope(elements=False), budget=budget, solver=solver)
+    program = ranges.program
+    if any(site.location in ranges.essa.at and ranges.reaches(site.location) for site in program.errors):
+        return ranges
     called = [p for name, p in program.procedures.items() if name != program.main]
     points = [*heads(program), *(p.entry for p in called)]
-    summaries = {p.name: _summary(found, p.exit, (*program.globals, *p.results)) for p in called}
-    return Inductive({Point(at): formula(found, at) for at in points}, summaries)
+    summaries = {p.name: _summary(ranges, p.exit, (*program.globals, *p.results)) for p in called}
+    return Inductive({Point(at): formula(ranges, at) for at in points}, summaries)
 
 
-def _summary(found: Ranges, exit_: Location, names: Iterable[Expr]) -> Expr:
-    if exit_ not in found.version.at or not found.reaches(exit_):
+def _summary(ranges: Ranges, exit_: Location, names: Iterable[Expr]) -> Expr:
+    if exit_ not in ranges.essa.at or not ranges.reaches(exit_):
         return build.FALSE
-    wanted, known = frozenset(names), found.at(exit_).items()
-    told = ((term, each) for term, each in known if wanted.issuperset(mentioned(term)))
-    return build.conjunction(range_formula(term, each) for term, each in told)
+    allowed, at_exit = frozenset(names), ranges.at(exit_).items()
+    usable = ((term, each) for term, each in at_exit if allowed.issuperset(mentioned(term)))
+    return build.conjunction(range_formula(term, each) for term, each in usable)

@@ -1,11 +1,11 @@
-"""The interval pass: a quick solution of the whole system, by widening.
+"""Solve the whole system quickly, by interval propagation with widening.
 
-Control starts at the entry; a gate opens once all it needs has a value (conditional propagation). Cyclic
-joins that keep growing go to zero or to the end of their type. What has no value in this solution, or any
-other, is dead.
+Control starts at the entry; a gate opens when all quantities it needs have a value (conditional propagation).
+Cyclic joins that keep growing are widened to zero or to the end of their type. A quantity without a value in
+this or any other solution is dead.
 
-`settled` turns any values into a solution by the same means: it re-checks every constraint in exact integers,
-and what does not check grows to the range of its type.
+`settle` turns any values into a solution in the same way: it re-checks every constraint in exact integers,
+and widens quantities that violate it to the range of their type.
 """
 
 from __future__ import annotations
@@ -16,45 +16,42 @@ from typing import Final
 from certus.analysis.ranges.system import Join, System, Values
 from certus.core.budget import Budget
 
-PATIENCE: Final = 3  # times that a cyclic join may grow by single steps
-CHECKED: Final = 4096  # evaluations between two looks at the budget
+PATIENCE: Final = 3  # how often a cyclic join may grow before it is widened
+CHECKED: Final = 4096  # evaluations between two checks of the budget
 
 
 class Propagation:
-    """Chaotic iteration from below: quantities in order, after a change those that use it."""
+    """Chaotic iteration from below: all quantities in order, and after a change those that use it."""
 
     def __init__(self, system: System, limits: dict[int, tuple[int, int]]) -> None:
         self.system, self.limits = system, limits
-        self.users: list[list[int]] = [[] for _ in range(len(system))]
-        for quantity, used in enumerate(system.uses()):
-            for each in used:
-                self.users[each].append(quantity)
+        self.users = system.users()
 
     def intervals(self, budget: Budget) -> Values:
-        """The solution by widening."""
+        """Return the solution by widening."""
         values = Values(len(self.system))
         self._propagate(values, PATIENCE, budget)
         return values
 
-    def settled(self, values: Values, budget: Budget) -> int:
-        """Make `values` a solution, by growing what does not check; gives the number of changes."""
+    def settle(self, values: Values, budget: Budget) -> int:
+        """Widen `values` until they are a solution; return the number of changes."""
         return self._propagate(values, 0, budget)
 
     def reached(self, values: Values) -> Values:
-        """A solution, reduced to what control reaches under it: which is a solution again."""
-        found = Values(len(self.system))
-        found.wrapped = values.wrapped[:]
+        """Reduce a solution to the quantities that control reaches under it, which is a solution again."""
+        reached = Values(len(self.system))
+        reached.wrapped = values.wrapped[:]
         definitions, users = self.system.definitions, self.users
         pending = list(range(len(definitions) - 1, -1, -1))
         while pending:
             quantity = pending.pop()
-            if found.has(quantity) or not values.has(quantity):
+            if reached.has(quantity) or not values.has(quantity):
                 continue
-            low, high = found.evaluate(quantity, definitions[quantity])
+            low, high = reached.evaluate(quantity, definitions[quantity])
             if low <= high:
-                found[quantity] = values[quantity]
-                pending.extend(user for user in users[quantity] if not found.has(user))
-        return found
+                reached[quantity] = values[quantity]
+                pending.extend(user for user in users[quantity] if not reached.has(user))
+        return reached
 
     def _propagate(self, values: Values, patience: int, budget: Budget) -> int:
         definitions, users = self.system.definitions, self.users

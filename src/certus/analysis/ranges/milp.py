@@ -1,17 +1,17 @@
-"""The paper's way to solve the system: mixed-integer linear programs (seed 002, section 4).
+"""Solve the system by mixed-integer linear programs, as in the paper (seed 002, section 4).
 
-A bound is a vector (C, C_p, ...) for C + sum of C_p * p over parameters p that are not negative; one bound is
-at least another if all its coefficients are. Of a disjunction `u >= a or u >= b` each part is relaxed by a
-large M times a binary, which not all may be 1: `u + M D >= a` (the paper prints the sign for lower
-bounds the other way round). The objective is the sum of all coefficients of u and of -l.
+A bound is a vector (C, C_p, ...) for C + sum of C_p * p over nonnegative parameters p; one bound is at least
+another if all its coefficients are. In a disjunction `u >= a or u >= b` each part is relaxed by a large M
+times a binary, and not all binaries may be 1: `u + M D >= a` (the paper prints the opposite sign for lower
+bounds). The objective is the sum of all coefficients of u and of -l.
 
-M is `LARGE` at most: beyond, tolerances make constraints true that are not. Hence the paper's heuristics: a
-part whose right side is close to M, or not bounded at all, is dropped; the flow constraint (the first part)
-stays if nothing else would, without a binary. A component that has no solution is unbounded: it gets what
-`fallback` says.
+M is at most `LARGE`: with a larger M, tolerances would make false constraints true. Hence the paper's
+heuristics: a part whose right side is close to M, or not bounded, is dropped; if no part remains, the flow
+constraint (the first part) is kept without a binary. A component without a solution is unbounded: it has the
+bounds of `fallback`.
 
-Without parameters this is the reference that strategy iteration is compared with; with parameters it gives
-the symbolic bounds of a procedure. Either way the result is rounded outward and checked elsewhere.
+With parameters this gives the symbolic bounds of a procedure; without parameters, `certus.reference` compares
+it with strategy iteration. In both cases the result is rounded outward, and checked by the caller.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from certus.analysis.ranges.system import (
 )
 from certus.core.budget import Budget
 from certus.core.loops import components
-from certus.logic.lp import LinearProgram, LinearSolver
+from certus.solvers.highs import LinearProgram, LinearSolver
 
 LARGE: Final = 1e5  # the M of the encoding
-CLOSE: Final = 0.4 * LARGE  # constants from here on are close to it
-RELAXED: Final = 2 * LARGE  # what the binary of a part takes away from its right side
-COEFFICIENT: Final = 1000.0  # the most that a coefficient of a parameter may be
+CLOSE: Final = 0.4 * LARGE  # constants from here on are close to M
+RELAXED: Final = 2 * LARGE  # the coefficient of the binary of a part
+COEFFICIENT: Final = 1000.0  # limit of the coefficient of a parameter
 ROUNDING: Final = 1e-5
 
 Vector = tuple[int, ...]  # the constant, then a coefficient for each parameter
@@ -49,22 +49,22 @@ Part = tuple[int, Terms, int]  # a right side: constant, terms and divisor
 
 
 class MixedInteger:
-    """Solves a system under the gates of `outer`. `given` are the bounds of quantities that are known;
-    `fallback` gives those of quantities whose component has no solution."""
+    """The solution of a system under the gates of `outer`. `constants` are bounds of quantities that are
+    fixed; `fallback` returns those of quantities whose component has no solution."""
 
     def __init__(
         self,
         system: System,
         outer: Values,
-        given: Mapping[int, tuple[Vector | None, Vector | None]],
+        constants: Mapping[int, tuple[Vector | None, Vector | None]],
         fallback: Callable[[int], tuple[Vector | None, Vector | None]],
         *,
         parameters: int = 0,
     ) -> None:
         self.system, self.outer, self.fallback = system, outer, fallback
         self.size = parameters + 1
-        self.given = given
-        self.bounds: dict[int, Vector | None] = {}  # by side; None is no bound
+        self.constants = constants
+        self.bounds: dict[int, Vector | None] = {}  # by side; None means no bound
         self.wrapped: dict[int, None] = {}  # sums that may leave their type
         self.most: Callable[[Vector], int] = lambda vector: vector[0]
         self._solver = LinearSolver()
@@ -77,7 +77,7 @@ class MixedInteger:
         return [o for o, gate in pairs if self.outer.has(gate) and self.outer.has(o)]
 
     def solve(self, budget: Budget) -> dict[int, Vector | None]:
-        """The bounds of all that has a value, by side: u of quantity q at 2 * q, -l at 2 * q + 1."""
+        """Return the bounds of all live quantities by side: u of quantity q at 2 * q, -l at 2 * q + 1."""
         live = [q for q in range(len(self.system)) if self.outer.has(q)]
         for component in components(live, self._uses):
             budget.check()
@@ -86,7 +86,7 @@ class MixedInteger:
 
     def _uses(self, quantity: int) -> list[int]:
         definition = self.system.definitions[quantity]
-        if quantity in self.given or isinstance(definition, Gate):
+        if quantity in self.constants or isinstance(definition, Gate):
             return []
         if isinstance(definition, Join):
             return self._operands[quantity]
@@ -96,9 +96,9 @@ class MixedInteger:
 
     def _solve_component(self, component: Sequence[int], budget: Budget) -> None:
         for quantity in component:
-            if quantity in self.given:
-                self._set(quantity, self.given[quantity])
-        unknown = [q for q in component if q not in self.given]
+            if quantity in self.constants:
+                self._set(quantity, self.constants[quantity])
+        unknown = [q for q in component if q not in self.constants]
         if len(unknown) == 1 and unknown[0] not in self._uses(unknown[0]):
             self._direct(unknown[0])
             if self._leaves(unknown[0]):
@@ -106,12 +106,12 @@ class MixedInteger:
                 self._direct(unknown[0])
             return
         while unknown:
-            found = self._attempt(unknown, budget)
-            if found is None:
+            solution = self._solve_program(unknown, budget)
+            if solution is None:
                 for quantity in unknown:
                     self._set(quantity, self.fallback(quantity))
                 return
-            self.bounds.update(found)
+            self.bounds.update(solution)
             leaving = [q for q in unknown if q not in self.wrapped and self._leaves(q)]
             if not leaving:
                 return
@@ -121,7 +121,7 @@ class MixedInteger:
         self.bounds[2 * quantity + UPPER], self.bounds[2 * quantity + LOWER] = bounds
 
     def _leaves(self, quantity: int) -> bool:
-        """Whether a sum may leave its type under the bounds found."""
+        """Return whether a sum may leave its type under the present bounds."""
         definition = self.system.definitions[quantity]
         if not isinstance(definition, Sum):
             return False
@@ -142,7 +142,7 @@ class MixedInteger:
         return tuple(total)
 
     def parts(self, quantity: int, side: int) -> list[Part]:
-        """The right sides for a bound: of a join all count, of others any one."""
+        """Return the right sides for a bound: of a join all hold, of others at least one."""
         definition = self.system.definitions[quantity]
         if isinstance(definition, Join):
             return [(0, ((1, operand),), 1) for operand in self._operands[quantity]]
@@ -152,32 +152,32 @@ class MixedInteger:
                 return [end]
             return [(definition.constant, definition.terms, 1), end]
         if isinstance(definition, Meet):
-            found: list[Part] = [(0, ((1, definition.of),), 1)]
+            parts: list[Part] = [(0, ((1, definition.of),), 1)]
             for bound in definition.uppers if side == UPPER else definition.lowers:
                 if bound.unless is None or bound.unless not in self.wrapped:
-                    found.append((bound.constant, bound.terms, bound.divisor))
-            return found
+                    parts.append((bound.constant, bound.terms, bound.divisor))
+            return parts
         low, high = self.outer[quantity]
         if isinstance(definition, Fixed):
             low, high = definition.low, definition.high
         return [(high if side == UPPER else low, (), 1)]
 
     def _direct(self, quantity: int) -> None:
-        """The bounds of what does not depend on itself: no program is needed for them."""
+        """Compute the bounds of a quantity that does not depend on itself, without a program."""
         for side in (UPPER, LOWER):
             vectors = [self._divided(part, side) for part in self.parts(quantity, side)]
-            known = [vector for vector in vectors if vector is not None]
-            found: Vector | None
+            finite = [vector for vector in vectors if vector is not None]
+            chosen: Vector | None
             if isinstance(self.system.definitions[quantity], Join):
-                whole = len(known) == len(vectors)
-                found = tuple(map(max, zip(*known, strict=True))) if whole else None
+                whole = len(finite) == len(vectors)
+                chosen = tuple(map(max, zip(*finite, strict=True))) if whole else None
             else:
-                found = min(known, key=sum) if known else None
-            self.bounds[2 * quantity + side] = found
+                chosen = min(finite, key=sum) if finite else None
+            self.bounds[2 * quantity + side] = chosen
         definition = self.system.definitions[quantity]
         if isinstance(definition, Meet):
             for bound in definition.excluded:
-                self._step_aside(quantity, bound)
+                self._exclude(quantity, bound)
 
     def _divided(self, part: Part, side: int) -> Vector | None:
         constant, terms, divisor = part
@@ -190,18 +190,18 @@ class MixedInteger:
             return value
         return (value[0] // divisor, *(-(-each // divisor) for each in value[1:]))
 
-    def _step_aside(self, quantity: int, bound: Bound) -> None:
+    def _exclude(self, quantity: int, bound: Bound) -> None:
         stop = self.stop(bound)
         if stop is None:
             return
         for side in (UPPER, LOWER):
-            found = self.bounds[2 * quantity + side]
+            vector = self.bounds[2 * quantity + side]
             signed = stop if side == UPPER else -stop
-            if found is not None and not any(found[1:]) and found[0] == signed:
-                self.bounds[2 * quantity + side] = (signed - 1, *found[1:])
+            if vector is not None and not any(vector[1:]) and vector[0] == signed:
+                self.bounds[2 * quantity + side] = (signed - 1, *vector[1:])
 
     def stop(self, bound: Bound) -> int | None:
-        """The value that is excluded, if it is one constant."""
+        """Return the excluded value, if it is one constant."""
         if bound.unless is not None and bound.unless in self.wrapped:
             return None
         most = self._value(bound.constant, bound.terms, UPPER)
@@ -210,19 +210,19 @@ class MixedInteger:
             return None
         return most[0] // bound.divisor
 
-    def _attempt(self, unknown: Sequence[int], budget: Budget) -> dict[int, Vector | None] | None:
-        """The least solution of a component with what is known to wrap; None if there is none."""
+    def _solve_program(self, unknown: Sequence[int], budget: Budget) -> dict[int, Vector | None] | None:
+        """Return the least solution of a component under the present wrapping; None if there is none."""
         model = _Model(self, unknown)
         for quantity in unknown:
             for side in (UPPER, LOWER):
                 if not model.constrain(quantity, side):
                     return None
-        found = self._solver.minimum(model.program, seconds=budget.remaining())
+        solution = self._solver.minimum(model.program, seconds=budget.remaining())
         budget.check()
-        if found is None:
+        if solution is None:
             return None
         return {
-            side: tuple(ceil(found[column] - ROUNDING) for column in columns)
+            side: tuple(ceil(solution[column] - ROUNDING) for column in columns)
             for side, columns in model.columns.items()
         }
 
@@ -243,7 +243,7 @@ class _Model:
                 self.columns[2 * quantity + side] = columns
 
     def constrain(self, quantity: int, side: int) -> bool:
-        """The constraints of one bound; False if they cannot be met."""
+        """Add the constraints of one bound; return False if they are unsatisfiable."""
         definition = self.whole.system.definitions[quantity]
         if isinstance(definition, Join):
             return all(self._either(quantity, side, [part]) for part in self.whole.parts(quantity, side))
@@ -253,15 +253,15 @@ class _Model:
         return self._either(quantity, side, self.whole.parts(quantity, side))
 
     def _stop(self, bound: Bound) -> int | None:
-        """The value that is excluded, if it is known before."""
+        """Return the excluded value, if it does not depend on the component."""
         inside = any(2 * quantity in self.columns for _, quantity in bound.terms)
         return None if inside else self.whole.stop(bound)
 
     def _either(
         self, quantity: int, side: int, parts: Sequence[Part], stops: Sequence[int] = (), of: int = 0
     ) -> bool:
-        """The bound is at least one of the parts; or it stops before an excluded value that `of` has not
-        passed."""
+        """Add that the bound is at least one of the parts, or stops before an excluded value that `of` has
+        not passed; return False if no part is left."""
         near = LARGE if len(parts) == 1 and not stops else CLOSE
         rows = [row for part in parts if (row := self._row(quantity, side, part, near)) is not None]
         if not rows and not stops:
@@ -288,8 +288,8 @@ class _Model:
             self.program.row([(column, 1.0), *relaxed], lower=float(stop - 1) if n == 0 else 0.0)
         columns = self.columns.get(2 * of + side)
         if columns is None:
-            known = self.whole.bounds[2 * of + side]
-            if known is None or any(known[1:]) or known[0] > stop:
+            bound = self.whole.bounds[2 * of + side]
+            if bound is None or any(bound[1:]) or bound[0] > stop:
                 self.program.row(relaxed, lower=1.0)
             return
         for n, column in enumerate(columns):
@@ -297,10 +297,10 @@ class _Model:
             self.program.row([(column, 1.0), *negative], upper=float(stop) if n == 0 else 0.0)
 
     def _row(
-        self, quantity: int, side: int, part: Part, most: float
+        self, quantity: int, side: int, part: Part, limit: float
     ) -> list[tuple[list[tuple[int, float]], float]] | None:
-        """`divisor * own - terms >= constant` for each coefficient; None if the part is not bounded, or by
-        more than `most`."""
+        """Return `divisor * own - terms >= constant` for each coefficient; None if the part is not bounded,
+        or its bound exceeds `limit`."""
         constant, terms, divisor = part
         totals = [float(constant if side == UPPER else -constant)] + [0.0] * (self.whole.size - 1)
         rows: list[dict[int, float]] = [{own: float(divisor)} for own in self.columns[2 * quantity + side]]
@@ -315,6 +315,6 @@ class _Model:
             if vector is None:
                 return None
             totals = [t + abs(coefficient) * v for t, v in zip(totals, vector, strict=True)]
-        if abs(totals[0]) > most:
+        if abs(totals[0]) > limit:
             return None
         return [(list(row.items()), total) for row, total in zip(rows, totals, strict=True)]

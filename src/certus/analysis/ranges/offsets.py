@@ -1,12 +1,12 @@
-"""Pointers by their offset: where in an object they point, not at which address.
+"""Compute offsets of pointers: where in an object they point, instead of an address.
 
-Objects of a region lie one behind the other, or anywhere. As long as no number depends on their addresses,
-`overlaid` may put them all at the same place instead: then an address less `BASE` is an offset, whichever the
-object, and pointers into several arrays have offsets as those into one. Whether pointers into different
-objects are equal is left open; their order is not, since C has none: so offsets hold for programs that
-compare the order of pointers into one object only, and nothing but offsets is to be taken from it.
+Objects of a region lie one after another, or anywhere. If no number depends on their addresses, `overlaid`
+puts them all at the same address: then an address minus `BASE` is an offset for every object, and pointers
+into several arrays have offsets like those into one. Equality of pointers into different objects is
+arbitrary; their order is not, since C defines none: so offsets are valid for programs that only compare the
+order of pointers into one object, and nothing but offsets may be read from the overlaid program.
 
-What is said of offsets is for `certus ranges`; facts and proofs speak of the program as it was.
+Offsets are only for `certus ranges`; facts and proofs are about the original program.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from certus.core import build
+from certus.core.intervals import Interval
 from certus.core.memory import Partition, executed_once
 from certus.core.program import Alloc, Assign, Assume, Edge, Havoc, Location, Op, Procedure, Program
 from certus.core.sorts import BOOL, ArraySort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import rebuild, transform, variables
-from certus.logic.intervals import Interval
-from certus.logic.memory import BASE
+from certus.encoding.memory import BASE
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """The objects of a region by the names that people know, and the variables that get their addresses;
-    `count` is how many there are at the most, if there is such a number."""
+    """The objects of a region: their names in the source, the variables that hold their addresses, and their
+    maximal number (None: unbounded)."""
 
     names: tuple[str, ...]
     bases: tuple[str, ...]
@@ -36,7 +36,7 @@ class Objects:
 
 @dataclass(frozen=True, slots=True)
 class Pointing:
-    """Where a pointer points: the objects, the offset (None: anywhere), and whether it may be null."""
+    """The targets of a pointer: the objects, the offset (None: any), and whether it may be null."""
 
     objects: Objects
     offset: Interval | None
@@ -44,12 +44,12 @@ class Pointing:
 
     @property
     def choices(self) -> int | None:
-        """How many objects there are to tell apart, null among them; None if there is no end to them."""
+        """The number of objects to distinguish, with null; None if it is unbounded."""
         return None if self.objects.count is None else self.objects.count + self.null
 
 
 def objects(program: Program, partition: Partition) -> dict[int, Objects]:
-    """The objects of each region of a program with memory operations."""
+    """Return the objects of each region of a program with memory operations."""
     once = executed_once(program)
     sites: dict[int, list[Edge]] = {}
     for procedure in program.procedures.values():
@@ -57,18 +57,18 @@ def objects(program: Program, partition: Partition) -> dict[int, Objects]:
             if isinstance(edge.op, Alloc) and edge.op.target in partition.carriers:
                 region = partition.carriers[edge.op.target].region
                 sites.setdefault(region, []).append(edge)
-    found = {}
+    result = {}
     for region, edges in sites.items():
         allocs = [e.op for e in edges if isinstance(e.op, Alloc)]
         names, bases = dict.fromkeys(a.name for a in allocs), dict.fromkeys(a.target.name for a in allocs)
         count = len(edges) if all(e.index in once for e in edges) else None
-        found[region] = Objects(tuple(names), tuple(bases), count)
-    return found
+        result[region] = Objects(tuple(names), tuple(bases), count)
+    return result
 
 
 class Offsets:
-    """The pointers of a program from which memory operations have been removed as `partition` says. Numbers
-    depend on the addresses of the regions in `leaks`."""
+    """The pointers of a program whose memory operations were removed by `partition`. Numbers depend on the
+    addresses of the regions in `leaks`."""
 
     def __init__(self, original: Program, partition: Partition, leaks: Collection[int]) -> None:
         self.original, self.partition = original, partition
@@ -81,15 +81,15 @@ class Offsets:
         }
         self._shared = {number for number in self._at_base if self.objects[number].count != 1}
         self._regions = {f"mem${region}": region for region in self.objects}
-        self._regions.update((base, region) for region, found in self.objects.items() for base in found.bases)
+        self._regions.update((base, region) for region, group in self.objects.items() for base in group.bases)
 
     @property
     def overlays(self) -> bool:
-        """Whether some region has several objects to be put at one address."""
+        """Whether some region has several objects to put at one address."""
         return bool(self._shared)
 
     def overlaid(self, lowered: Program) -> Program:
-        """The program with all objects of a region at one address."""
+        """Return the program with all objects of a region at one address."""
         procedures = {
             name: replace(p, edges=tuple(self._edges(self.original.procedures[name], p)))
             for name, p in lowered.procedures.items()
@@ -97,8 +97,9 @@ class Offsets:
         return replace(lowered, procedures=procedures)
 
     def _edges(self, original: Procedure, lowered: Procedure) -> Iterator[Edge]:
-        """Where an object gets its address, it is `BASE`. The edges of an operation follow each other."""
-        placing: dict[Location, Location] = {}  # from where such an operation has got to, to its end
+        """Yield the edges with `BASE` as the address of each object. Edges of one operation are
+        consecutive."""
+        placing: dict[Location, Location] = {}  # from a location inside an allocation to its end
         for edge in original.edges:
             if isinstance(edge.op, Alloc) and self._region(edge.op.target) in self._at_base:
                 placing[edge.source] = edge.target
@@ -113,29 +114,29 @@ class Offsets:
         pointer = self.pointers.get(x.name)
         return None if pointer is None else pointer.region
 
-    def of(self, x: Expr, found: Interval | None) -> Pointing | None:
-        """A variable of the overlaid program with this range; None if it is no pointer."""
+    def of(self, x: Expr, addresses: Interval | None) -> Pointing | None:
+        """Return the targets of a variable with this range when overlaid; None if it is not a pointer."""
         pointer = self.pointers.get(x.name)
-        if pointer is None or found is None or pointer.region not in self.objects:
+        if pointer is None or addresses is None or pointer.region not in self.objects:
             return None
         region = self.partition.regions[pointer.region]
-        null = found.low is None or found.low <= 0
+        null = addresses.low is None or addresses.low <= 0
         if not region.stride:
             return Pointing(self.objects[pointer.region], Interval(pointer.phase, pointer.phase), null)
         last = (1 << self.partition.bits) - 1
         if (
             pointer.region not in self._at_base
-            or found.high is None
-            or found.high == last
-            or found.high < BASE
+            or addresses.high is None
+            or addresses.high == last
+            or addresses.high < BASE
         ):
             return Pointing(self.objects[pointer.region], None, null)
-        low = 0 if null or found.low is None else found.low - BASE
-        return Pointing(self.objects[pointer.region], Interval(low, found.high - BASE), null)
+        low = 0 if null or addresses.low is None else addresses.low - BASE
+        return Pointing(self.objects[pointer.region], Interval(low, addresses.high - BASE), null)
 
     def field(self, x: Expr) -> str | None:
-        """What memory a variable or array holds, for people: `t[]` the elements of an array `t`, `t[]+4` the
-        fields at 4 of its records."""
+        """Name the memory that a variable or array holds: `t[]` for the elements of an array `t`, `t[]+4` for
+        the fields at offset 4 of its records."""
         owner, _, place = x.name.rpartition("$")
         place = place.removeprefix("+")  # of a local object
         if x.name in self._regions and isinstance(x.sort, ArraySort):
@@ -156,22 +157,22 @@ class Offsets:
         return op if condition is op.condition else Assume(condition)
 
     def _placed(self, op: Op) -> Op:
-        """A part of an operation that makes an object: no address is counted on, none is chosen."""
+        """Return a part of an allocation with `BASE` instead of the next or an arbitrary address."""
         if isinstance(op, Assume):
             return Assume(build.TRUE)
         if isinstance(op, Havoc) and op.targets[0].name in self.pointers:
             return Assign(op.targets, tuple(build.constant(BASE, x.sort) for x in op.targets))
         if isinstance(op, Assign) and any(x.name.startswith("mem$brk") for x in op.targets):
-            made = tuple(x for x in op.targets if not x.name.startswith("mem$brk"))
+            targets = tuple(x for x in op.targets if not x.name.startswith("mem$brk"))
             return (
-                Assign(made, tuple(build.constant(BASE, x.sort) for x in made))
-                if made
+                Assign(targets, tuple(build.constant(BASE, x.sort) for x in targets))
+                if targets
                 else Assume(build.TRUE)
             )
         return op
 
     def _atom(self, term: Expr, args: tuple[Expr, ...]) -> Expr:
-        """Whether two pointers are equal is not known, unless one is null."""
+        """Make the equality of two pointers arbitrary, unless one is a constant."""
         if term.kind is Kind.EQ and not any(a.kind is Kind.CONST for a in args):
             mentioned = (self.pointers.get(x.name) for x in variables(*args))
             if any(pointer is not None and pointer.region in self._shared for pointer in mentioned):

@@ -1,7 +1,9 @@
-"""Interval arithmetic of the operators that are not linear (seed 002, section 5.1).
+"""Interval arithmetic of the nonlinear operators (seed 002, section 5.1).
 
-Each function gives bounds of all results for arguments within bounds, which are never empty. Results that
-may leave the type may be any value of it. Dividing by zero and shifting too far give an arbitrary value.
+Each function returns bounds of all results for arguments within bounds, which are never empty. Results that
+may leave the type may be any value of it. Division by zero and shifts beyond the width have arbitrary
+results. Bounds are pairs of numbers, not `core.intervals`, because they are compared and widened in the inner
+loop of the propagation.
 """
 
 from __future__ import annotations
@@ -9,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from certus.core.folding import truncating_quotient
 from certus.core.terms import Kind
+from certus.core.values import truncating_quotient
 
-INFINITE: Final = 1 << 256  # beyond all machine integers; a bound this large is none
+INFINITE: Final = 1 << 256  # beyond all machine integers; a bound this large means no bound
 Bounds = tuple[int, int]
 
 
-def operate(kind: Kind, given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    """The results of an operator on a type with these limits and this width (0 for Int)."""
+def operate(kind: Kind, arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    """Return bounds of an operator on a type with these limits and this width (0 for Int)."""
     rule = _RULES.get(kind)
     if rule is None:
         return limits
-    low, high = rule(given, limits, width)
+    low, high = rule(arguments, limits, width)
     if low < limits[0] or high > limits[1]:
         return limits
     return low, high
@@ -35,12 +37,12 @@ def _unbounded(bounds: Bounds) -> bool:
     return bounds[0] <= -INFINITE or bounds[1] >= INFINITE
 
 
-def _product(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    if len(given) == 1:
-        return _square(given[0])
-    (a, b), (c, d) = given
-    if _unbounded(given[0]) or _unbounded(given[1]):
-        if (0, 0) in given:
+def _product(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    if len(arguments) == 1:
+        return _square(arguments[0])
+    (a, b), (c, d) = arguments
+    if _unbounded(arguments[0]) or _unbounded(arguments[1]):
+        if (0, 0) in arguments:
             return 0, 0
         nonnegative = (a >= 0 and c >= 0) or (b <= 0 and d <= 0)
         return (0 if nonnegative else -INFINITE), INFINITE
@@ -49,7 +51,7 @@ def _product(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
 
 
 def _square(bounds: Bounds) -> Bounds:
-    """The squares of a number: never negative."""
+    """Return bounds of the squares, which are never negative."""
     low, high = bounds
     if _unbounded(bounds):
         return 0, INFINITE
@@ -57,9 +59,9 @@ def _square(bounds: Bounds) -> Bounds:
     return 0 if low <= 0 <= high else min(ends), clamp(max(ends))
 
 
-def _quotient(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    (a, b), (c, d) = given
-    if c <= 0 <= d or _unbounded(given[0]):
+def _quotient(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    (a, b), (c, d) = arguments
+    if c <= 0 <= d or _unbounded(arguments[0]):
         return limits
     divisors = {c, d}
     ends = [truncating_quotient(x, y) for x in (a, b) for y in sorted(divisors)]
@@ -68,15 +70,15 @@ def _quotient(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
     return min(ends), max(ends)
 
 
-def _remainder(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    (a, b), (c, d) = given
+def _remainder(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    (a, b), (c, d) = arguments
     if c <= 0 <= d:
         return limits
     if a >= 0 and b < min(abs(c), abs(d)):
         return a, b
     if (
         c == d
-        and not _unbounded(given[0])
+        and not _unbounded(arguments[0])
         and (times := truncating_quotient(a, c)) == truncating_quotient(b, c)
     ):
         return a - times * c, b - times * c
@@ -85,45 +87,45 @@ def _remainder(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
 
 
 def _below(c: int, d: int) -> int:
-    """The greatest remainder by a divisor between `c` and `d`."""
+    """Return the greatest remainder by a divisor between `c` and `d`."""
     most = max(abs(c), abs(d))
     return INFINITE if most >= INFINITE else most - 1
 
 
-def _euclidean_quotient(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    (a, b), (c, d) = given
-    if c != d or c == 0 or _unbounded(given[0]):
+def _euclidean_quotient(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    (a, b), (c, d) = arguments
+    if c != d or c == 0 or _unbounded(arguments[0]):
         return limits
     ends = [_floor_divide(a, c), _floor_divide(b, c)]
     return min(ends), max(ends)
 
 
 def _floor_divide(a: int, c: int) -> int:
-    """SMT-LIB's `div`: the remainder is never negative."""
+    """Divide as `div` of SMT-LIB: the remainder is never negative."""
     return a // c if c > 0 else -(a // -c)
 
 
-def _euclidean_remainder(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    (a, b), (c, d) = given
+def _euclidean_remainder(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    (a, b), (c, d) = arguments
     if c <= 0 <= d:
         return limits
     if a >= 0 and b < min(abs(c), abs(d)):
         return a, b
-    if c == d and not _unbounded(given[0]) and (times := _floor_divide(a, c)) == _floor_divide(b, c):
+    if c == d and not _unbounded(arguments[0]) and (times := _floor_divide(a, c)) == _floor_divide(b, c):
         return a - times * c, b - times * c
     return 0, _below(c, d)
 
 
-def _shift_left(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    (a, b), (c, d) = given
+def _shift_left(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    (a, b), (c, d) = arguments
     if c < 0 or d >= width:
         return limits
     ends = (a << c, a << d, b << c, b << d)
     return min(ends), max(ends)
 
 
-def _shift_right(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    (a, b), (c, d) = given
+def _shift_right(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    (a, b), (c, d) = arguments
     if c < 0 or d >= width:
         return limits
     ends = (a >> c, a >> d, b >> c, b >> d)
@@ -131,12 +133,12 @@ def _shift_right(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
 
 
 def _bits(value: int) -> int:
-    """All numbers of as many bits as `value`."""
+    """Return the greatest number with as many bits as `value`."""
     return (1 << value.bit_length()) - 1
 
 
-def _bit_and(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    (a, b), (c, d) = given
+def _bit_and(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    (a, b), (c, d) = arguments
     if a >= 0 and c >= 0:
         return 0, min(b, d)
     if a >= 0:
@@ -146,24 +148,24 @@ def _bit_and(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
     return -1 - _bits(max(~a, ~c)), max(b, d, 0) if b < 0 or d < 0 else _bits(max(b, d))
 
 
-def _bit_or(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    (a, b), (c, d) = given
+def _bit_or(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    (a, b), (c, d) = arguments
     if a >= 0 and c >= 0:
         return max(a, c), _bits(max(b, d))
     low = min(a, c) if a < 0 or c < 0 else 0
     return low, -1 if b < 0 or d < 0 else _bits(max(b, d))
 
 
-def _bit_xor(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    (a, b), (c, d) = given
+def _bit_xor(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    (a, b), (c, d) = arguments
     most = _bits(max(a if a >= 0 else ~a, b if b >= 0 else ~b, c if c >= 0 else ~c, d if d >= 0 else ~d))
     if a >= 0 and c >= 0:
         return 0, most
     return -1 - most, most
 
 
-def _bit_not(given: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
-    ((a, b),) = given
+def _bit_not(arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:
+    ((a, b),) = arguments
     if limits[0] == 0:  # unsigned: all bits of the type are flipped
         return limits[1] - b, limits[1] - a
     return ~b, ~a

@@ -1,19 +1,19 @@
-"""Max-strategy iteration over linear programs (Gawlitza and Seidl, "Precise fixpoint computation through
-strategy iteration", 2007).
+"""Solve the system by max-strategy iteration over linear programs (Gawlitza and Seidl, "Precise fixpoint
+computation through strategy iteration", 2007).
 
-With upper bounds u and negated lower bounds d as unknowns, every definition is monotone: a join is a
-maximum, a meet a minimum, a sum a combination with coefficients that are not negative. A *strategy* chooses
-one operand for each side of each join. What remains are minima of sums, whose greatest solution is that of a
-linear program: maximise the sum of all unknowns. The strategy improves where another operand is greater; the
-first that cannot improve gives the least solution of the system.
+With upper bounds u and negated lower bounds d as unknowns, every definition is monotone: a join is a maximum,
+a meet a minimum, a sum a combination with nonnegative coefficients. A *strategy* chooses one operand for each
+side of each join. This leaves minima of sums, whose greatest solution is that of a linear program: maximise
+the sum of all unknowns. The strategy improves where another operand is greater; the first strategy without
+improvement gives the least solution of the system.
 
-The dependency graph is taken apart into strongly connected components, solved in order. In a component values
-grow from below by exact evaluation; a side of a join that has grown several times by the same operand stands
-on a cycle of the strategy's graph, and the linear program of that cycle's component tells how far
-it grows. If all its rows are differences, that is a matter of shortest paths, and exact. Otherwise they come
-from HiGHS in floating point, are rounded to integers, and evaluation goes on: a value that is too small
-grows further, one that is too large is only less precise. A bound beyond `GREAT` is none then: it becomes the
-end of its type. Whether all constraints hold is checked afterwards (`Propagation.settled`).
+The strongly connected components of the dependency graph are solved in order. In a component, values grow
+from below by exact evaluation. A side of a join that has grown several times by the same operand is on a
+cycle of the strategy's graph, and the linear program of that cycle's component gives its final value. If all
+rows are differences, the solution is one of shortest paths, and exact. Otherwise HiGHS solves it in floating
+point; the values are rounded to integers, and evaluation continues: a value that is too small grows further,
+one that is too large is only less precise. A bound beyond `GREAT` becomes the end of its type. Afterwards all
+constraints are checked (`Propagation.settle`).
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ from certus.analysis.ranges.system import (
 )
 from certus.core.budget import Budget
 from certus.core.loops import components
-from certus.logic.lp import LinearProgram, LinearSolver
+from certus.solvers.highs import LinearProgram, LinearSolver
 
-PATIENCE: Final = 3  # times that a side of a join grows by one operand before its cycle is solved
+PATIENCE: Final = 3  # how often a side of a join grows by one operand before its cycle is solved
 GREAT: Final = 1 << 50  # sums of integers below are exact in floating point
 ROUNDING: Final = 1e-4
-ENOUGH: Final = 500  # times that a side of a join may grow at all
+ENOUGH: Final = 500  # how often a side of a join may grow at all
 UPPER, LOWER = 0, 1  # the sides of a quantity: 2 * quantity + side is the number of an unknown
 
 
 class StrategyIteration:
-    """Solves the system under the gates of `outer`, a solution by intervals: what is shut there is dead."""
+    """The iteration under the gates of `outer`, a solution by intervals that has no value for dead
+    quantities."""
 
     def __init__(self, system: System, limits: dict[int, tuple[int, int]], outer: Values) -> None:
         self.system, self.limits, self.outer = system, limits, outer
@@ -57,7 +58,7 @@ class StrategyIteration:
         self.programs = 0  # linear programs solved
         self.in_cycles: dict[int, None] = {}  # operations that depend on themselves
         self._solver: LinearSolver | None = None
-        self._strategy: dict[int, int] = {}  # from a side of a join to the operand it has its value from
+        self._strategy: dict[int, int] = {}  # the operand that a side of a join has its value from
         self._grown: dict[int, int] = {}  # how often the side has grown by that operand
         self._improved: dict[int, int] = {}  # how often it has grown at all
         self._operands = self._live_operands()
@@ -74,30 +75,30 @@ class StrategyIteration:
         return self.values
 
     def _live_operands(self) -> dict[int, list[int]]:
-        """Of each join, the operands that count."""
+        """Return the operands of each join that are open and have a value."""
         outer = self.outer
-        found = {}
+        operands = {}
         for quantity, definition in enumerate(self.system.definitions):
             if isinstance(definition, Join) and outer.has(quantity):
                 pairs = zip(definition.operands, definition.gates, strict=True)
-                found[quantity] = [o for o, gate in pairs if outer.has(gate) and outer.has(o)]
-        return found
+                operands[quantity] = [o for o, gate in pairs if outer.has(gate) and outer.has(o)]
+        return operands
 
     def _live_uses(self) -> list[tuple[int, ...]]:
-        found: list[tuple[int, ...]] = []
+        uses: list[tuple[int, ...]] = []
         for quantity, definition in enumerate(self.system.definitions):
             if not self.outer.has(quantity) or isinstance(definition, Gate):
-                found.append(())
+                uses.append(())
             elif isinstance(definition, Join):
-                found.append(tuple(self._operands[quantity]))
+                uses.append(tuple(self._operands[quantity]))
             else:
-                found.append(tuple(dependencies(definition)))
-        return found
+                uses.append(tuple(dependencies(definition)))
+        return uses
 
     # --------------------------------------------------------------------------------- evaluation
 
     def _evaluate(self, quantity: int) -> bool:
-        """Let a quantity grow to what its definition gives; whether it, or that it may wrap, has changed."""
+        """Let a quantity grow to the value of its definition; return whether it, or its wrapping, changed."""
         definition = self.system.definitions[quantity]
         values = self.values
         if isinstance(definition, Join):
@@ -134,7 +135,7 @@ class StrategyIteration:
         return most is not None or least is not None
 
     def _improve(self, side: int, operand: int) -> None:
-        """A side of a join has grown by an operand. One that has done so too often goes to its end."""
+        """Record that a side of a join has grown by an operand; set it to its end if that is too often."""
         self._improved[side] = self._improved.get(side, 0) + 1
         if self._improved[side] > ENOUGH:
             self._set(side, self._type_end(side))
@@ -159,7 +160,7 @@ class StrategyIteration:
         for quantity in component:
             used = [u for u in self._uses[quantity] if u in inside]
             if isinstance(self.system.definitions[quantity], Operation) and used:
-                fixed[quantity] = None  # not linear: what the interval pass knows of its arguments
+                fixed[quantity] = None  # nonlinear: its arguments have the ranges of the interval pass
                 self.in_cycles[quantity] = None
                 self.values[quantity] = self._from_outer(quantity)
                 continue
@@ -193,7 +194,7 @@ class StrategyIteration:
     def _accelerate(
         self, side: int, inside: dict[int, None], fixed: dict[int, None], budget: Budget
     ) -> list[int]:
-        """Solve the cycle of the strategy's graph on which a side of a join stands; what has grown by it."""
+        """Solve the cycle of the strategy's graph that a side is on; return the quantities that grew."""
         cycle = self._cycle(side, inside, fixed)
         if not cycle:
             return []
@@ -206,7 +207,7 @@ class StrategyIteration:
         return changed
 
     def _cycle(self, side: int, inside: dict[int, None], fixed: dict[int, None]) -> list[int]:
-        """The strongly connected component of a side in the strategy's graph; empty if it is alone."""
+        """Return the strongly connected component of a side in the strategy's graph; empty if it is alone."""
         arcs: dict[int, tuple[int, ...]] = {}
         pending = [side]
         while pending:
@@ -222,7 +223,7 @@ class StrategyIteration:
         return []
 
     def _arcs(self, unknown: int) -> list[int]:
-        """The unknowns that an unknown depends on under the strategy."""
+        """Return the unknowns that an unknown depends on under the strategy."""
         quantity, side = unknown >> 1, unknown & 1
         definition = self.system.definitions[quantity]
         if not self.values.has(quantity):
@@ -235,21 +236,21 @@ class StrategyIteration:
                 return []
             return _unknowns(definition.terms, side)
         if isinstance(definition, Meet):
-            found = [2 * definition.of + side]
+            unknowns = [2 * definition.of + side]
             for bound in definition.uppers if side == UPPER else definition.lowers:
                 if self.values.applies(bound):
-                    found.extend(_unknowns(bound.terms, side))
-            return found
+                    unknowns.extend(_unknowns(bound.terms, side))
+            return unknowns
         return []
 
     def _maximum(self, cycle: Sequence[int], budget: Budget) -> list[int]:
-        """The greatest solution of a component of the strategy's graph, in integers."""
+        """Return the greatest solution of a component of the strategy's graph, in integers."""
         columns = {unknown: n for n, unknown in enumerate(cycle)}
         rows = [row for unknown in cycle for row in self._rows(unknown, columns)]
         self.programs += 1
-        found = shortest(len(cycle), rows, [self._type_end(unknown) for unknown in cycle])
-        if found is not None:
-            return found
+        solution = shortest(len(cycle), rows, [self._type_end(unknown) for unknown in cycle])
+        if solution is not None:
+            return solution
         return self._by_highs(cycle, rows, budget)
 
     def _by_highs(self, cycle: Sequence[int], rows: Sequence[Row], budget: Budget) -> list[int]:
@@ -262,14 +263,14 @@ class StrategyIteration:
                 model.row(_merged(entries), upper=float(max(row.constant, -GREAT)))
         if self._solver is None:
             self._solver = LinearSolver()
-        found = self._solver.maximum(model, seconds=budget.remaining())
+        solution = self._solver.maximum(model, seconds=budget.remaining())
         budget.check()
-        if found is None:
+        if solution is None:
             return [self._type_end(unknown) for unknown in cycle]
-        return [self._rounded(unknown, value) for unknown, value in zip(cycle, found, strict=True)]
+        return [self._rounded(unknown, value) for unknown, value in zip(cycle, solution, strict=True)]
 
     def _rows(self, unknown: int, columns: dict[int, int]) -> Iterator[Row]:
-        """An unknown is at most what its definition, under the strategy, gives."""
+        """Yield the rows that an unknown is at most the value of its definition under the strategy."""
         quantity, side = unknown >> 1, unknown & 1
         definition = self.system.definitions[quantity]
         own = columns[unknown]
@@ -286,8 +287,8 @@ class StrategyIteration:
                 yield from self._excludes(own, definition.of, bound, side, columns)
 
     def _excludes(self, own: int, of: int, bound: Bound, side: int, columns: dict[int, int]) -> Iterator[Row]:
-        """What is not equal to a value and has not passed it so far, stops before it. If it can pass
-        by another way, evaluation will find that."""
+        """Yield the row that a side stops before an excluded value that it has not passed so far. If it can
+        pass it by another operand, later evaluation corrects that."""
         value = self.values.exactly(bound)
         if value is None or any(2 * q in columns or 2 * q + 1 in columns for _, q in bound.terms):
             return
@@ -296,7 +297,7 @@ class StrategyIteration:
             yield Row(own, 1, (), signed - 1)
 
     def _at_most(self, own: int, bound: Bound, side: int, columns: dict[int, int]) -> Iterator[Row]:
-        """own <= bound, on one side; what is outside the cycle has its value. No row if that is infinite."""
+        """Yield the row own <= bound on one side; unknowns outside the cycle have their value, if finite."""
         total = bound.constant if side == UPPER else -bound.constant
         row: list[tuple[int, int]] = []
         for coefficient, quantity in bound.terms:
@@ -342,7 +343,7 @@ def _unknowns(terms: Terms, side: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """factor * column <= the terms (coefficient * column) + constant."""
+    """The constraint factor * column <= the terms (coefficient * column) + constant."""
 
     column: int
     factor: int
@@ -351,28 +352,28 @@ class Row:
 
 
 def shortest(count: int, rows: Sequence[Row], ends: Sequence[int]) -> list[int] | None:
-    """The greatest solution below `ends` if all rows are differences: then it is one of shortest paths, and
-    exact (Bellman and Ford). None if a row is something else, or there is no solution."""
+    """Return the greatest solution below `ends` if all rows are differences: shortest paths by Bellman and
+    Ford, which are exact. None if a row is not a difference, or there is no solution."""
     for row in rows:
         if row.factor != 1 or len(row.terms) > 1 or (row.terms and row.terms[0][1] != 1):
             return None
-    found = list(ends)
+    solution = list(ends)
     for _ in range(count + 1):
         changed = False
         for row in rows:
-            value = row.constant + (found[row.terms[0][0]] if row.terms else 0)
-            if row.terms and found[row.terms[0][0]] >= INFINITE:
+            value = row.constant + (solution[row.terms[0][0]] if row.terms else 0)
+            if row.terms and solution[row.terms[0][0]] >= INFINITE:
                 continue
-            if value < found[row.column]:
-                found[row.column] = value
+            if value < solution[row.column]:
+                solution[row.column] = value
                 changed = True
         if not changed:
-            return found
+            return solution
     return None
 
 
 def _merged(entries: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """One entry for each column."""
+    """Add up the entries of each column."""
     total: dict[int, float] = {}
     for column, coefficient in entries:
         total[column] = total.get(column, 0.0) + coefficient

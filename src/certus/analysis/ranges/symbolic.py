@@ -1,13 +1,14 @@
-"""Symbolic bounds: ranges of one procedure's variables in terms of its parameters (seed 002, section 4).
+"""Compute symbolic bounds: ranges of a procedure's variables in terms of its parameters (seed 002, section
+4).
 
-The procedure is analysed by itself: parameters and globals are arbitrary but for what is assumed. First come
-numeric ranges. Where a parameter may have either sign, the analysis is done for both. Then each parameter is
-counted from the end of its range that is nearer to zero, so that it is not negative, and the mixed-integer
-program finds bounds C + sum of C_p * p.
+The procedure is analysed alone: parameters and globals are arbitrary except for the assumption. First numeric
+ranges are computed. If a parameter may have both signs, each sign is a case. Then each parameter is counted
+from the end of its range that is nearer to zero, so that it is not negative, and the mixed-integer program
+computes bounds C + sum of C_p * p.
 
-Each bound is checked in exact integers: over all parameters in their ranges it must be at least what
-its definition gives. What does not check, or exceeds the numbers of the encoding, is replaced by its numeric
-bound, until all others check. Numeric bounds are true by themselves: every symbolic bound may rely on them.
+Each bound is checked in exact integers: for all parameters in their ranges it must be at least the value of
+its definition. A bound that fails, or exceeds the numbers of the encoding, is replaced by its numeric bound,
+until all others hold. Numeric bounds hold by themselves, so every symbolic bound may use them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
-from certus.analysis.ranges.essa import Scope, Version, translate
+from certus.analysis.ranges.essa import EssaForm, Scope, translate
 from certus.analysis.ranges.milp import MixedInteger, Part, Vector
 from certus.analysis.ranges.operations import INFINITE
 from certus.analysis.ranges.result import Ranges, interval, solve
@@ -25,18 +26,18 @@ from certus.analysis.ranges.strategy import LOWER, UPPER
 from certus.analysis.ranges.system import Join, Meet, Sum
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.intervals import Interval
 from certus.core.loops import loop_forest
 from certus.core.program import Assume, Edge, Location, Procedure, Program
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr
-from certus.logic.intervals import Interval
 
-SPLIT: Final = 4  # parameters whose sign is split; the others have numeric ranges only
+SPLIT: Final = 4  # limit of symbolic parameters; further ones have numeric ranges only
 
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """`constant` + the sum of coefficient * parameter."""
+    """The term `constant` + the sum of coefficient * parameter."""
 
     constant: int
     terms: tuple[tuple[int, Expr], ...] = ()
@@ -44,7 +45,7 @@ class Affine:
 
 @dataclass(frozen=True, slots=True)
 class SymbolicRange:
-    """Bounds of a variable; None is no bound."""
+    """Bounds of a variable; None means no bound."""
 
     low: Affine | None
     high: Affine | None
@@ -52,7 +53,7 @@ class SymbolicRange:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What holds if the parameters are in the given ranges: the bounds of variables at locations."""
+    """The bounds of variables at locations, if the parameters are in these ranges."""
 
     parameters: dict[Expr, Interval]
     at: dict[Location, dict[Expr, SymbolicRange]]
@@ -61,39 +62,39 @@ class Case:
 def symbolic_ranges(
     program: Program, function: str, assumption: Expr = build.TRUE, *, budget: Budget | None = None
 ) -> list[Case]:
-    """The cases, by signs of parameters that the assumption leaves open, that can occur."""
+    """Return the possible cases, by the signs that the assumption leaves open."""
     budget = budget or Budget()
     numeric = _numeric(program, function, assumption, budget)
-    known = _at_entry(numeric, function)
-    views = numeric.version.translation.views
+    at_entry = _at_entry(numeric, function)
+    views = numeric.essa.translation.views
     parameters = [x for x in program.procedures[function].parameters if _number(x) and x not in views]
-    symbols = [x for x in parameters if x in known][:SPLIT]
-    found = []
-    for choice in product(*(_signs(known[x]) for x in symbols)):
+    symbols = [x for x in parameters if x in at_entry][:SPLIT]
+    cases = []
+    for choice in product(*(_signs(at_entry[x]) for x in symbols)):
         budget.check()
         within = [build.TRUE, *(_in(x, each) for x, each in zip(symbols, choice, strict=True))]
         case = _numeric(program, function, build.and_(assumption, *within), budget)
         if case.reaches(_body_entry(case.program, function)):
-            found.append(_Case(case, function, symbols).solve(budget))
-    return found
+            cases.append(_Case(case, function, symbols).solve(budget))
+    return cases
 
 
 def _number(x: Expr) -> bool:
     return x.sort is INT or isinstance(x.sort, MachineSort)
 
 
-def _signs(found: Interval) -> list[Interval]:
-    if (found.low is None or found.low < 0) and (found.high is None or found.high >= 0):
-        return [Interval(0, found.high), Interval(found.low, -1)]
-    return [found]
+def _signs(range_: Interval) -> list[Interval]:
+    if (range_.low is None or range_.low < 0) and (range_.high is None or range_.high >= 0):
+        return [Interval(0, range_.high), Interval(range_.low, -1)]
+    return [range_]
 
 
-def _in(x: Expr, found: Interval) -> Expr:
+def _in(x: Expr, range_: Interval) -> Expr:
     parts = []
-    if found.low is not None:
-        parts.append(build.le(build.constant(found.low, x.sort), x))
-    if found.high is not None:
-        parts.append(build.le(x, build.constant(found.high, x.sort)))
+    if range_.low is not None:
+        parts.append(build.le(build.constant(range_.low, x.sort), x))
+    if range_.high is not None:
+        parts.append(build.le(x, build.constant(range_.high, x.sort)))
     return build.conjunction(parts)
 
 
@@ -101,7 +102,7 @@ def _in(x: Expr, found: Interval) -> Expr:
 
 
 def alone(program: Program, function: str, assumption: Expr) -> Program:
-    """The program that starts with one procedure, entered with any values that satisfy the assumption."""
+    """Return the program that starts in one procedure with any values that satisfy the assumption."""
     procedure = program.procedures[function]
     index = 1 + max((at.index for p in program.procedures.values() for at in p.locations), default=0)
     edge = 1 + max((e.index for p in program.procedures.values() for e in p.edges), default=0)
@@ -117,50 +118,50 @@ def _body_entry(program: Program, function: str) -> Location:
 
 
 def _numeric(program: Program, function: str, assumption: Expr, budget: Budget) -> Ranges:
-    version = translate(alone(program, function, assumption), Scope(everywhere=True, lasting=True))
-    return solve(version, budget)
+    essa = translate(alone(program, function, assumption), Scope(everywhere=True, lasting=True))
+    return solve(essa, budget)
 
 
-def _at_entry(found: Ranges, function: str) -> dict[Expr, Interval]:
-    at = _body_entry(found.program, function)
-    return found.at(at) if found.reaches(at) else {}
+def _at_entry(ranges: Ranges, function: str) -> dict[Expr, Interval]:
+    at = _body_entry(ranges.program, function)
+    return ranges.at(at) if ranges.reaches(at) else {}
 
 
 # -------------------------------------------------------------------------------------------- one case
 
 
 class _Case:
-    """The symbolic bounds under numeric ranges, in which every symbol has one sign."""
+    """The symbolic bounds under numeric ranges in which every symbol has one sign."""
 
     def __init__(self, numeric: Ranges, function: str, symbols: Sequence[Expr]) -> None:
         self.numeric, self.function, self.symbols = numeric, function, symbols
-        self.version: Version = numeric.version
-        self.system = numeric.version.system
-        entry = numeric.version.at[_body_entry(numeric.program, function)]
-        self.quantities = [self.version.at[numeric.program.entry].environment[x] for x in symbols]
+        self.essa: EssaForm = numeric.essa
+        self.system = numeric.essa.system
+        entry = numeric.essa.at[_body_entry(numeric.program, function)]
+        self.quantities = [self.essa.at[numeric.program.entry].environment[x] for x in symbols]
         self.ranges = [interval(numeric.values[entry.environment[x]]) for x in symbols]
         self.bases = [self._base(each) for each in self.ranges]
         self.entered = [entry.environment[x] for x in symbols]
 
-    def _base(self, found: Interval) -> tuple[int, int]:
-        """A parameter as `base + sign * p` with p not negative."""
-        if found.low is not None and (found.low >= 0 or found.high is None):
-            return found.low, 1
-        assert found.high is not None
-        return found.high, -1
+    def _base(self, range_: Interval) -> tuple[int, int]:
+        """Return base and sign to write a parameter as `base + sign * p` with nonnegative p."""
+        if range_.low is not None and (range_.low >= 0 or range_.high is None):
+            return range_.low, 1
+        assert range_.high is not None
+        return range_.high, -1
 
     def solve(self, budget: Budget) -> Case:
-        given: dict[int, tuple[Vector | None, Vector | None]] = {}
+        constants: dict[int, tuple[Vector | None, Vector | None]] = {}
         for n, (base, sign) in enumerate(self.bases):
             unit = tuple(sign if n == m else 0 for m in range(len(self.symbols)))
             upper: Vector = (base, *unit)
             for quantity in (self.quantities[n], self.entered[n]):
-                given[quantity] = upper, tuple(-each for each in upper)
+                constants[quantity] = upper, tuple(-each for each in upper)
         values = self.numeric.values
-        search = MixedInteger(self.system, values, given, self._fallback, parameters=len(self.symbols))
+        search = MixedInteger(self.system, values, constants, self._fallback, parameters=len(self.symbols))
         search.most = self._most
         bounds = search.solve(budget)
-        self._check(search, bounds, given)
+        self._check(search, bounds, constants)
         places = self._places()
         return Case(
             dict(zip(self.symbols, self.ranges, strict=True)),
@@ -173,13 +174,13 @@ class _Case:
         return (None if high >= INFINITE else (high, *rest)), (None if low <= -INFINITE else (-low, *rest))
 
     def _most(self, vector: Vector) -> int:
-        """The greatest value over all parameters."""
+        """Return the greatest value over all parameters."""
         total = vector[0]
-        for coefficient, found in zip(vector[1:], self.ranges, strict=True):
+        for coefficient, range_ in zip(vector[1:], self.ranges, strict=True):
             if coefficient > 0:
-                if found.low is None or found.high is None:
+                if range_.low is None or range_.high is None:
                     return INFINITE
-                total += coefficient * (found.high - found.low)
+                total += coefficient * (range_.high - range_.low)
         return total
 
     # --------------------------------------------------------------------------------------- checking
@@ -188,16 +189,16 @@ class _Case:
         self,
         search: MixedInteger,
         bounds: dict[int, Vector | None],
-        given: dict[int, tuple[Vector | None, Vector | None]],
+        constants: dict[int, tuple[Vector | None, Vector | None]],
     ) -> None:
-        """Replace bounds by numeric ones until all that are left follow from their definitions."""
+        """Replace bounds by numeric ones until all others follow from their definitions."""
         numeric = {2 * q + s: v for q in self._live() for s, v in enumerate(self._fallback(q))}
         replaced = {side for side, vector in bounds.items() if vector == numeric.get(side)}
         changed = True
         while changed:
             changed = False
             for side in bounds:
-                if side in replaced or side >> 1 in given:
+                if side in replaced or side >> 1 in constants:
                     continue
                 if not self._follows(search, side, bounds, numeric):
                     bounds[side] = numeric[side]
@@ -225,7 +226,7 @@ class _Case:
         return any(self._covers(own, part, side & 1, (bounds, numeric)) for part in parts)
 
     def _parts(self, search: MixedInteger, quantity: int, side: int) -> list[Part]:
-        """The right sides that are true of a bound: those for sums only if they stay in their type."""
+        """Return the valid right sides of a bound: those of sums only if they stay in their type."""
         definition = self.system.definitions[quantity]
         wrapped = self.numeric.values.wrapped
         if isinstance(definition, Sum):
@@ -233,12 +234,12 @@ class _Case:
             stays = not wrapped[quantity] or not search._leaves(quantity)
             return [(definition.constant, definition.terms, 1)] if stays else [(end, (), 1)]
         if isinstance(definition, Meet):
-            found: list[Part] = [(0, ((1, definition.of),), 1)]
+            parts: list[Part] = [(0, ((1, definition.of),), 1)]
             for bound in definition.uppers if side == UPPER else definition.lowers:
                 sum_ = bound.unless
                 if sum_ is None or not wrapped[sum_] or not search._leaves(sum_):
-                    found.append((bound.constant, bound.terms, bound.divisor))
-            return found
+                    parts.append((bound.constant, bound.terms, bound.divisor))
+            return parts
         return search.parts(quantity, side)
 
     def _covers(
@@ -246,11 +247,11 @@ class _Case:
         own: Vector,
         part: Part,
         side: int,
-        known: tuple[dict[int, Vector | None], dict[int, Vector | None]],
+        candidates: tuple[dict[int, Vector | None], dict[int, Vector | None]],
     ) -> bool:
-        """Whether `own` is at least a right side for all parameters, by symbolic or numeric bounds of it."""
+        """Return whether `own` is at least a right side for all parameters, by symbolic or numeric bounds."""
         constant, terms, divisor = part
-        for bounds in known:
+        for bounds in candidates:
             rest = [constant if side == UPPER else -constant] + [0] * len(self.symbols)
             for coefficient, used in terms:
                 vector = bounds.get(2 * used + (side if coefficient > 0 else 1 - side))
@@ -268,10 +269,10 @@ class _Case:
     def _places(self) -> list[Location]:
         procedure = self.numeric.program.procedures[self.function]
         heads = loop_forest(procedure).heads
-        return [*heads, procedure.exit] if procedure.exit in self.version.at else list(heads)
+        return [*heads, procedure.exit] if procedure.exit in self.essa.at else list(heads)
 
     def _at(self, at: Location, bounds: dict[int, Vector | None]) -> dict[Expr, SymbolicRange]:
-        environment = self.version.at[at].environment
+        environment = self.essa.at[at].environment
         variables = self.numeric.program.procedures[self.function].variables
         return {
             x: self._range(environment[x], bounds)
@@ -285,7 +286,7 @@ class _Case:
         return SymbolicRange(low, None if upper is None else self._affine(upper))
 
     def _better(self, side: int, bounds: dict[int, Vector | None]) -> Vector | None:
-        """The symbolic bound, unless the numeric one is at least as good whatever the parameters are."""
+        """Return the symbolic bound, unless the numeric one is at least as good for all parameters."""
         symbolic, numeric = bounds[side], self._fallback(side >> 1)[side & 1]
         if symbolic is None or numeric is None:
             return symbolic if numeric is None else numeric
@@ -293,7 +294,7 @@ class _Case:
         return symbolic if worse else numeric
 
     def _affine(self, vector: Vector) -> Affine:
-        """In terms of the parameters themselves."""
+        """Return a bound in terms of the parameters themselves."""
         constant = vector[0]
         terms = []
         for coefficient, (base, sign), x in zip(vector[1:], self.bases, self.symbols, strict=True):

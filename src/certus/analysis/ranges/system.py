@@ -1,15 +1,15 @@
-"""The constraint system: quantities with a lower and an upper bound each, and what defines them.
+"""The constraint system: quantities with a lower and an upper bound each, and their definitions.
 
-A *quantity* is a number: one version of a program variable (e-SSA form), a value computed on the way, or a
-*gate*, which is 0 where control may pass and nothing elsewhere. Bounds are integers; from `INFINITE` on they
-mean that there is no bound, and `low > high` that there is no value, because control never comes there.
+A *quantity* is a number: one version of a program variable (e-SSA form), an intermediate value, or a *gate*,
+which is 0 if control may pass and has no value otherwise. Bounds are integers; from `INFINITE` on they mean
+that there is no bound. `low > high` means that there is no value, because control never reaches it.
 
 The constraints of the paper (seed 002, section 3.2) are the definitions: initialisation (`Fixed`), assignment
-(`Sum`), flow (`Join`), conditionals (`Meet`); propagation constraints disappear in e-SSA form (3.5). What
-is not linear is an `Operation`. Every definition is a monotone function of the bounds of other quantities, so
-the least solution exists, and any solution is sound. `evaluate` is exact for machine integers: a sum that
-may leave the range of its type may have any value of the type, unless all its values wrap alike, and a
-conditional says nothing of the variables of a sum that may wrap.
+(`Sum`), flow (`Join`), conditionals (`Meet`); propagation constraints disappear in e-SSA form (3.5).
+Nonlinear operators are an `Operation`. Every definition is a monotone function of the bounds of other
+quantities, so the least solution exists, and any solution is sound. `evaluate` is exact for machine integers:
+a sum that may leave the range of its type may have any value of the type, unless all its values wrap alike;
+and a conditional restricts no variable of a sum that may wrap.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Terms = tuple[tuple[int, int], ...]  # (coefficient, quantity), each quantity on
 
 
 def element(sort: Sort) -> Sort:
-    """A sort; of arrays, that of their elements."""
+    """Return the sort itself; of arrays, that of their elements."""
     while isinstance(sort, ArraySort):
         sort = sort.element
     return sort
 
 
 def limits(sort: Sort) -> Bounds:
-    """The values of a sort; of an array, the values of its elements."""
+    """Return the least and greatest value of a sort; of an array, those of its elements."""
     sort = element(sort)
     if isinstance(sort, MachineSort):
         return sort.low, sort.high
@@ -44,7 +44,7 @@ def limits(sort: Sort) -> Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Known bounds."""
+    """Constant bounds."""
 
     low: int
     high: int
@@ -62,7 +62,7 @@ class Sum:
 
 @dataclass(slots=True, eq=False)
 class Join:
-    """Any of the operands whose gate is open. `cyclic`: it may depend on itself."""
+    """One of the operands whose gate is open. `cyclic`: it may depend on itself."""
 
     operands: list[int] = field(default_factory=list)
     gates: list[int] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """(`constant` + the terms) / `divisor` bounds a quantity, but only if the sum `unless` does not wrap."""
+    """The bound (`constant` + the terms) / `divisor`, valid only if the sum `unless` does not wrap."""
 
     constant: int
     terms: Terms
@@ -85,7 +85,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Meet:
-    """The quantity `of` where it is at most the uppers, at least the lowers, and none of the excluded."""
+    """The quantity `of` if it is at most the uppers, at least the lowers, and none of the excluded."""
 
     of: int
     uppers: tuple[Bound, ...] = ()
@@ -100,7 +100,7 @@ class Meet:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operator that is not linear, on machine integers of these limits (`ANYTHING` for Int)."""
+    """A nonlinear operator on machine integers with these limits (`ANYTHING` for Int)."""
 
     kind: Kind
     arguments: tuple[int, ...]
@@ -111,7 +111,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Open if its source is, and all that must have a value do."""
+    """A gate that is open if its source is and all quantities in `needs` have a value."""
 
     source: int
     needs: tuple[int, ...]
@@ -127,7 +127,7 @@ class System:
     def __init__(self) -> None:
         self.definitions: list[Definition] = []
         self._fixed: dict[Bounds, int] = {}
-        self.open = self.fixed(0, 0)  # a gate that always is
+        self.open = self.fixed(0, 0)  # a gate that is always open
         self.shut = self.fixed(*NOTHING)
 
     def __len__(self) -> int:
@@ -138,18 +138,22 @@ class System:
         return len(self.definitions) - 1
 
     def fixed(self, low: int, high: int) -> int:
-        found = self._fixed.get((low, high))
-        if found is None:
-            found = self._fixed[(low, high)] = self.add(Fixed(low, high))
-        return found
+        quantity = self._fixed.get((low, high))
+        if quantity is None:
+            quantity = self._fixed[(low, high)] = self.add(Fixed(low, high))
+        return quantity
 
     def is_constant(self, quantity: int) -> bool:
         definition = self.definitions[quantity]
         return isinstance(definition, Fixed) and definition.low == definition.high
 
-    def uses(self) -> list[tuple[int, ...]]:
-        """The quantities each definition depends on, gates included."""
-        return [tuple(dependencies(definition)) for definition in self.definitions]
+    def users(self) -> list[list[int]]:
+        """Return for each quantity those whose definitions depend on it."""
+        users: list[list[int]] = [[] for _ in self.definitions]
+        for quantity, definition in enumerate(self.definitions):
+            for used in dependencies(definition):
+                users[used].append(quantity)
+        return users
 
 
 def dependencies(definition: Definition) -> Iterator[int]:
@@ -187,9 +191,9 @@ class Values:
         self.wrapped = bytearray(count)
 
     def copy(self) -> Values:
-        made = Values(0)
-        made.low, made.high, made.wrapped = self.low[:], self.high[:], self.wrapped[:]
-        return made
+        copy = Values(0)
+        copy.low, copy.high, copy.wrapped = self.low[:], self.high[:], self.wrapped[:]
+        return copy
 
     def has(self, quantity: int) -> bool:
         return self.low[quantity] <= self.high[quantity]
@@ -201,7 +205,7 @@ class Values:
         self.low[quantity], self.high[quantity] = bounds
 
     def most(self, constant: int, terms: Terms) -> int:
-        """The supremum of a sum over the integers."""
+        """Return the supremum of a sum over the integers."""
         low, high = self.low, self.high
         for coefficient, quantity in terms:
             if coefficient > 0:
@@ -216,7 +220,7 @@ class Values:
         return constant
 
     def least(self, constant: int, terms: Terms) -> int:
-        """The infimum of a sum over the integers."""
+        """Return the infimum of a sum over the integers."""
         low, high = self.low, self.high
         for coefficient, quantity in terms:
             if coefficient > 0:
@@ -231,7 +235,7 @@ class Values:
         return constant
 
     def evaluate(self, quantity: int, definition: Definition) -> Bounds:
-        """What the definition of a quantity gives under these values. Notes whether a sum may wrap."""
+        """Return the bounds by the definition of a quantity; record whether a sum may wrap."""
         if isinstance(definition, Sum):
             return self._sum(quantity, definition)
         if isinstance(definition, Join):
@@ -243,10 +247,10 @@ class Values:
         if isinstance(definition, Gate):
             passes = self.has(definition.source) and all(self.has(each) for each in definition.needs)
             return (0, 0) if passes else NOTHING
-        given = [self[each] for each in definition.arguments]
-        if any(low > high for low, high in given):
+        arguments = [self[each] for each in definition.arguments]
+        if any(low > high for low, high in arguments):
             return NOTHING
-        return operate(definition.kind, given, (definition.least, definition.greatest), definition.width)
+        return operate(definition.kind, arguments, (definition.least, definition.greatest), definition.width)
 
     def _sum(self, quantity: int, definition: Sum) -> Bounds:
         for _, each in definition.terms:
@@ -294,14 +298,14 @@ class Values:
         return (low, high) if low <= high else NOTHING
 
     def upper(self, bound: Bound) -> int | None:
-        """The upper bound that a bound is, if it is one."""
+        """Return the value of an upper bound, if it is valid and finite."""
         if bound.unless is not None and self.wrapped[bound.unless]:
             return None
         value = self.most(bound.constant, bound.terms)
         return None if value >= INFINITE else max(value // bound.divisor, -INFINITE)
 
     def lower(self, bound: Bound) -> int | None:
-        """The lower bound that a bound is, if it is one."""
+        """Return the value of a lower bound, if it is valid and finite."""
         if bound.unless is not None and self.wrapped[bound.unless]:
             return None
         value = self.least(bound.constant, bound.terms)
@@ -311,7 +315,7 @@ class Values:
         return bound.unless is None or not self.wrapped[bound.unless]
 
     def exactly(self, bound: Bound) -> int | None:
-        """The one value of a bound, if it has just one and that is an integer."""
+        """Return the value of a bound, if it has only one and that is an integer."""
         if not self.applies(bound):
             return None
         value = self.most(bound.constant, bound.terms)

@@ -1,14 +1,14 @@
-"""Terms and conditions as quantities.
+"""Translate terms and conditions to quantities.
 
 A term becomes a *form*: a linear combination of quantities over the integers that is congruent to the term's
-value modulo its type. Sums, differences and multiples of forms are forms, whatever wraps in between; only
-where the value itself is needed does the form become a `Sum`, which may wrap once. Arrays are as one
-element: reading gives that quantity, writing joins the value to it. Variables whose bits are read as signed
-are kept as signed numbers (`views`), and what is chosen or read from them stays so until it is used.
+value modulo its type. Sums, differences and multiples of forms are forms, whether or not intermediate values
+wrap; only where the value itself is needed does the form become a `Sum`, which may wrap once. An array has
+one quantity for all elements: reading copies it, writing joins the value to it. Variables whose bits are read
+as signed have signed quantities (`views`), and choices between them and elements of them too, until they are
+used.
 
-A condition is solved for each of its variables (seed 002, section 3.3): `x + 2 * y <= z` bounds x and y from
-above and z from below. If a side may wrap, nothing follows for the variables in it. What it says of a
-variable is true of all that have the same quantity: of the cell of memory that it was just read from.
+A condition is solved for each of its variables (`conditions`). What follows for a variable holds for all
+variables with the same quantity: for the cell of memory that it was just read from.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from certus.analysis.ranges.conditions import Comparison, fixed_choice, literals
+from certus.analysis.ranges.conditions import Comparison, Form, fixed_choice, literals
 from certus.analysis.ranges.control import mentioned
-from certus.analysis.ranges.forms import Form
 from certus.analysis.ranges.operations import INFINITE
 from certus.analysis.ranges.system import (
     ANYTHING,
@@ -38,15 +37,15 @@ from certus.core.sorts import BOOL, INT, MachineSort, Sort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
 
-LONGEST: Final = 8  # terms of a form
-ALTERNATIVES: Final = 8  # of a disjunction that is looked at
+LONGEST: Final = 8  # limit of terms of a form
+ALTERNATIVES: Final = 8  # longer disjunctions are ignored
 
 Environment = Mapping[Expr, int]  # from a variable to its quantity
 
 
 class Translation:
-    """Adds the quantities of terms to a system. `views` are the variables that are kept as another sort;
-    `opaque` collects the terms that are not linear."""
+    """The translation of terms to quantities of a system. `views`: the variables with signed quantities.
+    `opaque`: the nonlinear terms, by quantity."""
 
     def __init__(
         self, system: System, views: Mapping[Expr, MachineSort] | None = None, *, elements: bool = True
@@ -54,44 +53,46 @@ class Translation:
         self.system = system
         self.views = views or {}
         self.elements = elements  # whether elements of arrays have bounds
-        self.limits: dict[int, tuple[int, int]] = {}  # of quantities, as far as their type is known
+        self.limits: dict[int, tuple[int, int]] = {}  # of quantities with a type
         self.opaque: dict[int, Expr] = {}
-        self._shared: set[int] = set()  # quantities that were given on, as they are
+        self._shared: set[int] = set()  # quantities that several variables have
 
     # ------------------------------------------------------------------------------------- values
 
-    def kept(self, x: Expr) -> Sort:
-        """The sort that the quantities of a variable are of; of an array, that of elements."""
+    def quantity_sort(self, x: Expr) -> Sort:
+        """Return the sort of the quantities of a variable: its own or the signed one."""
         return self.views.get(x, x.sort)
 
-    def given(self, x: Expr, term: Expr, environment: Environment) -> int:
-        """The quantity that a variable becomes by being given the value of a term. A choice whose condition
-        says something of what is chosen is as good as a branch."""
+    def assigned(self, x: Expr, term: Expr, environment: Environment) -> int:
+        """Return the quantity of a variable after the assignment of a term. A choice whose condition shares
+        variables with its values is treated like a branch."""
         parts: list[int] = []
         gates: list[int] = []
-        way = self.system.open
+        gate = self.system.open
         while len(parts) < ALTERNATIVES and (choice := _chosen(term)) is not None:
             condition, then, term = choice
             changed, needs = self.assume(condition, environment)
             parts.append(self._value(x, then, _changed(environment, changed)))
-            gates.append(self.system.add(Gate(way, tuple(dict.fromkeys(needs)))))
+            gates.append(self.system.add(Gate(gate, tuple(dict.fromkeys(needs)))))
             changed, needs = self.assume(build.not_(condition), environment)
             environment = _changed(environment, changed)
-            way = self.system.add(Gate(way, tuple(dict.fromkeys(needs))))
+            gate = self.system.add(Gate(gate, tuple(dict.fromkeys(needs))))
         last = self._value(x, term, environment)
         return (
-            self._added(self.system.add(Join([*parts, last], [*gates, way])), self.kept(x)) if parts else last
+            self._added(self.system.add(Join([*parts, last], [*gates, gate])), self.quantity_sort(x))
+            if parts
+            else last
         )
 
     def _value(self, x: Expr, term: Expr, environment: Environment) -> int:
         form = self.form(term, environment, self.views.get(x))
-        quantity = self.settle(form.of(self.kept(x)))
+        quantity = self.settle(form.of(self.quantity_sort(x)))
         if form.terms == ((1, quantity),):
             self._shared.add(quantity)
         return quantity
 
     def settle(self, form: Form) -> int:
-        """The quantity that is the value of a form."""
+        """Return the quantity that is the value of a form."""
         least, greatest = limits(form.sort)
         if not form.terms:
             value = form.constant
@@ -110,15 +111,15 @@ class Translation:
         return quantity
 
     def arbitrary(self, sort: Sort) -> int:
-        """A new quantity that may be any value of a sort. It is not shared: one quantity is one value."""
+        """Return a new quantity that may be any value of a sort."""
         return self._added(self.system.add(Fixed(*limits(sort))), sort)
 
     def copied(self, quantity: int, sort: Sort) -> int:
-        """A new quantity with the bounds of another, for a value that need not be the same."""
+        """Return a new quantity with the bounds of another, for a value that may be different."""
         return self._added(self.system.add(Sum(0, ((1, quantity),), *limits(sort))), sort)
 
     def form(self, term: Expr, environment: Environment, view: MachineSort | None = None) -> Form:
-        """A term; what is chosen in it is better kept in a view, if it has no other."""
+        """Return the form of a term; choices in it use `view` if their parts have none."""
         forms: dict[Expr, Form] = {}
         if not term.args:
             return self._form(term, forms, environment, view)
@@ -137,28 +138,28 @@ class Translation:
                 else self._alone(self.arbitrary(sort), sort)
             )
         if kind is Kind.VAR:
-            found = environment.get(term)
-            if found is None:
+            quantity = environment.get(term)
+            if quantity is None:
                 return self._alone(self.arbitrary(sort), sort)
-            return self._alone(found, sort, self.views.get(term))
+            return self._alone(quantity, sort, self.views.get(term))
         if sort is BOOL or not _integral(sort):
-            return self._whole(term, forms, view)
-        given = [forms[a] for a in term.args if a in forms]
+            return self._nonnumeric(term, forms, view)
+        arguments = [forms[a] for a in term.args if a in forms]
         if kind is Kind.ADD:
-            return self._short(_total(given))
+            return self._short(_total(arguments))
         if kind is Kind.SUB:
-            return self._short(given[0].plus(given[1], -1))
+            return self._short(arguments[0].plus(arguments[1], -1))
         if kind is Kind.NEG:
-            return given[0].times(-1)
+            return arguments[0].times(-1)
         if kind is Kind.WRAP:
-            return self._converted(given[0], sort)
+            return self._converted(arguments[0], sort)
         if kind is Kind.TO_INT:
-            return self._alone(self.settle(given[0]), sort)
+            return self._alone(self.settle(arguments[0]), sort)
         if kind is Kind.MUL:
-            return self._product(term, given)
-        if kind is Kind.SHL and _shifts(given[1], sort):
-            return given[0].times(1 << given[1].constant)
-        return self._other(term, given, view)
+            return self._product(term, arguments)
+        if kind is Kind.SHL and _shifts(arguments[1], sort):
+            return arguments[0].times(1 << arguments[1].constant)
+        return self._other(term, arguments, view)
 
     def _alone(self, quantity: int, sort: Sort, view: MachineSort | None = None) -> Form:
         return Form(sort, 0, ((1, quantity),), view)
@@ -167,15 +168,15 @@ class Translation:
         return form if len(form.terms) <= LONGEST else self._alone(self.settle(form), form.sort)
 
     def _converted(self, form: Form, sort: Sort) -> Form:
-        """To a machine type: congruence survives if it is not wider."""
+        """Convert a form to a machine type: it stays congruent if the type is not wider."""
         assert isinstance(sort, MachineSort)
         if form.sort is INT or (isinstance(form.sort, MachineSort) and sort.width <= form.sort.width):
             return form.of(sort)
         return self._alone(self.settle(form), sort)
 
-    def _product(self, term: Expr, given: Sequence[Form]) -> Form:
-        product = given[0]
-        for factor in given[1:]:
+    def _product(self, term: Expr, factors: Sequence[Form]) -> Form:
+        product = factors[0]
+        for factor in factors[1:]:
             if not product.terms:
                 product = factor.times(product.constant)
             elif not factor.terms:
@@ -184,31 +185,31 @@ class Translation:
                 product = self._operation(term, [product, factor])
         return product
 
-    def _other(self, term: Expr, given: Sequence[Form], view: MachineSort | None) -> Form:
+    def _other(self, term: Expr, arguments: Sequence[Form], view: MachineSort | None) -> Form:
         if term.kind is Kind.ITE:
-            return self._joined(term.sort, given[-2:], view)
+            return self._joined(term.sort, arguments[-2:], view)
         if term.kind is Kind.SELECT:
             if not self.elements:
                 return self._alone(self.arbitrary(term.sort), term.sort)
-            own = given[0].view
-            whole = self.settle(given[0].seen_as(own))
+            own = arguments[0].view
+            whole = self.settle(arguments[0].viewed_as(own))
             return self._alone(self.copied(whole, own or term.sort), term.sort, own)
-        return self._operation(term, given)
+        return self._operation(term, arguments)
 
-    def _joined(self, sort: Sort, given: Sequence[Form], view: MachineSort | None) -> Form:
-        """One of several, in the view that one of them has; if none has one, in the given one if it fits."""
+    def _joined(self, sort: Sort, forms: Sequence[Form], view: MachineSort | None) -> Form:
+        """Return one of several forms, in the view that one of them has; otherwise in `view` if it fits."""
         kept = element(sort)
         if not isinstance(kept, MachineSort) or view is None or kept.width != view.width or kept.signed:
             view = None
-        view = next((each.view for each in given if each.view is not None), view)
-        parts = [self.settle(each.seen_as(view)) for each in given]
+        view = next((each.view for each in forms if each.view is not None), view)
+        parts = [self.settle(each.viewed_as(view)) for each in forms]
         if len(parts) == 1:
             return self._alone(parts[0], sort, view)
         join = self.system.add(Join(parts, [self.system.open] * len(parts)))
         return self._alone(self._added(join, view or sort), sort, view)
 
-    def _operation(self, term: Expr, given: Sequence[Form]) -> Form:
-        arguments = [self.settle(each) for each in given]
+    def _operation(self, term: Expr, forms: Sequence[Form]) -> Form:
+        arguments = [self.settle(each) for each in forms]
         if term.kind is Kind.MUL and arguments[0] == arguments[1]:
             arguments = arguments[:1]
         least, greatest = limits(term.sort)
@@ -217,8 +218,8 @@ class Translation:
         self.opaque[added] = term
         return self._alone(self._added(added, term.sort), term.sort)
 
-    def _whole(self, term: Expr, forms: Mapping[Expr, Form], view: MachineSort | None) -> Form:
-        """Booleans, arrays and what has no number."""
+    def _nonnumeric(self, term: Expr, forms: Mapping[Expr, Form], view: MachineSort | None) -> Form:
+        """Return the form of a Boolean, an array or a term without a number."""
         if term.kind in (Kind.STORE, Kind.CONST_ARRAY, Kind.ITE, Kind.SELECT):
             return self._joined(term.sort, [forms[a] for a in _parts(term)], view)
         return self._alone(self.arbitrary(term.sort), term.sort)
@@ -226,59 +227,61 @@ class Translation:
     # --------------------------------------------------------------------------------- conditions
 
     def assume(self, condition: Expr, environment: Environment) -> tuple[dict[Expr, int], list[int]]:
-        """What variables become where a condition is true, and the quantities that must have a value then."""
+        """Return the quantities of variables under a condition, and those that must have a value then."""
         changed: dict[Expr, int] = {}
         needs: list[int] = []
         for literal, positive in literals(condition):
             now = _changed(environment, changed)
             if literal.kind is (Kind.OR if positive else Kind.AND):
-                met, possible = self._alternatives(literal, now, positive=positive)
+                restricted, possible = self._alternatives(literal, now, positive=positive)
                 needs.append(possible)
             else:
-                met = self._literal(literal, now, positive=positive)
-            if met is None:
+                restricted = self._literal(literal, now, positive=positive)
+            if restricted is None:
                 return changed, [*needs, self.system.shut]
-            changed.update(met)
-            needs.extend(met.values())
+            changed.update(restricted)
+            needs.extend(restricted.values())
         return changed, needs
 
     def _alternatives(
         self, term: Expr, environment: Environment, *, positive: bool
     ) -> tuple[dict[Expr, int] | None, int]:
-        """One of several conditions is true: what becomes of variables that all of them say something of, and
-        what has a value if one of them can be true."""
+        """Return the quantities of variables that all of several alternatives restrict, and a quantity that
+        has a value if one of the alternatives can be true."""
         if len(term.args) > ALTERNATIVES:
             return {}, self.system.open
-        found: list[dict[Expr, int]] = []
+        alternatives: list[dict[Expr, int]] = []
         for part in term.args:
             changed: dict[Expr, int] | None = {}
             for literal, sign in literals(part, positive=positive):
                 if literal.kind is (Kind.OR if sign else Kind.AND):
                     continue
-                met = self._literal(literal, _changed(environment, changed or {}), positive=sign)
-                if met is None:
+                restricted = self._literal(literal, _changed(environment, changed or {}), positive=sign)
+                if restricted is None:
                     changed = None
                     break
                 assert changed is not None
-                changed.update(met)
+                changed.update(restricted)
             if changed is not None:
-                found.append(changed)
-        if not found:
+                alternatives.append(changed)
+        if not alternatives:
             return None, self.system.shut
-        gates = [self.system.add(Gate(self.system.open, tuple(each.values()))) for each in found]
-        common = [x for x in found[0] if all(x in each for each in found)]
+        gates = [self.system.add(Gate(self.system.open, tuple(each.values()))) for each in alternatives]
+        common = [x for x in alternatives[0] if all(x in each for each in alternatives)]
         joined: dict[Expr, int] = {}
         for x in common:
-            parts = [each[x] for each in found]
+            parts = [each[x] for each in alternatives]
             join = self.system.add(Join(parts, [self.system.open] * len(parts)))
-            joined[x] = self._added(join, self.kept(x))
+            joined[x] = self._added(join, self.quantity_sort(x))
         return joined, self.system.add(Join(gates, [self.system.open] * len(gates)))
 
     def _literal(self, literal: Expr, environment: Environment, *, positive: bool) -> dict[Expr, int] | None:
         if literal.kind is Kind.CONST:
             return {} if bool(literal.value) is positive else None
         if literal.kind is Kind.VAR:
-            return self._met(literal, environment, [Bound(int(positive), ())], [Bound(int(positive), ())], [])
+            return self._restrict(
+                literal, environment, [Bound(int(positive), ())], [Bound(int(positive), ())], []
+            )
         if literal.kind is Kind.EQ:
             choice = fixed_choice(literal)
             if choice is not None:
@@ -292,24 +295,24 @@ class Translation:
             return {}
         a, b = literal.args
         left, right = self.form(a, environment), self.form(b, environment)
-        if literal.kind is Kind.EQ:  # of bits, in whatever view
+        if literal.kind is Kind.EQ:  # equality of bits, in any view
             view = left.view or right.view
-            left, right = left.seen_as(view), right.seen_as(view)
+            left, right = left.viewed_as(view), right.viewed_as(view)
         names = {environment[x]: x for x in mentioned(literal) if x in environment}
         sides = (left, self.settle(left)), (right, self.settle(right))
         compared = Comparison(*sides, names)
         if literal.kind is Kind.EQ:
-            met = compared.equal() if positive else compared.different()
+            solved = compared.equal() if positive else compared.different()
         elif positive:
-            met = compared.at_most(strict=literal.kind is Kind.LT)
+            solved = compared.at_most(strict=literal.kind is Kind.LT)
         else:
-            met = Comparison(*sides[::-1], names).at_most(strict=literal.kind is Kind.LE)
+            solved = Comparison(*sides[::-1], names).at_most(strict=literal.kind is Kind.LE)
         changed: dict[Expr, int] = {}
-        for x, bounds in met.items():
-            changed.update(self._met(x, environment, *bounds))
+        for x, bounds in solved.items():
+            changed.update(self._restrict(x, environment, *bounds))
         return changed
 
-    def _met(
+    def _restrict(
         self,
         variable: Expr,
         environment: Environment,
@@ -321,18 +324,18 @@ class Translation:
             return {}
         of = environment[variable]
         met = self.system.add(Meet(of, tuple(uppers), tuple(lowers), tuple(excluded)))
-        self.limits[met] = self.limits.get(of, limits(self.kept(variable)))
-        found = {variable: met}
+        self.limits[met] = self.limits.get(of, limits(self.quantity_sort(variable)))
+        restricted = {variable: met}
         if of in self._shared:
-            found.update((x, met) for x, each in environment.items() if each == of and _number(x.sort))
-        return found
+            restricted.update((x, met) for x, each in environment.items() if each == of and _number(x.sort))
+        return restricted
 
 
 # -------------------------------------------------------------------------------------------- shapes
 
 
 def _chosen(term: Expr) -> tuple[Expr, Expr, Expr] | None:
-    """A choice, converted or not, whose condition and values have a variable in common: its parts."""
+    """Return the parts of a choice, converted or not, whose condition and values share a variable."""
     conversions: list[MachineSort] = []
     while term.kind is Kind.WRAP and isinstance(term.sort, MachineSort):
         conversions.append(term.sort)
@@ -348,7 +351,7 @@ def _chosen(term: Expr) -> tuple[Expr, Expr, Expr] | None:
 
 
 def _values(term: Expr) -> Iterator[Expr]:
-    """The subterms whose value the term is made of, arguments first: no conditions, no indexes."""
+    """Yield the subterms that the value of a term consists of, arguments first; no conditions, no indices."""
     done: set[Expr] = set()
     stack: list[tuple[Expr, bool]] = [(term, False)]
     while stack:
@@ -377,7 +380,7 @@ def _parts(term: Expr) -> tuple[Expr, ...]:
 
 
 def _shifts(amount: Form, sort: Sort) -> bool:
-    """Whether an amount to shift by is a constant that is not too large."""
+    """Return whether the amount of a shift is a constant within the width."""
     return not amount.terms and isinstance(sort, MachineSort) and 0 <= amount.constant < sort.width
 
 
@@ -385,9 +388,9 @@ def _changed(environment: Environment, changed: Mapping[Expr, int]) -> Environme
     return {**environment, **changed} if changed else environment
 
 
-def _total(given: Sequence[Form]) -> Form:
-    total = given[0]
-    for each in given[1:]:
+def _total(forms: Sequence[Form]) -> Form:
+    total = forms[0]
+    for each in forms[1:]:
         total = total.plus(each)
     return total
 
@@ -397,5 +400,5 @@ def _number(sort: Sort) -> bool:
 
 
 def _integral(sort: Sort) -> bool:
-    """Whether values, or those of elements, are integers or Booleans."""
+    """Return whether values are integers or Booleans."""
     return _number(sort) or sort is BOOL

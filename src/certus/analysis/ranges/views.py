@@ -1,10 +1,10 @@
-"""Which bit patterns are read as signed numbers.
+"""Find variables whose bits are only read as signed numbers.
 
-A cell of memory is as wide as its accesses, and unsigned: signedness is a view of the load. As unsigned
-numbers the patterns of -1 .. 5 have no useful range; so a variable of ours all of whose reads convert it to
-the signed type of its width is *kept* as that: its quantities are signed numbers congruent to its value.
-Sums, choices, elements and copies of it pass on how they are read; equality, and conversion to a narrower
-type, are the same for both views.
+A cell of memory is as wide as its accesses, and unsigned: each load decides the signedness. As unsigned
+numbers the bit patterns of -1 .. 5 have no useful range. So if all reads of an internal variable convert it
+to the signed type of its width, its quantities are signed numbers congruent to its value. Sums, choices,
+elements and copies of it are read as they are; equality and conversion to a narrower type do not depend on
+the signedness.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from certus.core.terms import Expr, Kind
 SIGNED: Final = "signed"
 UNSIGNED: Final = "unsigned"
 EITHER: Final = "either"
-Reader = Expr | str  # a variable that gets the value, or how the value is read
+Reader = Expr | str  # a variable that the value is assigned to, or how it is read
 _PASSING: Final = frozenset((Kind.ADD, Kind.SUB, Kind.NEG, Kind.CONST_ARRAY))
 
 
 def signed_views(program: Program) -> Mapping[Expr, MachineSort]:
-    """The variables that are kept as signed numbers, with their sort as such."""
+    """Return the variables whose quantities are signed numbers, with the signed sort."""
     reads: dict[str, dict[Expr, None]] = {SIGNED: {}, UNSIGNED: {}}
-    copies: dict[Expr, dict[Expr, None]] = {}  # from a variable to those it is given
+    copies: dict[Expr, dict[Expr, None]] = {}  # from a variable to those assigned to it
     for term, reader in _reads(program):
         for x, how in _readers(term, reader):
-            if isinstance(how, Expr) and _is_pattern(how):
+            if isinstance(how, Expr) and _is_bit_pattern(how):
                 copies.setdefault(how, {})[x] = None
             elif how != EITHER:
                 reads[UNSIGNED if isinstance(how, Expr) else how][x] = None
-    for found in reads.values():
-        pending = list(found)
+    for names in reads.values():
+        pending = list(names)
         while pending:
             for x in copies.get(pending.pop(), ()):
-                if x not in found:
-                    found[x] = None
+                if x not in names:
+                    names[x] = None
                     pending.append(x)
     return {x: _signed(x) for x in reads[SIGNED] if x not in reads[UNSIGNED]}
 
 
-def _is_pattern(x: Expr) -> bool:
-    """Whether a variable is of ours, and unsigned: those of the source have the type they were given."""
+def _is_bit_pattern(x: Expr) -> bool:
+    """Return whether a variable is internal and unsigned: variables of the source keep their type."""
     sort = element(x.sort)
     return isinstance(sort, MachineSort) and not sort.signed and "$" in x.name
 
@@ -57,7 +57,7 @@ def _signed(x: Expr) -> MachineSort:
 
 
 def _reads(program: Program) -> Iterator[tuple[Expr, Reader]]:
-    """All terms of a program, with who reads them."""
+    """Yield all terms of a program, each with its reader."""
     yield from ((term, x) for x, term in program.initial.items())
     for procedure in program.procedures.values():
         for edge in procedure.edges:
@@ -78,7 +78,7 @@ def _of_op(op: object, procedure: Procedure, program: Program) -> Iterator[tuple
 
 
 def _readers(term: Expr, reader: Reader) -> Iterator[tuple[Expr, Reader]]:
-    """The patterns in a term, and how each is read."""
+    """Yield the internal unsigned variables in a term, and how each is read."""
     done: set[tuple[Expr, Reader]] = set()
     stack = [(term, reader)]
     while stack:
@@ -87,14 +87,14 @@ def _readers(term: Expr, reader: Reader) -> Iterator[tuple[Expr, Reader]]:
             continue
         done.add((part, how))
         if part.kind is Kind.VAR:
-            if _is_pattern(part):
+            if _is_bit_pattern(part):
                 yield part, how
         else:
             stack.extend(zip(part.args, _passed(part, how), strict=True))
 
 
 def _passed(term: Expr, how: Reader) -> tuple[Reader, ...]:
-    """How a term that is read in some way reads its arguments."""
+    """Return how a term that is read in some way reads its arguments."""
     kind, args = term.kind, term.args
     if kind in _PASSING:
         return (how,) * len(args)
@@ -113,9 +113,9 @@ def _passed(term: Expr, how: Reader) -> tuple[Reader, ...]:
     return (UNSIGNED,) * len(args)
 
 
-def _converted(sort: object, given: Expr) -> Reader:
-    if not isinstance(sort, MachineSort) or not isinstance(given.sort, MachineSort):
+def _converted(sort: object, argument: Expr) -> Reader:
+    if not isinstance(sort, MachineSort) or not isinstance(argument.sort, MachineSort):
         return UNSIGNED
-    if sort.width == given.sort.width:
+    if sort.width == argument.sort.width:
         return SIGNED if sort.signed else UNSIGNED
-    return EITHER if sort.width < given.sort.width else UNSIGNED
+    return EITHER if sort.width < argument.sort.width else UNSIGNED

@@ -1,5 +1,27 @@
-"""The engine `arrays`."""
+"""The engine `arrays`: invariants about all elements of arrays, guessed from the text and pruned."""
 
-from certus.engines.arrays.engine import ArrayClaims
+from __future__ import annotations
 
-__all__ = ["ArrayClaims"]
+from collections.abc import Mapping
+from typing import ClassVar
+
+from certus.core.budget import Budget
+from certus.core.engine import Engine, Facts, NoOptions, ProgramKind, Slot
+from certus.core.evidence import Inductive, Verdict
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+
+
+class ArrayClaims(Engine):
+    """The engine `arrays`."""
+
+    name = "arrays"
+    summary = "invariants about all elements of arrays, guessed from the text and pruned"
+    evidence = (Inductive,)
+    facts = Facts.AT_START
+    schedule: ClassVar[Mapping[ProgramKind, Slot]] = {ProgramKind.ARRAYS: Slot(20, 0.3)}
+
+    def run(self, task: Task, options: NoOptions, budget: Budget, statistics: Statistics) -> Verdict:
+        from certus.engines.arrays.engine import run
+
+        return run(task, options, budget, statistics)

@@ -1,9 +1,9 @@
-"""What might hold of all elements of an array that a loop has passed, guessed from the program's text.
+"""Guess claims about all elements of an array that a loop has passed, from the formulas of the program.
 
-A *pattern* is a formula about the elements at indices that a variable i counts: what is written there,
-`a[i] == e`, what is known of inputs that are written there, and what an error asks of them. A *stretch* is a
-range of indices between constants that counting variables start with, what they are compared with, and these
-variables themselves. A claim is a pattern for all of a stretch, perhaps under a condition on other variables:
+A *pattern* is a formula about the elements at the index of a counter i: the value written there, `a[i] == e`,
+conditions on inputs written there, and the condition of an error. A *stretch* is a range of indices between
+initial constants of counters, terms they are compared with, and the counters themselves. A claim is a pattern
+for all indices of a stretch, possibly under a condition on other variables:
 
     found == 0 and 0 <= j < i  ->  a[j] == e(j)          for all j
 """
@@ -21,11 +21,11 @@ from certus.core.program import Edge, Program
 from certus.core.sorts import ArraySort, MachineSort, Sort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder, substitute, variables
-from certus.logic.blocks import BlockFormula
+from certus.encoding.block_formula import BlockFormula
 
-MOST: Final = 400  # claims
-CONDITIONS: Final = 6  # on other variables
-PLACES: Final = 12  # of a sort
+MOST: Final = 400  # limit of claims
+CONDITIONS: Final = 6  # limit of conditions on other variables
+PLACES: Final = 12  # limit of indices of a sort
 _COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT})
 _ACCESSES: Final = frozenset({Kind.SELECT, Kind.STORE})
 
@@ -34,7 +34,7 @@ Step = tuple[Edge, BlockFormula]
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """`body` holds for all values of the variable `each`."""
+    """The claim that `body` holds for all values of the variable `each`."""
 
     each: Expr
     body: Expr
@@ -49,8 +49,8 @@ class Claim:
 
 @dataclass(slots=True, eq=False)
 class Guesses:
-    """`claims`, and what they are made of: the variables that count, by sort, and terms of that sort that
-    indices are made of; constants they start with; what they are compared with."""
+    """The claims and their parts by sort: counters, terms in indices, initial constants of counters, and
+    terms that counters are compared with."""
 
     counters: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
     indices: dict[Sort, dict[Expr, None]] = field(default_factory=dict)
@@ -59,31 +59,31 @@ class Guesses:
     claims: tuple[Claim, ...] = ()
 
     def places(self, sort: Sort) -> list[Expr]:
-        """The indices of a sort for which claims matter."""
-        found = (self.counters, self.starts, self.indices)
-        return list(dict.fromkeys(x for each in found for x in each.get(sort, {})))[:PLACES]
+        """Return the indices of a sort for which steps assume claims."""
+        parts = (self.counters, self.starts, self.indices)
+        return list(dict.fromkeys(x for each in parts for x in each.get(sort, {})))[:PLACES]
 
 
 def guess(program: Program, steps: Sequence[Step]) -> Guesses:
-    found = Guesses()
+    guesses = Guesses()
     for _, formula in steps:
         for i in _counters(*_terms(formula)):
             if i not in formula.symbols:
-                found.counters.setdefault(i.sort, {})[i] = None
+                guesses.counters.setdefault(i.sort, {})[i] = None
         for term in _index_terms(formula):
-            found.indices.setdefault(term.sort, {})[term] = None
-    for sort, counters in found.counters.items():
+            guesses.indices.setdefault(term.sort, {})[term] = None
+    for sort, counters in guesses.counters.items():
         values = (formula.values[i] for _, formula in steps for i in counters if i in formula.values)
-        found.starts[sort] = {value: None for value in values if value.kind is Kind.CONST}
-        found.limits[sort] = {limit: None for _, formula in steps for limit in _limits(formula, counters)}
-    counting = frozenset(i for counters in found.counters.values() for i in counters)
+        guesses.starts[sort] = {value: None for value in values if value.kind is Kind.CONST}
+        guesses.limits[sort] = {limit: None for _, formula in steps for limit in _limits(formula, counters)}
+    counting = frozenset(i for counters in guesses.counters.values() for i in counters)
     conditions = dict.fromkeys(c for _, formula in steps for c in _conditions(formula, counting))
     patterns = dict.fromkeys(p for step in steps for p in _patterns(program, step))
     under = (build.TRUE, *islice(conditions, CONDITIONS))
-    made = (claim for condition in under for claim in _claims(condition, patterns, found))
-    claims = {(c.each, c.body): c for c in islice(made, MOST)}
-    found.claims = tuple(claims.values())
-    return found
+    all_claims = (claim for condition in under for claim in _claims(condition, patterns, guesses))
+    claims = {(c.each, c.body): c for c in islice(all_claims, MOST)}
+    guesses.claims = tuple(claims.values())
+    return guesses
 
 
 def _terms(formula: BlockFormula) -> tuple[Expr, ...]:
@@ -91,7 +91,7 @@ def _terms(formula: BlockFormula) -> tuple[Expr, ...]:
 
 
 def _counters(*terms: Expr) -> list[Expr]:
-    """The variables that indices depend on."""
+    """Return the variables that indices depend on."""
     return [x for x in variables(*_indices(*terms)) if isinstance(x.sort, MachineSort)]
 
 
@@ -100,7 +100,7 @@ def _indices(*terms: Expr) -> list[Expr]:
 
 
 def _index_terms(formula: BlockFormula) -> Iterator[Expr]:
-    """What is made an index by a cast."""
+    """Yield the terms that are converted to an index."""
     symbols = frozenset(formula.symbols)
     for cast in postorder(*_indices(*_terms(formula))):
         if cast.kind is Kind.WRAP and isinstance(cast.args[0].sort, MachineSort) and not _reads(cast):
@@ -114,7 +114,7 @@ def _atoms(formula: BlockFormula) -> Iterator[Expr]:
 
 
 def _limits(formula: BlockFormula, counters: Iterable[Expr]) -> Iterator[Expr]:
-    """What counters are compared with."""
+    """Yield the terms that counters are compared with."""
     counting = frozenset(counters)
     excluded = counting | frozenset(formula.symbols)
     for atom in _atoms(formula):
@@ -124,7 +124,7 @@ def _limits(formula: BlockFormula, counters: Iterable[Expr]) -> Iterator[Expr]:
 
 
 def _conditions(formula: BlockFormula, counting: frozenset[Expr]) -> Iterator[Expr]:
-    """Comparisons of variables that do not count."""
+    """Yield comparisons of variables that are not counters, and their negations."""
     excluded = counting | frozenset(formula.symbols)
     for atom in _atoms(formula):
         about = variables(atom)
@@ -140,27 +140,27 @@ def _reads(term: Expr) -> bool:
 
 
 def _patterns(program: Program, step: Step) -> Iterator[Expr]:
-    """Formulas about elements, in terms of the state before a step. Inputs are told by the elements they are
-    written to."""
+    """Yield formulas about elements in terms of the state before a step. The elements that inputs are written
+    to stand for these inputs."""
     edge, formula = step
     symbols = frozenset(formula.symbols)
     written = list(_written(formula))
     inputs = dict(_inputs(written, symbols))
-    found = [build.eq(element, value) for element, value in written]
+    formulas = [build.eq(element, value) for element, value in written]
     chosen = [atom for atom in _atoms(formula) if atom.kind is Kind.EQ and not _reads(atom)]
-    found += [build.or_(atom, p) for p in tuple(found) for a in chosen for atom in (a, build.not_(a))]
-    found += _atoms(formula) if inputs else ()
+    formulas += [build.or_(atom, p) for p in tuple(formulas) for a in chosen for atom in (a, build.not_(a))]
+    formulas += _atoms(formula) if inputs else ()
     if edge.target in program.error_locations:
-        asked = [atom for atom in _atoms(formula) if _reads(atom)]
-        found += [build.not_(formula.guard), *asked, *map(build.not_, asked)]
-    for term in found:
+        conditions = [atom for atom in _atoms(formula) if _reads(atom)]
+        formulas += [build.not_(formula.guard), *conditions, *map(build.not_, conditions)]
+    for term in formulas:
         pattern = substitute(term, inputs)
         if symbols.isdisjoint(variables(pattern)) and _reads(pattern):
             yield pattern
 
 
 def _written(formula: BlockFormula) -> Iterator[tuple[Expr, Expr]]:
-    """Elements, and what is written to them."""
+    """Yield elements and the values written to them."""
     own = {x.name: x for x in formula.values if isinstance(x.sort, ArraySort)}
     for term in postorder(*_terms(formula)):
         if term.kind is Kind.STORE:
@@ -177,7 +177,7 @@ def _root(array: Expr) -> Expr:
 
 
 def _inputs(written: Iterable[tuple[Expr, Expr]], symbols: frozenset[Expr]) -> Iterator[tuple[Expr, Expr]]:
-    """Values that a step chooses, by the elements they are written to."""
+    """Yield the inputs of a step with the elements they are written to."""
     for element, value in written:
         chosen = value.args[0] if value.kind is Kind.WRAP else value
         sort = chosen.sort
@@ -188,20 +188,20 @@ def _inputs(written: Iterable[tuple[Expr, Expr]], symbols: frozenset[Expr]) -> I
 # ------------------------------------------------------------------------------------------- claims
 
 
-def _claims(condition: Expr, patterns: Mapping[Expr, None], known: Guesses) -> Iterator[Claim]:
-    """Each pattern for all indices of a stretch, in place of each variable that counts in it."""
+def _claims(condition: Expr, patterns: Mapping[Expr, None], guesses: Guesses) -> Iterator[Claim]:
+    """Yield claims of each pattern for all indices of each stretch, in place of each counter in it."""
     for pattern in patterns:
         for i in _counters(pattern):
             each = build.var("@each", i.sort)
             about = substitute(pattern, {i: each})
-            for stretch in _stretches(each, known):
+            for stretch in _stretches(each, guesses):
                 yield Claim(each, build.implies(build.and_(condition, stretch), about))
 
 
-def _stretches(each: Expr, known: Guesses) -> Iterator[Expr]:
+def _stretches(each: Expr, guesses: Guesses) -> Iterator[Expr]:
     sort = each.sort
-    counters, limits = list(known.counters.get(sort, {})), list(known.limits.get(sort, {}))
-    for start in known.starts.get(sort, {}):
+    counters, limits = list(guesses.counters.get(sort, {})), list(guesses.limits.get(sort, {}))
+    for start in guesses.starts.get(sort, {}):
         for end in (*counters, *limits):
             yield build.and_(build.le(start, each), build.lt(each, end))
     for start in counters:

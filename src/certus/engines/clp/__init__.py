@@ -1,5 +1,48 @@
-"""The engine `clp`: abstraction refinement of constraint logic queries (seed 003)."""
+"""The engine `clp`: programs as constraint-logic queries, by abstraction refinement (seed 003, CAR)."""
 
-from certus.engines.clp.engine import ConstraintLogic
+from __future__ import annotations
 
-__all__ = ["ConstraintLogic"]
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from certus.core.budget import Budget
+from certus.core.engine import REFERENCE, Engine, ProgramKind, Slot
+from certus.core.evidence import Inductive, Trace, Verdict
+from certus.core.horn import Derivation, HornSystem, Model
+from certus.core.program import Program
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`explication`: how the abstraction excludes impossible steps (see `fixpoint`). `refinements`: the
+    maximal number of traces to exclude (0: no limit). `preprocess`: simplify the clauses first. `effort`:
+    resource limit of z3 for one formula for all variants of a relation (0: do not try)."""
+
+    explication: Literal["proofs", "cores", "exhaustive"] = field(default="cores", metadata=REFERENCE)
+    refinements: int = 0
+    preprocess: bool = True
+    effort: int = 1_000_000
+
+
+class ConstraintLogic(Engine):
+    """The engine `clp`."""
+
+    name = "clp"
+    summary = "Horn clauses by abstraction refinement with explicated clauses"
+    evidence = (Inductive, Trace, Model, Derivation)
+    options = Options
+    subjects = (Program, HornSystem)
+    schedule: ClassVar[Mapping[ProgramKind, Slot]] = {
+        ProgramKind.RECURSIVE: Slot(50),
+        ProgramKind.LINEAR: Slot(60),
+        ProgramKind.OTHER: Slot(60),
+        ProgramKind.CLAUSES: Slot(20),
+    }
+
+    def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+        from certus.engines.clp.engine import run
+
+        return run(task, options, budget, statistics)

@@ -1,9 +1,9 @@
-"""Abstractions of Horn clauses (seed 003, section 4): interface predicates and explicated clauses.
+"""Abstract Horn clauses by interface predicates and explicated formulas (seed 003, section 4).
 
-The interface of a relation is a list of predicates over its parameters; abstractly, the relation is a set of
-valuations of them. An explicated formula of a clause is valid in the theory and speaks of the clause's
-variables. Primitive constraints become boolean variables, equal ones the same: so the abstraction of a clause
-knows of the theory only what has been explicated.
+The interface of a relation is a list of predicates over its parameters; the abstract relation is a set of
+their valuations. An explicated formula of a clause is over the clause's variables and valid in the theory.
+Primitive constraints become Boolean variables, equal ones the same variable: so an abstract clause contains
+no theory reasoning but the explicated formulas.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from certus.core.horn import Clause, HornSystem
 from certus.core.sorts import BOOL, Sort
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import rebuild, substitute
-from certus.logic.canonical import canonical
+from certus.encoding.canonical_atoms import canonical
 
 
 def formals(sorts: Sequence[Sort]) -> tuple[Expr, ...]:
-    """The parameters that interface predicates of a relation speak of."""
+    """Return the parameters over which interface predicates of a relation are written."""
     return tuple(build.var(f"#{n}", sort) for n, sort in enumerate(sorts))
 
 
 @dataclass(slots=True, eq=False)
 class Abstraction:
-    """`interface`: predicates of relations. `explicated`: valid formulas by the number of a clause."""
+    """Predicates by relation (`interface`), and valid formulas by the number of a clause (`explicated`)."""
 
     interface: dict[Function, dict[Expr, None]] = field(default_factory=dict)
     explicated: dict[int, dict[Expr, None]] = field(default_factory=dict)
@@ -35,23 +35,22 @@ class Abstraction:
         return tuple(self.interface.get(relation, ()))
 
     def join(self, other: Abstraction) -> bool:
-        """Know all that `other` knows too; whether that was news."""
+        """Add all that `other` has; return whether anything was new."""
         before = self.size
-        for relation, found in other.interface.items():
-            self.interface.setdefault(relation, {}).update(found)
+        for relation, predicates in other.interface.items():
+            self.interface.setdefault(relation, {}).update(predicates)
         for number, formulas in other.explicated.items():
             self.explicated.setdefault(number, {}).update(formulas)
         return self.size > before
 
     @property
     def size(self) -> int:
-        known = (*self.interface.values(), *self.explicated.values())
-        return sum(map(len, known))
+        return sum(map(len, (*self.interface.values(), *self.explicated.values())))
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What a node of a trace is a copy of: a clause, and the relation it derives (None for false)."""
+    """The clause that a node of a trace is a copy of, and the relation it derives (None for false)."""
 
     relation: Function | None
     clause: int
@@ -59,14 +58,14 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What an abstraction knows at a node: predicates of its interface, and formulas explicated for it."""
+    """The abstraction at one node: its interface predicates, and the formulas explicated for it."""
 
     interface: tuple[Expr, ...] = ()
     explicated: tuple[Expr, ...] = ()
 
 
 def replicate(abstraction: Abstraction, variants: Mapping[int, Variant]) -> dict[int, Knowledge]:
-    """What every variant knows: all that is known of its relation and its clause."""
+    """Give every variant the predicates of its relation and the formulas of its clause."""
     return {
         number: Knowledge(
             () if base.relation is None else abstraction.predicates(base.relation),
@@ -76,63 +75,63 @@ def replicate(abstraction: Abstraction, variants: Mapping[int, Variant]) -> dict
     }
 
 
-def collapse(known: Mapping[int, Knowledge], variants: Mapping[int, Variant]) -> Abstraction:
-    """What is known of relations and clauses: all that their variants know."""
-    found = Abstraction()
-    for number, own in known.items():
+def collapse(knowledge: Mapping[int, Knowledge], variants: Mapping[int, Variant]) -> Abstraction:
+    """Give relations and clauses the predicates and formulas of all their variants."""
+    abstraction = Abstraction()
+    for number, own in knowledge.items():
         base = variants[number]
         if own.interface and base.relation is not None:
-            found.interface.setdefault(base.relation, {}).update(dict.fromkeys(own.interface))
+            abstraction.interface.setdefault(base.relation, {}).update(dict.fromkeys(own.interface))
         if own.explicated:
-            found.explicated.setdefault(base.clause, {}).update(dict.fromkeys(own.explicated))
-    return found
+            abstraction.explicated.setdefault(base.clause, {}).update(dict.fromkeys(own.explicated))
+    return abstraction
 
 
 class Skeletons:
-    """Formulas as boolean ones: `[h]` of Figure 3, injective on primitive constraints. These are made
-    canonical one by one, so that a constraint has the same variable in whatever formula it stands."""
+    """The Boolean skeletons of formulas: `[h]` of Figure 3, injective on primitive constraints. Each of these
+    is made canonical by itself, so that it has the same variable in every formula."""
 
     def __init__(self) -> None:
         self._variables: dict[Expr, Expr] = {}
-        self._constraints: dict[Expr, Expr] = {}  # skeletons of primitive constraints as they came
+        self._constraints: dict[Expr, Expr] = {}  # skeletons of primitive constraints, before canonical form
         self._done: dict[Expr, Expr] = {}
 
     def of(self, formula: Expr) -> Expr:
-        """The formula with a boolean variable for each of its primitive constraints."""
+        """Replace each primitive constraint of a formula by a Boolean variable."""
         if formula not in self._done:
             self._done[formula] = _mapped(formula, self._constraint)
         return self._done[formula]
 
     def _constraint(self, constraint: Expr) -> Expr:
-        found = self._constraints.get(constraint)
-        if found is None:
-            found = self._constraints[constraint] = _mapped(canonical(constraint), self._variable)
-        return found
+        skeleton = self._constraints.get(constraint)
+        if skeleton is None:
+            skeleton = self._constraints[constraint] = _mapped(canonical(constraint), self._variable)
+        return skeleton
 
     def _variable(self, constraint: Expr) -> Expr:
         if constraint.kind is Kind.CONST:
             return constraint
-        found = self._variables.get(constraint)
-        if found is None:
-            found = self._variables[constraint] = build.var(f"[{len(self._variables)}]", BOOL)
-        return found
+        variable = self._variables.get(constraint)
+        if variable is None:
+            variable = self._variables[constraint] = build.var(f"[{len(self._variables)}]", BOOL)
+        return variable
 
 
 def atoms(formula: Expr) -> tuple[Expr, ...]:
-    """The primitive constraints of a formula."""
-    found: dict[Expr, None] = {}
+    """Return the primitive constraints of a formula."""
+    constraints: dict[Expr, None] = {}
 
-    def note(constraint: Expr) -> Expr:
+    def collect(constraint: Expr) -> Expr:
         if constraint.kind is not Kind.CONST:
-            found[constraint] = None
+            constraints[constraint] = None
         return constraint
 
-    _mapped(formula, note)
-    return tuple(found)
+    _mapped(formula, collect)
+    return tuple(constraints)
 
 
 def _mapped(formula: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
-    """The formula with `leaf` of each of its primitive constraints in their place."""
+    """Replace each primitive constraint of a formula by `leaf` of it."""
     done: dict[Expr, Expr] = {}
     stack = [formula]
     while stack:
@@ -155,18 +154,18 @@ def _is_connective(term: Expr) -> bool:
 
 
 def instance(formula: Expr, arguments: Sequence[Expr]) -> Expr:
-    """A formula over the parameters of a relation, about arguments."""
+    """Return a formula over the parameters of a relation, applied to arguments."""
     return substitute(formula, dict(zip(formals([a.sort for a in arguments]), arguments, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AbstractClause:
-    """A clause under an abstraction. `known`: its constraint and what is explicated; `atoms`: for each
-    atom of the body, and then the head, the instances of its interface predicates."""
+    """A clause under an abstraction. `formulas`: its constraint and the explicated formulas. `atoms`: the
+    atoms of the body, then the head, each with the instances of its interface predicates."""
 
     number: int
     clause: Clause
-    known: tuple[Expr, ...]
+    formulas: tuple[Expr, ...]
     atoms: tuple[tuple[Expr, tuple[tuple[Expr, Expr], ...]], ...]
 
 
@@ -176,5 +175,5 @@ def abstract_clause(system: HornSystem, number: int, abstraction: Abstraction) -
         (atom, tuple((p, instance(p, atom.args)) for p in abstraction.predicates(atom.function)))
         for atom in clause.atoms
     )
-    known = (clause.constraint, *abstraction.explicated.get(number, ()))
-    return AbstractClause(number, clause, known, instances)
+    formulas = (clause.constraint, *abstraction.explicated.get(number, ()))
+    return AbstractClause(number, clause, formulas, instances)

@@ -1,71 +1,50 @@
 """The engine `clp`: constraint abstraction refinement, CAR (seed 003, Figure 4).
 
-The clauses are abstracted to boolean ones. If these do not derive false, the clauses have a model: what
-the relations are abstractly. Otherwise the abstract derivation is tried on the clauses: values for it make it
-a derivation; if there are none, the proof of that is explicated, the abstraction knows it from now on, and
-the search goes on.
+The clauses are abstracted to Boolean ones. If these do not derive false, the abstract relations are a model
+of the clauses. Otherwise the engine searches for values that make the abstract derivation a derivation by the
+clauses. If there are none, it explicates the proof of that, adds it to the abstraction, and starts again.
 
-Invariant: everything explicated is valid in the theory, so abstract relations contain the relations' least
-solution. No trace comes up twice (Lemma 6), since an explicated one stays impossible; that and validity are
-checked on every refinement. Both answers are checked again by `validate`.
-Says Unknown at the number of refinements asked for, at a limit, or where no interpolants are found.
+Invariant: every explicated formula is valid in the theory, so abstract relations contain the least solution.
+No trace comes up twice (Lemma 6), since an explicated trace stays impossible; every refinement checks this
+and validity. `check` checks both answers again. Answers Unknown after the given number of refinements, at a
+limit, or if there are no interpolants.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from certus.core.budget import Budget
-from certus.core.ctext import c_text
+from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import Inconsistent
+from certus.core.evidence import Safe, Unknown, Unsafe, Verdict
 from certus.core.horn import Derivation, HornSystem
-from certus.core.statistics import Finding, Statistics
+from certus.core.statistics import Finding, Statistics, phase
 from certus.core.task import Task
 from certus.core.terms import Function
-from certus.core.verdict import Safe, Unknown, Unsafe, Verdict
-from certus.engines.clp.abstraction import Abstraction
+from certus.engines.clp import Options
+from certus.engines.clp.abstraction import Abstraction, formals
 from certus.engines.clp.explication import check_refinement, explicate
-from certus.engines.clp.fixpoint import Fact, Fixpoint, Manner, Prover
+from certus.engines.clp.fixpoint import Fact, Fixpoint, Prover
 from certus.engines.clp.traces import Trace, keep_all, refuted, satisfied, trace_of, unfold
+from certus.passes.horn.programs import decide_task
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """`explication`: how abstract steps are known to be impossible (see `fixpoint`). `refinements`: the most
-    traces to exclude; 0 means without end. `preprocess`: whether clauses are simplified first.
-    `effort`: for formulas that serve all variants of a relation at once, in z3's unit of work; 0 means that
-    none are looked for."""
+def run(task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+    def search(system: HornSystem) -> Verdict:
+        loop = _Search(system, options, Prover(budget, statistics))
+        verdict = loop.verdict()
+        if not isinstance(verdict, Unknown):
+            statistics.findings += _findings(system, loop.abstraction)
+        return verdict
 
-    explication: Manner = "cores"
-    refinements: int = 0
-    preprocess: bool = True
-    effort: int = 1_000_000
-
-
-class ConstraintLogic:
-    """The engine `clp`."""
-
-    name = "clp"
-    summary = "Horn clauses by abstraction refinement with explicated clauses"
-    options = Options
-    inlines = True
-
-    def unsupported(self, task: Task) -> Diagnostic | None:
-        return None
-
-    def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
-        from certus.transform.horn.programs import decide_task
-
-        def search(system: HornSystem) -> Verdict:
-            return _Search(system, options, Prover(budget, statistics)).run()
-
-        simplify = options.preprocess
-        return decide_task(task, search, simplify=simplify, budget=budget, statistics=statistics)
+    simplify = options.preprocess
+    return decide_task(task, search, simplify=simplify, budget=budget, statistics=statistics)
 
 
 class _Search:
-    """The loop of Figure 4."""
+    """The loop of Figure 4, its phases, and the data that all its rounds share."""
 
     def __init__(self, system: HornSystem, options: Options, prover: Prover) -> None:
         self.system = system
@@ -73,96 +52,104 @@ class _Search:
         self.prover = prover
         self.statistics = prover.statistics
         self.abstraction = Abstraction()
-        self.met: set[object] = set()  # the traces considered
-        self.last: Fixpoint | None = None
-        self.finer: list[Function] = []  # relations that the last refinement gave new predicates
-        self.changed: list[int] = []  # clauses that it excluded steps of
+        self.excluded: set[object] = set()  # traces
+        self.fixpoint: Fixpoint | None = None
+        self.finer: list[Function] = []  # relations with new predicates since the last fixpoint
+        self.changed: list[int] = []  # clauses with steps excluded since the last fixpoint
 
-    def run(self) -> Verdict:
+    def verdict(self) -> Verdict:
         while True:
-            self.statistics.count("clp.iterations")
-            fixpoint = Fixpoint(self.system, self.abstraction, self.options.explication, self.prover)
-            with self.statistics.timed("clp.fixpoint"):
-                if self.last is not None:
-                    fixpoint.keep(self.last, self.finer, self.changed)
-                self.last = fixpoint
-                error = fixpoint.error()
+            fixpoint, error = self.abstract_derivation()
             if error is None:
-                self._tell()
                 return Safe(fixpoint.model())
-            with self.statistics.timed("clp.trace"):
-                found = self._concrete(error)
-            if isinstance(found, Derivation):
-                self._tell()
-                return Unsafe(found)
-            if found is None:
+            result = self.concretise(error)
+            if isinstance(result, Derivation):
+                return Unsafe(result)
+            if result is None:
                 self.prover.budget.check()
-                return _gave_up("solver-gave-up", "the solver cannot tell whether a derivation is possible")
-            settled = self._refine(found)
-            if settled is not None:
-                return settled
+                return _gave_up("solver-gave-up", "the solver cannot decide whether a derivation is possible")
+            verdict = self.refine(result)
+            if verdict is not None:
+                return verdict
 
-    def _concrete(self, error: Fact) -> Derivation | Trace | None:
-        """The abstract derivation on the clauses: as a derivation, or as a trace that is none; None if the
-        solver does not know."""
+    @phase("clp.fixpoint")
+    def abstract_derivation(self) -> tuple[Fixpoint, Fact | None]:
+        """Compute the fixpoint under the present abstraction, up to the first derivation of false."""
+        self.statistics.count("clp.iterations")
+        fixpoint = Fixpoint(self.system, self.abstraction, self.options.explication, self.prover)
+        if self.fixpoint is not None:
+            fixpoint.keep(self.fixpoint, self.finer, self.changed)
+        self.fixpoint = fixpoint
+        return fixpoint, fixpoint.error()
+
+    @phase("clp.trace")
+    def concretise(self, error: Fact) -> Derivation | Trace | None:
+        """Return the abstract derivation as a derivation by the clauses, or as an unsatisfiable trace; None
+        if the solver gives up."""
         trace = trace_of(self.system, error)
-        found = satisfied(trace, self.prover)
-        if found is False and not trace.is_tree:
+        result = satisfied(trace, self.prover)
+        if result is False and not trace.is_tree:
             tree = unfold(trace)
             if tree is None:
                 keep_all(trace)
                 return refuted(trace, self.prover) or trace
             trace = tree
-            found = satisfied(trace, self.prover)
-        return trace if found is False else found
+            result = satisfied(trace, self.prover)
+        return trace if result is False else result
 
-    def _refine(self, trace: Trace) -> Verdict | None:
-        """Exclude the trace from the abstraction; the verdict if that cannot be, or need not be any more."""
+    def refine(self, trace: Trace) -> Verdict | None:
+        """Exclude the trace from the abstraction; return the verdict if the search ends here."""
         number = self.statistics.counters["clp.refinements"]
         if number and number == self.options.refinements:
             return _gave_up("refinements-reached", f"no answer after {number} refinements")
-        if trace.key in self.met:
+        if trace.key in self.excluded:
             raise Inconsistent("a trace was considered twice")
-        self.met.add(trace.key)
+        self.excluded.add(trace.key)
         self.statistics.count("clp.refinements")
-        with self.statistics.timed("clp.interpolation"):
-            gained = explicate(trace, self.prover, effort=self.options.effort)
-        if isinstance(gained, Derivation):
-            self._tell()
-            return Unsafe(gained)
-        if gained is None:
+        refinement = self._explicate(trace)
+        if isinstance(refinement, Derivation):
+            return Unsafe(refinement)
+        if refinement is None:
             self.prover.budget.check()
             return _gave_up("no-interpolants", f"no interpolants for a trace of {len(trace.nodes)} steps")
-        with self.statistics.timed("clp.check"):
-            known = check_refinement(trace, gained, self.prover)
-        if not known:
+        if not self._is_valid(trace, refinement):
             self.prover.budget.check()
-            return _gave_up("solver-gave-up", "the solver cannot tell whether a refinement is valid")
-        old = self.abstraction.interface
-        self.finer = [r for r, found in gained.interface.items() if not old.get(r, {}).keys() >= found.keys()]
-        # Steps that the theory excludes were excluded before, unless only proofs tell.
-        only_proofs = self.options.explication == "proofs" or not self.finer
-        self.changed = list(gained.explicated) if only_proofs else []
-        self.abstraction.join(gained)
+            return _gave_up("solver-gave-up", "the solver cannot decide whether a refinement is valid")
+        self._join(refinement)
         size = sum(map(len, self.abstraction.interface.values()))
         self.statistics.counters["clp.predicates"] = size
         self.statistics.progress(f"refinement {number + 1}: {size} predicates, {len(trace.nodes)} steps")
         return None
 
-    def _tell(self) -> None:
-        """The abstraction, for people."""
-        from certus.engines.clp.abstraction import formals
+    @phase("clp.interpolation")
+    def _explicate(self, trace: Trace) -> Abstraction | Derivation | None:
+        return explicate(trace, self.prover, effort=self.options.effort)
 
-        for relation in self.system.relations:
-            names = {x: f"x{n}" for n, x in enumerate(formals(relation.parameters))}
-            texts = [c_text(p, names=names, limit=300) for p in self.abstraction.predicates(relation)]
-            if texts:
-                self.statistics.findings.append(Finding("interface", relation.name, ", ".join(texts)))
-        for number, formulas in sorted(self.abstraction.explicated.items()):
-            head = self.system.clauses[number].head
-            place = f"clause {number}, of {'false' if head is None else head.function.name}"
-            for formula in formulas:
-                self.statistics.findings.append(Finding("explicated", place, c_text(formula, limit=300)))
+    @phase("clp.check")
+    def _is_valid(self, trace: Trace, refinement: Abstraction) -> bool:
+        return check_refinement(trace, refinement, self.prover)
+
+    def _join(self, refinement: Abstraction) -> None:
+        old = self.abstraction.interface
+        self.finer = [r for r, new in refinement.interface.items() if not old.get(r, {}).keys() >= new.keys()]
+        # Steps that the theory refutes were excluded before, unless only proofs exclude steps.
+        only_proofs = self.options.explication == "proofs" or not self.finer
+        self.changed = list(refinement.explicated) if only_proofs else []
+        self.abstraction.join(refinement)
+
+
+def _findings(system: HornSystem, abstraction: Abstraction) -> Iterator[Finding]:
+    """Yield the abstraction as findings for the report."""
+    for relation in system.relations:
+        names = {x: f"x{n}" for n, x in enumerate(formals(relation.parameters))}
+        texts = [c_text(p, names=names, limit=300) for p in abstraction.predicates(relation)]
+        if texts:
+            yield Finding("interface", relation.name, ", ".join(texts))
+    for number, formulas in sorted(abstraction.explicated.items()):
+        head = system.clauses[number].head
+        place = f"clause {number}, of {'false' if head is None else head.function.name}"
+        for formula in formulas:
+            yield Finding("explicated", place, c_text(formula, limit=300))
 
 
 def _gave_up(code: str, message: str) -> Unknown:

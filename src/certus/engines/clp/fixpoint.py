@@ -1,14 +1,13 @@
-"""The least fixpoint of abstracted Horn clauses (seed 003, section 3.2), as BDDs.
+"""Compute the least fixpoint of abstract Horn clauses as BDDs (seed 003, section 3.2).
 
-A *fact* is a valuation of a relation's interface predicates, with the clause and the facts it first followed
-from. Facts are found one at a time: a propositional solver gives a valuation that a clause derives from the
-regions of its body and that is not known yet. In the order they are found, facts have small
-derivations.
+A *fact* is a valuation of a relation's interface predicates, with the clause and the facts that first derived
+it. Facts are derived one at a time: a propositional solver returns a new valuation that a clause derives from
+the regions of its body. This order gives facts small derivations.
 
-How a step is known to be impossible is the `manner`:
+The `manner` is how the fixpoint excludes impossible steps:
 
-    proofs      only by what refinements have explicated
-    cores       a step that the theory refutes is explicated by an unsatisfiable core, once
+    proofs      only by the formulas that refinements have explicated
+    cores       also by an unsatisfiable core, explicated once, if the theory refutes a step
     exhaustive  the theory decides every step: predicate abstraction without explication
 """
 
@@ -23,14 +22,14 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.errors import BudgetExceeded
 from certus.core.horn import HornSystem, Model
+from certus.core.solver import Answer
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
 from certus.engines.clp.abstraction import AbstractClause, Abstraction, Skeletons, abstract_clause, formals
-from certus.logic.bdd import Region, Regions
-from certus.logic.solver import Answer
-from certus.logic.z3api import Z3Context
-from certus.logic.z3solver import Z3Solver
-from certus.logic.z3terms import Z3Terms
+from certus.solvers.bdd import Region, Regions
+from certus.solvers.z3.api import Z3Context
+from certus.solvers.z3.solver import Z3Solver
+from certus.solvers.z3.terms import Z3Terms
 
 Manner = Literal["proofs", "cores", "exhaustive"]
 
@@ -47,8 +46,8 @@ class Fact:
 
 @dataclass(slots=True, eq=False)
 class Prover:
-    """What lasts over all fixpoints: translated terms, skeletons, and how often one formula for all variants
-    of relations was looked for, by the clauses of traces."""
+    """Data that all fixpoints share: translated terms, skeletons, and how often one formula for all variants
+    was tried, by the clauses of the trace."""
 
     budget: Budget
     statistics: Statistics
@@ -60,7 +59,7 @@ class Prover:
         return Z3Solver(self.statistics, terms=self.terms)
 
     def refute(self, formula: Expr) -> Answer:
-        """Whether the formula can be false in the theory: UNSAT means that it is valid."""
+        """Decide whether the formula can be false in the theory: UNSAT means that it is valid."""
         solver = self.solver()
         solver.add(build.not_(formula))
         return solver.check(budget=self.budget, purpose="clp.prover")
@@ -77,12 +76,12 @@ class Fixpoint:
     regions: Regions = field(default_factory=Regions)
     reached: dict[Function, Region] = field(default_factory=dict)
     facts: dict[tuple[Function, tuple[bool, ...]], Fact] = field(default_factory=dict)
-    settled: set[int] = field(default_factory=set)  # clauses that give nothing new from the facts there are
+    settled: set[int] = field(default_factory=set)  # clauses that derive nothing new from the present facts
 
     def keep(self, earlier: Fixpoint, finer: Collection[Function], changed: Collection[int]) -> None:
-        """Take over the facts of an earlier fixpoint that a refinement left alone: those about relations that
-        are not `finer`, from such facts, by clauses that were not `changed`. A clause stays settled if no
-        fact that it may have given is lost."""
+        """Take over the facts of an earlier fixpoint that a refinement did not touch: facts of relations that
+        are not `finer`, derived from such facts by clauses that are not `changed`. A clause stays settled if
+        no fact that it may have derived is lost."""
         kept: set[Fact] = set()
         lost = set(finer)
         for (relation, _), fact in earlier.facts.items():
@@ -90,13 +89,13 @@ class Fixpoint:
                 lost.add(relation)
                 continue
             kept.add(fact)
-            self._note(relation, fact)
+            self._insert(relation, fact)
         heads = {n: self.system.clauses[n].head for n in sorted(earlier.settled)}
         self.settled = {n for n, head in heads.items() if head is None or head.function not in lost}
         self.prover.statistics.count("clp.kept", len(kept))
 
     def error(self) -> Fact | None:
-        """A derivation of false, or None once all facts are known."""
+        """Compute the fixpoint; stop at a derivation of false and return it."""
         users: dict[Function, list[int]] = {}
         for number, clause in enumerate(self.system.clauses):
             for relation in dict.fromkeys(a.function for a in clause.body):
@@ -128,21 +127,21 @@ class Fixpoint:
     # ------------------------------------------------------------------------ one clause
 
     def _new(self, number: int) -> Iterator[Fact]:
-        """The facts that a clause gives and that are not known yet."""
+        """Yield the new facts that a clause derives."""
         clause = self.system.clauses[number]
         if any(atom.function not in self.reached for atom in clause.body):
             return
         abstract = abstract_clause(self.system, number, self.abstraction)
         solver = self.prover.solver()
-        solver.add(*map(self._read, abstract.known))
+        solver.add(*map(self._read, abstract.formulas))
         for atom, instances in abstract.atoms[: len(clause.body)]:
             read = {p: self._read(i) for p, i in instances}
             solver.add(self.regions.formula(self.reached[atom.function], lambda p, r=read: r[p]))  # type: ignore[misc]
         head = clause.head
         exits = {p: self._read(i) for p, i in abstract.atoms[-1][1]} if head is not None else {}
         if head is not None:
-            known = self.reached.get(head.function, self.regions.nothing)
-            solver.add(build.not_(self.regions.formula(known, lambda p: exits[p])))
+            reached = self.reached.get(head.function, self.regions.nothing)
+            solver.add(build.not_(self.regions.formula(reached, lambda p: exits[p])))
         purpose = "clp.prover" if self.manner == "exhaustive" else "clp.boolean"
         while True:
             answer = solver.check(budget=self.prover.budget, purpose=purpose)
@@ -185,40 +184,40 @@ class Fixpoint:
             return Fact(None, (), abstract.number, premises)
         relation, valuation = clause.head.function, valuations[-1]
         fact = Fact(relation, valuation, abstract.number, premises)
-        self._note(relation, fact)
+        self._insert(relation, fact)
         self.prover.statistics.count("clp.facts")
         return fact
 
-    def _note(self, relation: Function, fact: Fact) -> None:
+    def _insert(self, relation: Function, fact: Fact) -> None:
         valuation = fact.valuation
         self.facts[relation, valuation] = fact
         minterm = self.regions.minterm(
             dict(zip(self.abstraction.predicates(relation), valuation, strict=True))
         )
-        known = self.reached.get(relation, self.regions.nothing)
-        self.reached[relation] = self.regions.either(known, minterm)
+        reached = self.reached.get(relation, self.regions.nothing)
+        self.reached[relation] = self.regions.either(reached, minterm)
 
     def _refuted(self, abstract: AbstractClause, valuations: list[tuple[bool, ...]]) -> Expr | None:
-        """If the theory excludes the step, a valid formula that says so."""
+        """Return a valid formula that excludes the step, if the theory refutes it."""
         literals: dict[Expr, None] = dict.fromkeys(_conjuncts(abstract.clause.constraint))
         for (_, instances), valuation in zip(abstract.atoms, valuations, strict=True):
             for (_, inst), holds in zip(instances, valuation, strict=True):
                 literals[inst if holds else build.not_(inst)] = None
-        given = [x for x in literals if x is not build.TRUE]
+        assumptions = [x for x in literals if x is not build.TRUE]
         solver = self.prover.solver()
-        if solver.check(given, budget=self.prover.budget, purpose="clp.prover") is not Answer.UNSAT:
+        if solver.check(assumptions, budget=self.prover.budget, purpose="clp.prover") is not Answer.UNSAT:
             return None
         return build.not_(build.conjunction(solver.core()))
 
     # ------------------------------------------------------------------------------- a model
 
     def model(self) -> Model:
-        """The regions as an interpretation of the relations."""
-        found = {}
+        """Return the regions as an interpretation of the relations."""
+        interpretation = {}
         for relation in self.system.relations:
             region = self.reached.get(relation, self.regions.nothing)
-            found[relation] = (formals(relation.parameters), self.regions.formula(region))
-        return Model(found)
+            interpretation[relation] = (formals(relation.parameters), self.regions.formula(region))
+        return Model(interpretation)
 
 
 def _conjuncts(formula: Expr) -> tuple[Expr, ...]:

@@ -1,10 +1,10 @@
-"""Traces: abstract derivations on the clauses themselves (seed 003, sections 3.1 and 6).
+"""Decide whether an abstract derivation is a derivation (seed 003, sections 3.1 and 6).
 
-A trace is a DAG; each node applies a clause, and is a variant of its head's relation. It is satisfiable if
-values can be found for all variables of all nodes: then it is a derivation. A node that several others use
-has the same values for all of them. So an abstract derivation is tried as it stands first; if that fails it
-is unfolded to a tree, where every use has values of its own. Where the tree would be too large, the nodes as
-relations of their own say the same: clauses without cycles, which Spacer decides.
+A trace is a DAG; each node applies a clause, and is a variant of its head's relation. The trace is
+satisfiable, and so a derivation, if there are values for all variables of all nodes. A node that several
+others use has the same values for all of them. So the abstract derivation is first decided as it is; if it is
+unsatisfiable, it is unfolded to a tree, where every use has values of its own. If the tree is too large,
+Spacer decides the equivalent clauses without cycles that have one relation for each node.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Literal
 from certus.core import build
 from certus.core.errors import Unsupported
 from certus.core.horn import Clause, Derivation, HornSystem, Step
+from certus.core.solver import Answer
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import substitute_all
 from certus.engines.clp.abstraction import Variant
 from certus.engines.clp.fixpoint import Fact, Prover
-from certus.logic.derive import Unexplained, derive
-from certus.logic.interpolation import path_system
-from certus.logic.solver import Answer
-from certus.logic.spacer import Fact as Conclusion
-from certus.logic.spacer import horn_answer
+from certus.interpolation.interpolants import path_system
+from certus.solvers.z3.derivations import Unexplained, derive
+from certus.solvers.z3.spacer import Fact as Conclusion
+from certus.solvers.z3.spacer import horn_answer
 
 LARGEST = 3000  # nodes of a tree
-EFFORT = 10_000_000  # z3's unit of work, for a derivation whose tree would be larger
+EFFORT = 10_000_000  # resource limit of z3 for a derivation whose tree would be larger
 
 
 @dataclass(slots=True, eq=False)
@@ -37,7 +37,7 @@ class Node:
 
     clause: int
     children: tuple[int, ...]
-    kept: tuple[Expr, ...] = ()  # the conjuncts of its constraint that the contradiction needs
+    kept: tuple[Expr, ...] = ()  # conjuncts of its constraint in the unsatisfiable core
 
 
 @dataclass(slots=True, eq=False)
@@ -49,12 +49,12 @@ class Trace:
 
     @property
     def key(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """What tells traces apart."""
+        """The structure that distinguishes traces."""
         return tuple((node.clause, node.children) for node in self.nodes)
 
     @property
     def tree_size(self) -> int:
-        """How many nodes it has as a tree; as many as it has if it is one."""
+        """The number of nodes after unfolding."""
         sizes: list[int] = []
         for node in self.nodes:
             sizes.append(1 + sum(sizes[child] for child in node.children))
@@ -66,7 +66,7 @@ class Trace:
 
     @property
     def has_cycles(self) -> bool:
-        """Whether some clause has a variant of a relation both above and below it."""
+        """Whether some relation occurs above itself."""
         bases = self.relations()
         below: list[frozenset[Function]] = []  # the relations in each subtree
         for number, node in enumerate(self.nodes):
@@ -80,17 +80,17 @@ class Trace:
         return self.system.clauses[node.clause]
 
     def relations(self) -> dict[int, Function]:
-        """The relation that each node but the root derives."""
+        """Return the relation that each node but the root derives."""
         return {n: base.relation for n, base in self.variants().items() if base.relation is not None}
 
     def variants(self) -> dict[int, Variant]:
-        """What each node is a copy of."""
+        """Return the variant that each node is."""
         heads = ((n, node.clause, self.clause(node).head) for n, node in enumerate(self.nodes))
         return {n: Variant(None if head is None else head.function, clause) for n, clause, head in heads}
 
 
 def trace_of(system: HornSystem, error: Fact) -> Trace:
-    """The trace that an abstract derivation is: a node for each fact."""
+    """Return the trace of an abstract derivation, with a node for each fact."""
     trace = Trace(system)
     places: dict[Fact, int] = {}
     stack = [error]
@@ -108,11 +108,11 @@ def trace_of(system: HornSystem, error: Fact) -> Trace:
 
 
 def unfold(trace: Trace) -> Trace | None:
-    """The trace as a tree; None if that is too large."""
+    """Unfold the trace to a tree; return None if that is too large."""
     if trace.tree_size > LARGEST:
         return None
     tree = Trace(trace.system)
-    made: list[int] = []
+    finished: list[int] = []
     work = [(len(trace.nodes) - 1, False)]
     while work:
         number, ready = work.pop()
@@ -121,10 +121,10 @@ def unfold(trace: Trace) -> Trace | None:
             work.append((number, True))
             work.extend((child, False) for child in reversed(node.children))
             continue
-        split = len(made) - len(node.children)
-        children = tuple(made[split:])
-        del made[split:]
-        made.append(len(tree.nodes))
+        split = len(finished) - len(node.children)
+        children = tuple(finished[split:])
+        del finished[split:]
+        finished.append(len(tree.nodes))
         tree.nodes.append(Node(node.clause, children))
     return tree
 
@@ -133,8 +133,8 @@ def unfold(trace: Trace) -> Trace | None:
 
 
 def satisfied(trace: Trace, prover: Prover) -> Derivation | Literal[False] | None:
-    """A derivation if the trace is satisfiable; False if not, with the core kept at its nodes; None if the
-    solver does not know."""
+    """Return a derivation if the trace is satisfiable; False if not, and keep the core at its nodes; None if
+    the solver gives up."""
     conjuncts: dict[Expr, tuple[int, Expr]] = {}
     bindings: list[Expr] = []
     names = [_renaming(trace.clause(node), number) for number, node in enumerate(trace.nodes)]
@@ -147,9 +147,9 @@ def satisfied(trace: Trace, prover: Prover) -> Derivation | Literal[False] | Non
         for atom, child in zip(clause.body, node.children, strict=True):
             head = trace.clause(trace.nodes[child]).head
             assert head is not None
-            given = substitute_all(atom.args, names[number])
-            taken = substitute_all(head.args, names[child])
-            bindings += [build.eq(a, b) for a, b in zip(given, taken, strict=True)]
+            arguments = substitute_all(atom.args, names[number])
+            parameters = substitute_all(head.args, names[child])
+            bindings += [build.eq(a, b) for a, b in zip(arguments, parameters, strict=True)]
     solver = prover.solver()
     solver.add(*(b for b in bindings if b is not build.TRUE))
     answer = solver.check(list(conjuncts), budget=prover.budget, purpose="clp.trace")
@@ -179,8 +179,8 @@ def _renaming(clause: Clause, number: int) -> dict[Expr, Expr]:
 
 
 def refuted(trace: Trace, prover: Prover) -> Derivation | None:
-    """A derivation where each use of a node may have values of its own, if Spacer finds one; for a trace
-    whose tree is too large."""
+    """Return a derivation where each use of a node may have values of its own, if Spacer finds one. This is
+    for a trace whose tree is too large."""
     relations = {n: Function(f"@{n}", base.parameters, BOOL) for n, base in trace.relations().items()}
     clauses: list[Clause] = []
     for number, node in enumerate(trace.nodes):
@@ -200,16 +200,16 @@ def refuted(trace: Trace, prover: Prover) -> Derivation | None:
 def derived(
     part: HornSystem, numbers: Sequence[int], facts: Sequence[Conclusion], prover: Prover
 ) -> Derivation | None:
-    """The derivation that facts about a part of the clauses describe, the numbers of which are given."""
+    """Build a derivation from facts about the clauses with these numbers; None if a fact is unexplained."""
     try:
-        found = derive(part, facts, budget=prover.budget, statistics=prover.statistics)
+        derivation = derive(part, facts, budget=prover.budget, statistics=prover.statistics)
     except Unexplained:
         return None
-    steps = (Step(numbers[step.clause], step.values, step.premises) for step in found.steps)
+    steps = (Step(numbers[step.clause], step.values, step.premises) for step in derivation.steps)
     return Derivation(tuple(steps))
 
 
 def keep_all(trace: Trace) -> None:
-    """Let the whole constraint of each node take part in the contradiction."""
+    """Keep the whole constraint of each node, as part of the contradiction."""
     for node in trace.nodes:
         node.kept = (trace.clause(node).constraint,)

@@ -1,5 +1,47 @@
-"""Seed 000: reachability of Linear Programs by linear constraints and summary edges."""
+"""The engine `linear`: reachability of Linear Programs by linear constraints (seed 000, eureka)."""
 
-from certus.engines.linear.engine import LinearReachability, Options
+from __future__ import annotations
 
-__all__ = ["LinearReachability", "Options"]
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from certus.core.budget import Budget
+from certus.core.engine import Engine, Facts, ProgramForm, ProgramKind, Slot
+from certus.core.evidence import Execution, Inductive, Trace, Verdict
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`accelerate`: use closures of loops and recursion. `widen`: over-approximate if the exact search does
+    not end within `patience` steps. `steps`: limit of path edges to follow exactly (0: none)."""
+
+    accelerate: bool = True
+    widen: bool = True
+    patience: int = 100
+    steps: int = 0
+
+
+class LinearReachability(Engine):
+    """The engine `linear`."""
+
+    name = "linear"
+    summary = "linear-constraint reachability: path and summary edges, closures, widening"
+    evidence = (Inductive, Execution, Trace)
+    options = Options
+    form = ProgramForm.PROCEDURES
+    facts = Facts.ON_DEMAND
+    explicit_proofs = True
+    schedule: ClassVar[Mapping[ProgramKind, Slot]] = {
+        ProgramKind.RECURSIVE: Slot(20, 0.4),
+        ProgramKind.LINEAR: Slot(20, 0.25),
+        ProgramKind.ARRAYS: Slot(30, 0.2),
+        ProgramKind.OTHER: Slot(20, 0.2),
+    }
+
+    def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+        from certus.engines.linear.engine import run
+
+        return run(task, options, budget, statistics)

@@ -1,16 +1,15 @@
-"""Acceleration: loops and linear recursion by closures instead of enumeration.
+"""Accelerate loops and linear recursion: replace enumeration by closures of relations.
 
-For the innermost loops first, callees before callers: the *round* of a loop relates a state at its head to
-the states when control comes back, by way of the closures of loops inside it and the summaries of procedures
-it calls; the closure of the round is any number of rounds at once. Facts known at the head restrict the round
-to the states there are, which may leave fewer ways to wrap around. A procedure without recursion
-then has a summary for all inputs. In linear recursion (no execution of a body calls into the component
-twice) the pair of entry and exit vector of the callee determines that of the caller by one relation,
-and its closure applied to the pairs of bodies that call nothing is the summary; the entry vectors are
-closed likewise.
+Inner loops come before outer ones, callees before callers. The *round* of a loop relates a state at its head
+to the states when control returns to it, using the closures of inner loops and the summaries of callees; the
+closure of the round is any number of iterations. Facts at the head restrict the round to reachable states, so
+that fewer numbers may wrap around. With closures for all its loops, a procedure without recursion has a
+summary for all inputs. In linear recursion (no execution of a body calls into the component twice) one
+relation maps the pair of entry and exit vector of the callee to that of the caller. Its closure, applied to
+the pairs of bodies without such a call, is the summary; entry vectors are closed likewise.
 
-With `exact` only what is exact is kept: then an accelerated search finds exactly the executions there
-are. Otherwise closures may cover more, which is good for proofs only.
+If `exact`, only exact closures are used: then an accelerated search represents exactly the executions of the
+program. Otherwise closures may over-approximate, which is sound for proofs only.
 """
 
 from __future__ import annotations
@@ -23,37 +22,37 @@ from certus.core.loops import Loop, LoopForest, call_graph, components, loop_for
 from certus.core.program import Call, Edge, Location, Procedure
 from certus.engines.linear.edges import Entered, PathEdge, lift, self_loop, through
 from certus.engines.linear.transitions import Calling, Transitions, calling
-from certus.logic.presburger import TooHard
-from certus.logic.relations import Relation
+from certus.solvers.isl.presburger import TooHard
+from certus.solvers.isl.relations import Relation
 
-DISJUNCTS = 64  # a relation with more is given up
-ATTEMPTS = 3  # at a closure for the states that arrive at a loop
+DISJUNCTS = 64  # relations with more are not used
+ATTEMPTS = 3  # failed closures in a row for the states that arrive at a loop
 
 T = TypeVar("T")
 
 
-class _NotFound(Exception):
-    """No relation of the kind wanted is known."""
+class _NotUsable(Exception):
+    """There is no usable relation."""
 
 
 @dataclass(slots=True, eq=False)
 class Acceleration:
-    """What is known for all inputs: closures of rounds, summaries, closures of entries."""
+    """Relations for all inputs: closures of rounds, summaries, closures of entries."""
 
     transitions: Transitions
     exact: bool = True
     rounds: dict[Location, Relation] = field(default_factory=dict)  # by loop head
-    closed: dict[Location, Relation] = field(default_factory=dict)  # their closures, where usable
+    closed: dict[Location, Relation] = field(default_factory=dict)  # their usable closures
     summaries: dict[str, Relation] = field(default_factory=dict)
     entries: dict[tuple[str, str], Relation] = field(
         default_factory=dict
-    )  # within a component, one or more calls
+    )  # one or more calls within a component
     _forests: dict[str, LoopForest] = field(default_factory=dict)
     _passages: dict[Calling, Relation] = field(default_factory=dict)
-    _failures: dict[Location, int] = field(default_factory=dict)  # in a row, of closures for what arrives
+    _failures: dict[Location, int] = field(default_factory=dict)  # failed closures in a row
 
     def learn(self) -> None:
-        """Find out what can be known."""
+        """Compute all closures and summaries."""
         graph = call_graph(self.transitions.program)
         for component in components(tuple(graph), graph.__getitem__):  # callees come first
             names = sorted(component)
@@ -62,35 +61,35 @@ class Acceleration:
             if not any(set(graph[caller]).intersection(names) for caller in graph):
                 continue
             recursive = len(names) > 1 or names[0] in graph[names[0]]
-            summaries = self._attempt(lambda n=names: self._recursion(n)) if recursive else None  # type: ignore[misc]
+            summaries = self._try(lambda n=names: self._recursion(n)) if recursive else None  # type: ignore[misc]
             if not recursive:
-                found = self._attempt(lambda n=names[0]: self._straight(n))  # type: ignore[misc]
-                summaries = None if found is None else {names[0]: found}
+                summary = self._try(lambda n=names[0]: self._straight(n))  # type: ignore[misc]
+                summaries = None if summary is None else {names[0]: summary}
             self.summaries.update(summaries or {})
             if recursive and summaries:
-                self.entries.update(self._attempt(lambda n=names: self._entries(n)) or {})  # type: ignore[misc]
+                self.entries.update(self._try(lambda n=names: self._entries(n)) or {})  # type: ignore[misc]
 
-    # ----------------------------------------------------------------------------------- use
+    # ----------------------------------------------------------------------------------- queries
 
     def passage(self, edge: Edge) -> Relation | None:
-        """A call as a transition, if the callee has a summary for all inputs."""
+        """Return a call as a transition, if the callee has a summary for all inputs."""
         assert isinstance(edge.op, Call)
-        known = self.summaries.get(edge.op.procedure)
-        if known is None:
+        summary = self.summaries.get(edge.op.procedure)
+        if summary is None:
             return None
         key = calling(edge)
-        found = self._passages.get(key)
-        if found is None:
-            found = self._passages[key] = through(known, edge, self.transitions)
-        return found
+        passage = self._passages.get(key)
+        if passage is None:
+            passage = self._passages[key] = through(summary, edge, self.transitions)
+        return passage
 
     def jumps(self, at: PathEdge) -> Iterator[tuple[Location, Relation]]:
-        """What any number of rounds or recursive calls makes of a new path edge."""
+        """Yield the path edges after any number of iterations or recursive calls from a new path edge."""
         round_ = self.rounds.get(at.vertex)
         if round_ is not None:
             plus = self.closed.get(at.vertex)
             if plus is None and self._failures.get(at.vertex, 0) < ATTEMPTS:
-                plus = self._attempt(lambda: self._special(round_, at.relation))
+                plus = self._try(lambda: self._special(round_, at.relation))
                 self._failures[at.vertex] = 0 if plus else self._failures.get(at.vertex, 0) + 1
             if plus is not None:
                 yield at.vertex, at.relation.then(plus)
@@ -105,33 +104,33 @@ class Acceleration:
                     yield frames[target].procedure.entry, opened
 
     def _special(self, round_: Relation, arriving: Relation) -> Relation:
-        """The closure of a round for the states that arrive: columns it never changes keep their values."""
+        """Return the closure of a round for the values that arriving states have in unchanged columns."""
         kept = round_.unchanged()
         if not kept:
-            raise _NotFound
+            raise _NotUsable
         return self._usable(round_.agreeing(arriving, kept).closure())
 
-    # ------------------------------------------------------------------------------- learning
+    # ------------------------------------------------------------------------------- loops
 
-    def _attempt(self, find: Callable[[], T]) -> T | None:
+    def _try(self, find: Callable[[], T]) -> T | None:
         try:
             return find()
-        except (_NotFound, TooHard):
+        except (_NotUsable, TooHard):
             return None
 
     def _usable(self, relation: Relation) -> Relation:
         if relation.size > DISJUNCTS or (self.exact and not relation.exact):
-            raise _NotFound
+            raise _NotUsable
         return relation
 
     def _loops(self, procedure: Procedure, component: list[str]) -> None:
         forest = self._forests[procedure.name] = loop_forest(procedure)
         for loop in reversed(forest.loops):  # inner ones first
-            found = self._attempt(lambda of=loop: self._round(procedure, of, component))  # type: ignore[misc]
-            if found is None or found.is_empty():
+            round_ = self._try(lambda of=loop: self._round(procedure, of, component))  # type: ignore[misc]
+            if round_ is None or round_.is_empty():
                 continue
-            self.rounds[loop.head] = found
-            plus = self._attempt(lambda of=found: self._usable(of.closure()))  # type: ignore[misc]
+            self.rounds[loop.head] = round_
+            plus = self._try(lambda of=round_: self._usable(of.closure()))  # type: ignore[misc]
             if plus is not None:
                 self.closed[loop.head] = plus
 
@@ -141,14 +140,14 @@ class Acceleration:
             for at in loop.body
             for e in procedure.successors[at]
         ):
-            raise _NotFound
+            raise _NotUsable
         state = self.transitions.relations.identity(len(self.transitions.frames[procedure.name].state))
-        found = self._region(procedure, loop.head, state, loop)[None]
+        round_ = self._region(procedure, loop.head, state, loop)[None]
         allowed = self.transitions.allowed(loop.head)
-        return self._usable(found if allowed is None else found.then(allowed))
+        return self._usable(round_ if allowed is None else round_.then(allowed))
 
     def _straight(self, name: str) -> Relation:
-        """The summary of a procedure without recursion."""
+        """Return the summary of a procedure without recursion."""
         frame = self.transitions.frames[name]
         reached = self._region(frame.procedure, frame.procedure.entry, self.transitions.opening(frame), None)
         return self._usable(lift(reached[frame.procedure.exit], frame))
@@ -161,8 +160,8 @@ class Acceleration:
         loop: Loop | None,
         cut: list[str] | None = None,
     ) -> dict[Location | None, Relation]:
-        """The relations from `first` to each location of the loop (or procedure), and under None back to the
-        start. Calls of the procedures in `cut` are not followed."""
+        """Return the relations from `first` to each location of the loop (or procedure), and for None back to
+        the start. Calls of the procedures in `cut` are not followed."""
         forest = self._forests[procedure.name]
         inside = loop.body if loop is not None else frozenset(procedure.locations)
         frame = self.transitions.frames[procedure.name]
@@ -175,10 +174,10 @@ class Acceleration:
                 if here.is_empty():
                     continue
                 if at not in self.closed:
-                    raise _NotFound
+                    raise _NotUsable
                 here = reached[at] = here.union(here.then(self.closed[at])).coalesced()
             if here.size > DISJUNCTS:
-                raise _NotFound
+                raise _NotUsable
             for edge in procedure.successors[at]:
                 if edge.target not in inside or _goes_back(edge, forest, start):
                     continue
@@ -193,15 +192,15 @@ class Acceleration:
             return self.transitions.step(edge)
         if edge.op.procedure in cut:
             return None
-        found = self.passage(edge)
-        if found is None:
-            raise _NotFound
-        return found
+        passage = self.passage(edge)
+        if passage is None:
+            raise _NotUsable
+        return passage
 
     # ------------------------------------------------------------------------------ recursion
 
     def _recursion(self, names: list[str]) -> dict[str, Relation]:
-        """The summaries of a component whose recursion is linear."""
+        """Return the summaries of a component whose recursion is linear."""
         frames = self.transitions.frames
         base: dict[str, Relation] = {}
         steps: dict[tuple[str, str], Relation] = {}
@@ -215,20 +214,20 @@ class Acceleration:
                 if prefix[edge.source].is_empty():
                     continue
                 if self._forests[name].innermost(edge.source) is not None:
-                    raise _NotFound
+                    raise _NotUsable
                 key = (edge.op.procedure, name)  # type: ignore[union-attr]
                 step = self._pair_step(edge, prefix[edge.source], names)
                 steps[key] = steps[key].union(step) if key in steps else step
         if not steps:
-            return {name: self._usable(found) for name, found in base.items()}
-        found = dict(base)
+            return {name: self._usable(summaries) for name, summaries in base.items()}
+        summaries = dict(base)
         for (source, target), plus in self.transitions.relations.closures(steps).items():
             more = self._usable(base[source].paired(plus, len(frames[target].entry)))
-            found[target] = found[target].union(more)
-        return {name: self._usable(relation.coalesced()) for name, relation in found.items()}
+            summaries[target] = summaries[target].union(more)
+        return {name: self._usable(relation.coalesced()) for name, relation in summaries.items()}
 
     def _pair_step(self, edge: Edge, before: Relation, names: list[str]) -> Relation:
-        """From the (entry, exit) vectors of the callee to those of the caller."""
+        """Return the relation from the (entry, exit) vectors of the callee to those of the caller."""
         transitions = self.transitions
         assert isinstance(edge.op, Call)
         frame = transitions.frames[edge.source.procedure]
@@ -236,17 +235,17 @@ class Acceleration:
         state = transitions.relations.identity(len(frame.state))
         rest = self._region(frame.procedure, edge.target, state, None, names)
         if any(not rest[e.source].is_empty() for e in _calls_into(frame.procedure, names)):
-            raise _NotFound
+            raise _NotUsable
         kept = [frame.state.index(x) for x in frame.exit]
         ended = rest[frame.procedure.exit].columns(range(len(frame.state)), kept)
         out = transitions.relations.identity(len(callee.exit))
         dropped = out.columns(range(len(callee.exit)), ())
-        given = transitions.binding(edge).beside(out)  # (state, out) to (in, out) of the callee
-        made = before.reverse().beside(dropped).both(transitions.returning(edge).then(ended))
-        return given.reverse().then(made)
+        inputs = transitions.binding(edge).beside(out)  # (state, out) to (in, out) of the callee
+        pairs = before.reverse().beside(dropped).both(transitions.returning(edge).then(ended))
+        return inputs.reverse().then(pairs)
 
     def _entries(self, names: list[str]) -> Mapping[tuple[str, str], Relation]:
-        """Entry vectors of the component reached from others by one or more of its calls."""
+        """Return the relations between entry vectors of the component by one or more of its calls."""
         steps: dict[tuple[str, str], Relation] = {}
         for name in names:
             frame = self.transitions.frames[name]
@@ -256,8 +255,8 @@ class Acceleration:
                 key = (name, edge.op.procedure)  # type: ignore[union-attr]
                 step = reached[edge.source].then(self.transitions.binding(edge))
                 steps[key] = steps[key].union(step) if key in steps else step
-        found = self.transitions.relations.closures(steps)
-        return {key: self._usable(plus) for key, plus in found.items()}
+        closures = self.transitions.relations.closures(steps)
+        return {key: self._usable(plus) for key, plus in closures.items()}
 
 
 def _calls_into(procedure: Procedure, names: list[str]) -> list[Edge]:
@@ -265,7 +264,7 @@ def _calls_into(procedure: Procedure, names: list[str]) -> list[Edge]:
 
 
 def _goes_back(edge: Edge, forest: LoopForest, start: Location) -> bool:
-    """Whether the edge enters a loop again from inside it, other than at the start."""
+    """Return whether the edge enters a loop again from inside it, except at the start."""
     if edge.target is start:
         return False
     return any(
@@ -276,7 +275,7 @@ def _goes_back(edge: Edge, forest: LoopForest, start: Location) -> bool:
 def _order(
     procedure: Procedure, forest: LoopForest, start: Location, inside: frozenset[Location]
 ) -> list[Location]:
-    """The locations reached from `start`, sources before targets, edges that go back aside."""
+    """Return the locations reached from `start` without edges that go back, sources before targets."""
     order: list[Location] = []
     state: dict[Location, bool] = {}
     stack: list[tuple[Location, bool]] = [(start, False)]

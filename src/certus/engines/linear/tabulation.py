@@ -1,13 +1,13 @@
-"""The model checking procedure of seed 000, section 3.2: a worklist over path edges and summary edges.
+"""The model checking procedure of seed 000, section 3.2: a worklist of path edges and summary edges.
 
-Invariant: every path edge in a store stands for executions of the program (more than those, if not
-exact), and the consequences of all that have left the worklist are in the stores. At a call both rules
-apply: the callee is entered, and its summaries so far are used; summaries found later are used at all calls
-known by then. When the worklist is empty the stores cover all executions.
+Invariant: every path edge in a store represents executions of the program (an over-approximation, if not
+exact), and the stores contain the consequences of all path edges that have left the worklist. At a call both
+rules apply: the callee is entered, and its present summaries are used; later summaries are used at all calls
+recorded by then. When the worklist is empty, the stores cover all executions.
 
-What makes it end where enumeration would not is asked of `Acceleration`: closures of loops at their heads,
-of recursion at entries, summaries that are known for all inputs. `Widening`, if given, takes over at the
-vertices that every cycle passes.
+`Acceleration` makes the procedure end where enumeration would not: by closures of loops at their heads and of
+recursion at entries, and by summaries for all inputs. `Widening`, if present, is applied at vertices that
+every cycle passes.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from certus.engines.linear.edges import (
     Start,
     Stepped,
     Store,
+    VectorIndex,
     join,
     lift,
     se_join,
     self_loop,
 )
-from certus.engines.linear.index import Meeting
 from certus.engines.linear.transitions import Transitions
 from certus.engines.linear.widening import Widening
-from certus.logic.relations import Relation
+from certus.solvers.isl.relations import Relation
 
 Pick = Callable[["deque[PathEdge]"], PathEdge]
 
@@ -48,7 +48,7 @@ def oldest(worklist: deque[PathEdge]) -> PathEdge:
 
 @dataclass(slots=True, eq=False)
 class Tabulation:
-    """The state (W, P, S) of the procedure, and what it may rely on."""
+    """The state (W, P, S) of the procedure, with its transitions, acceleration and widening."""
 
     transitions: Transitions
     acceleration: Acceleration
@@ -56,20 +56,22 @@ class Tabulation:
     pick: Pick = oldest
     worklist: deque[PathEdge] = field(default_factory=deque)  # W
     paths: dict[Location, Store] = field(default_factory=dict)  # P
-    summaries: dict[str, Meeting[tuple[PathEdge, Relation]]] = field(default_factory=dict)  # S
-    calls: dict[str, Meeting[tuple[PathEdge, Edge]]] = field(default_factory=dict)  # met so far, by callee
+    summaries: dict[str, VectorIndex[tuple[PathEdge, Relation]]] = field(default_factory=dict)  # S
+    calls: dict[str, VectorIndex[tuple[PathEdge, Edge]]] = field(
+        default_factory=dict
+    )  # reached so far, by callee
     errors: list[PathEdge] = field(default_factory=list)  # path edges at error vertices
 
     def __post_init__(self) -> None:
         program = self.transitions.program
         frame = self.transitions.frames[program.main]
-        given = [build.eq(x, value) for x, value in program.initial.items() if x in frame.entry]
-        first = self.transitions.relations.of(given, (), frame.entry)
+        initial = [build.eq(x, value) for x, value in program.initial.items() if x in frame.entry]
+        first = self.transitions.relations.of(initial, (), frame.entry)
         opened = self_loop(first).then(self.transitions.opening(frame))
         self.prop(program.entry, opened, Start())
 
     def run(self, steps: int, budget: Budget) -> bool:
-        """Go on for so many steps; whether the worklist is empty or an error vertex is reached."""
+        """Take `steps` steps; return whether the worklist is empty or an error vertex is reached."""
         for _ in range(steps):
             if not self.worklist or self.errors:
                 return True
@@ -79,11 +81,11 @@ class Tabulation:
 
     @property
     def length(self) -> int:
-        """The number of path edges kept."""
+        """The number of path edges in all stores."""
         return sum(len(store.edges) for store in self.paths.values())
 
     def step(self, at: PathEdge) -> None:
-        """All consequences of one path edge."""
+        """Propagate all consequences of one path edge."""
         procedure = self.transitions.program.procedures[at.vertex.procedure]
         for edge in procedure.successors[at.vertex]:
             if isinstance(edge.op, Call):
@@ -97,39 +99,39 @@ class Tabulation:
         frame = self.transitions.frames[callee]
         entered = self_loop(join(at.relation, self.transitions.binding(edge)))
         self.prop(frame.procedure.entry, entered.then(self.transitions.opening(frame)), Entered(at, edge))
-        known = self.acceleration.passage(edge)
-        if known is not None:
-            self.prop(edge.target, join(at.relation, known), Jumped(at))
+        passage = self.acceleration.passage(edge)
+        if passage is not None:
+            self.prop(edge.target, join(at.relation, passage), Jumped(at))
             return
         vector = entered.fixed()[: entered.inputs]
-        self.calls.setdefault(callee, Meeting()).add(vector, (at, edge))
-        for ended, sigma in self.summaries.setdefault(callee, Meeting()).agreeing(vector):
+        self.calls.setdefault(callee, VectorIndex()).add(vector, (at, edge))
+        for ended, sigma in self.summaries.setdefault(callee, VectorIndex()).agreeing(vector):
             returned = se_join(at.relation, sigma, edge, self.transitions)
             self.prop(edge.target, returned, Returned(at, edge, ended))
 
     def exit(self, at: PathEdge) -> None:
-        """A new summary edge, used at every call met so far that may enter with its entry vector."""
+        """Add a summary edge, and use it at every recorded call that may enter with its entry vector."""
         name = at.vertex.procedure
         sigma = lift(at.relation, self.transitions.frames[name])
         vector = sigma.fixed()[: sigma.inputs]
-        self.summaries.setdefault(name, Meeting()).add(vector, (at, sigma))
-        for before, edge in self.calls.setdefault(name, Meeting()).agreeing(vector):
+        self.summaries.setdefault(name, VectorIndex()).add(vector, (at, sigma))
+        for before, edge in self.calls.setdefault(name, VectorIndex()).agreeing(vector):
             returned = se_join(before.relation, sigma, edge, self.transitions)
             self.prop(edge.target, returned, Returned(before, edge, at))
 
-    def prop(self, vertex: Location, found: Relation, by: Provenance) -> None:
-        """The propagation function: keep what is not entailed, and put it into the worklist."""
+    def prop(self, vertex: Location, relation: Relation, by: Provenance) -> None:
+        """Prop: add the disjuncts that are not entailed to the store and to the worklist."""
         store = self._store(vertex)
-        for new in found.disjuncts():
+        for new in relation.disjuncts():
             if store.covers(new) or new.is_empty():
                 continue
-            kept = PathEdge(vertex, new, by)
+            edge = PathEdge(vertex, new, by)
             if self.widening is not None:
-                kept = self.widening.applied(kept, store)
-            self._keep(kept, store)
+                edge = self.widening.applied(edge, store)
+            self._keep(edge, store)
             if not isinstance(by, Jumped):
-                for target, jumped in self.acceleration.jumps(kept):
-                    self.prop(target, jumped, Jumped(kept))
+                for target, jumped in self.acceleration.jumps(edge):
+                    self.prop(target, jumped, Jumped(edge))
 
     def _keep(self, edge: PathEdge, store: Store) -> None:
         store.add(edge)
@@ -141,8 +143,8 @@ class Tabulation:
             self.worklist.append(edge)
 
     def _store(self, vertex: Location) -> Store:
-        found = self.paths.get(vertex)
-        if found is None:
+        store = self.paths.get(vertex)
+        if store is None:
             frame = self.transitions.frames[vertex.procedure]
-            found = self.paths[vertex] = Store(self.transitions.relations, len(frame.entry), len(frame.state))
-        return found
+            store = self.paths[vertex] = Store(self.transitions.relations, len(frame.entry), len(frame.state))
+        return store

@@ -1,9 +1,9 @@
-"""Vertices and transition relations of Linear Programs (seed 000, sections 2 and 3.1).
+"""Build the transition relations of Linear Programs (seed 000, sections 2 and 3.1).
 
-A *frame* says which variables the vectors of a procedure have: its *entry* vector the globals and
-parameters, its *state* these and the locals that live across statements, its *exit* vector the globals and
-results. A statement, or a large block of them, is a union of *paths*: conditions and values in terms of
-the state before, with a symbol for each input. Their relation is tau of the paper.
+A *frame* has the variables of the vectors of a procedure: its *entry* vector has the globals and parameters,
+its *state* also the locals that are live across statements, its *exit* vector the globals and results. A
+statement or large block is a union of *paths*: conditions and values in terms of the state before, with a
+symbol for each input. Their relation is tau of the paper.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import Final
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import Unsupported
+from certus.core.intervals import conjuncts
 from certus.core.program import (
-    Assign,
-    Assume,
     Block,
     Call,
     Choice,
@@ -27,21 +26,20 @@ from certus.core.program import (
     Location,
     Procedure,
     Program,
-    Return,
     Seq,
 )
 from certus.core.sorts import BOOL, INT, MachineSort, Sort
 from certus.core.terms import Expr
-from certus.core.walk import Substitution, variables
-from certus.logic.intervals import conjuncts
-from certus.logic.relations import Relation, Relations
+from certus.core.walk import variables
+from certus.encoding.block_formula import execute_statement
+from certus.solvers.isl.relations import Relation, Relations
 
-PATHS = 256  # at most, in one block
+PATHS = 256  # limit for one block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Taken:
-    """A statement executed after others."""
+    """A statement on a path, after the statements `before`."""
 
     edge: Edge
     before: _Taken | None
@@ -49,18 +47,18 @@ class _Taken:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """One way through a block: executed if all `conditions` hold; `values` of the variables written.
+    """One path through a block: it is executed if all `conditions` hold, and writes `values`.
 
-    `inputs`: the `Havoc` edges on the way, each with the symbols it introduced. `last`: the statements."""
+    `inputs`: its `Havoc` edges, each with the symbols it introduces. `last`: its statements."""
 
     conditions: tuple[Expr, ...]
-    values: Mapping[Expr, Expr]
+    values: dict[Expr, Expr]
     inputs: tuple[tuple[Edge, tuple[Expr, ...]], ...]
     last: _Taken | None = None
 
     @property
     def statements(self) -> Iterator[Edge]:
-        """The statements on the way, the last one first."""
+        """The statements on the path, the last one first."""
         taken = self.last
         while taken is not None:
             yield taken.edge
@@ -78,18 +76,18 @@ class Frame:
 
 
 def modelled(sort: Sort) -> bool:
-    """Whether variables of this sort are columns; all others are arbitrary at each use."""
+    """Return whether variables of this sort are columns; all others are arbitrary at each use."""
     return sort is INT or sort is BOOL or isinstance(sort, MachineSort)
 
 
 def after(variable: Expr) -> Expr:
-    """The value of a variable after a step."""
+    """Return the variable for the value after a step."""
     return build.var(f"next({variable.name})", variable.sort)
 
 
 class Transitions:
-    """The frames of a program and the transition relations of its edges, made when asked for. Steps start
-    only where the `invariants` hold, which may exclude that numbers wrap around."""
+    """The frames of a program and the transition relations of its edges, built on demand. Steps start only
+    from states that satisfy the `invariants`, which may exclude that numbers wrap around."""
 
     def __init__(
         self, program: Program, relations: Relations, invariants: Mapping[Location, Expr] | None = None
@@ -118,28 +116,28 @@ class Transitions:
         return Frame(procedure, (*shared, *parameters), (*shared, *own), (*shared, *results))
 
     def _read(self, procedure: Procedure) -> set[Expr]:
-        """The variables some block reads before writing them."""
-        found: set[Expr] = set()
+        """Return the variables that some block reads before writing them."""
+        names: set[Expr] = set()
         for edge in procedure.edges:
             if isinstance(edge.op, Call):
-                found.update(variables(*edge.op.arguments))
+                names.update(variables(*edge.op.arguments))
             else:
                 for path in self.paths(edge):
-                    found.update(variables(*path.conditions, *path.values.values()))
-        return found
+                    names.update(variables(*path.conditions, *path.values.values()))
+        return names
 
     @cached_property
     def facts(self) -> Mapping[Location, Expr]:
-        """What the invariants say about the columns of the states."""
+        """The invariants restricted to columns of the states."""
         return {at: self._usable(at, fact) for at, fact in self.invariants.items()}
 
     def _usable(self, at: Location, fact: Expr) -> Expr:
-        """The conjuncts about columns."""
+        """Return the conjuncts that only have columns."""
         state = set(self.frames[at.procedure].state)
         return build.conjunction(part for part in conjuncts(fact) if state.issuperset(variables(part)))
 
     def allowed(self, at: Location) -> Relation | None:
-        """Each state that the facts allow at a location, related to itself; None if that is any."""
+        """Return the identity on the states that the facts allow at a location; None if they allow all."""
         fact = self.facts.get(at, build.TRUE)
         if fact is build.TRUE:
             return None
@@ -150,58 +148,59 @@ class Transitions:
     # ----------------------------------------------------------------------------- transitions
 
     def paths(self, edge: Edge) -> tuple[Path, ...]:
-        """The ways through the block of an edge that is no call."""
-        found = self._paths.get(edge)
-        if found is None:
-            found = self._paths[edge] = tuple(_paths(edge, self.program.procedures[edge.source.procedure]))
-        return found
+        """Return the paths through the block of an edge that is not a call."""
+        paths = self._paths.get(edge)
+        if paths is None:
+            paths = self._paths[edge] = tuple(_paths(edge, self.program.procedures[edge.source.procedure]))
+        return paths
 
     def step(self, edge: Edge) -> Relation:
-        """tau of an edge that is no call: from states to states."""
-        found = self._steps.get(edge)
-        if found is None:
+        """Return tau of an edge that is not a call: from states to states."""
+        relation = self._steps.get(edge)
+        if relation is None:
             state = self.frames[edge.source.procedure].state
-            known = conjuncts(self.facts.get(edge.source, build.TRUE))
-            found = self.relations.none(len(state), len(state))
+            facts = conjuncts(self.facts.get(edge.source, build.TRUE))
+            relation = self.relations.none(len(state), len(state))
             for path in self.paths(edge):
-                formulas = [*known, *_formulas(path, state)]
-                found = found.union(self.relations.of(formulas, state, _after(state)))
-            found = self._steps[edge] = found.coalesced()
-        return found
+                formulas = [*facts, *_formulas(path, state)]
+                relation = relation.union(self.relations.of(formulas, state, _after(state)))
+            relation = self._steps[edge] = relation.coalesced()
+        return relation
 
     def labelled(self, path: Path, frame: Frame) -> Relation:
-        """From the state before a path and the inputs on it to the state after it."""
-        found = self._labelled.get(path)
-        if found is None:
-            symbols = [s for _, given in path.inputs for s in given if modelled(s.sort)]
+        """Return the relation from the state before a path and its inputs to the state after it."""
+        relation = self._labelled.get(path)
+        if relation is None:
+            symbols = [s for _, introduced in path.inputs for s in introduced if modelled(s.sort)]
             formulas, state = _formulas(path, frame.state), frame.state
-            found = self._labelled[path] = self.relations.of(formulas, (*state, *symbols), _after(state))
-        return found
+            relation = self._labelled[path] = self.relations.of(formulas, (*state, *symbols), _after(state))
+        return relation
 
     def opening(self, frame: Frame) -> Relation:
-        """From the entry vector to the states at the entry: locals are arbitrary."""
-        found = self._openings.get(frame)
-        if found is None:
+        """Return the relation from the entry vector to the states at the entry, with arbitrary locals."""
+        relation = self._openings.get(frame)
+        if relation is None:
             same = [build.eq(after(x), x) for x in frame.entry]
-            found = self._openings[frame] = self.relations.of(same, frame.entry, _after(frame.state))
-        return found
+            relation = self._openings[frame] = self.relations.of(same, frame.entry, _after(frame.state))
+        return relation
 
     def binding(self, edge: Edge) -> Relation:
-        """tau of a call: from states at the call to entry vectors of the callee."""
+        """Return tau of a call: from states at the call to entry vectors of the callee."""
         key = calling(edge)
-        found = self._bindings.get(key)
-        if found is None:
+        relation = self._bindings.get(key)
+        if relation is None:
             call, caller, callee = self._call(edge)
-            given = dict(zip(callee.procedure.parameters, call.arguments, strict=True))
-            same = [build.eq(after(x), given.get(x, x)) for x in callee.entry]
-            found = self._bindings[key] = self.relations.of(same, caller.state, _after(callee.entry))
-        return found
+            arguments = dict(zip(callee.procedure.parameters, call.arguments, strict=True))
+            same = [build.eq(after(x), arguments.get(x, x)) for x in callee.entry]
+            relation = self._bindings[key] = self.relations.of(same, caller.state, _after(callee.entry))
+        return relation
 
     def returning(self, edge: Edge) -> Relation:
-        """From a state at the call beside the exit vector of the callee to the state after the call."""
+        """Return the relation from the state at a call and the exit vector of the callee to the state
+        after."""
         key = calling(edge)
-        found = self._returns.get(key)
-        if found is None:
+        relation = self._returns.get(key)
+        if relation is None:
             call, caller, callee = self._call(edge)
             ended = {x: build.var(f"exit({x.name})", x.sort) for x in callee.exit}
             written: dict[Expr, Expr | None] = {x: ended[x] for x in callee.exit if x in self.program.globals}
@@ -211,8 +210,8 @@ class Transitions:
                 build.eq(after(x), value) for x in caller.state if (value := written.get(x, x)) is not None
             ]
             inputs = (*caller.state, *ended.values())
-            found = self._returns[key] = self.relations.of(same, inputs, _after(caller.state))
-        return found
+            relation = self._returns[key] = self.relations.of(same, inputs, _after(caller.state))
+        return relation
 
     def _call(self, edge: Edge) -> tuple[Call, Frame, Frame]:
         call = edge.op
@@ -224,7 +223,7 @@ Calling = tuple[str, Call]
 
 
 def calling(edge: Edge) -> Calling:
-    """What the relations of a call depend on: they are the same for the same call in the same procedure."""
+    """Return what the relations of a call depend on: the procedure and the call."""
     assert isinstance(edge.op, Call)
     return edge.source.procedure, edge.op
 
@@ -243,21 +242,21 @@ def _formulas(path: Path, state: Sequence[Expr]) -> list[Expr]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rest:
-    """What is still to be executed: first `block`, then `rest`."""
+    """The rest of a path: first `block`, then `rest`."""
 
     block: Block
     rest: _Rest | None
 
 
 def _paths(edge: Edge, procedure: Procedure) -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
     whole = edge.op if isinstance(edge.op, (Seq, Choice)) else edge
     work: list[tuple[Path, _Rest | None]] = [(Path((), {}, ()), _Rest(whole, None))]
     while work:
         path, rest = work.pop()
         if rest is None:
-            found.append(path)
-            if len(found) > PATHS:
+            paths.append(path)
+            if len(paths) > PATHS:
                 raise Unsupported(_too_many(edge))
         elif isinstance(rest.block, Seq):
             work.append((path, _Rest(rest.block.first, _Rest(rest.block.second, rest.rest))))
@@ -267,47 +266,26 @@ def _paths(edge: Edge, procedure: Procedure) -> list[Path]:
             longer = _extended(path, rest.block, procedure)
             if longer is not None:
                 work.append((longer, rest.rest))
-    return found
+    return paths
 
 
 def _extended(path: Path, edge: Edge, procedure: Procedure) -> Path | None:
-    """The path followed by one statement; None if that cannot be executed."""
-    op = edge.op
-    if isinstance(op, Assume):
-        condition = Substitution(path.values).apply(op.condition)
-        if condition is build.FALSE:
-            return None
-        conditions = path.conditions if condition is build.TRUE else (*path.conditions, condition)
-        return Path(conditions, path.values, path.inputs, _Taken(edge, path.last))
-    if isinstance(op, Havoc):
-        number = len(path.inputs)
-        symbols = tuple(build.var(f"{x.name}@{number}", x.sort) for x in op.targets)
-        values = {**path.values, **dict(zip(op.targets, symbols, strict=True))}
-        inputs = (*path.inputs, (edge, symbols))
-        return Path(path.conditions, values, inputs, _Taken(edge, path.last))
-    assert isinstance(op, (Assign, Return)), f"not a statement of a Linear Program: {op}"
-    targets = op.targets if isinstance(op, Assign) else procedure.results
-    now = Substitution(path.values).apply_all(op.values)
-    values = {**path.values, **dict(zip(targets, now, strict=True))}
-    return Path(path.conditions, values, path.inputs, _Taken(edge, path.last))
-
-
-def statements(edge: Edge) -> Iterator[Edge]:
-    """The statements of the block of an edge, each once."""
-    seen: set[int] = set()
-    stack: list[Block] = [edge.op if isinstance(edge.op, (Seq, Choice)) else edge]
-    while stack:
-        block = stack.pop()
-        if id(block) in seen:
-            continue
-        seen.add(id(block))
-        if isinstance(block, Edge):
-            yield block
-        else:
-            stack.extend((block.first, block.second) if isinstance(block, Seq) else block.alternatives)
+    """Extend the path by one statement; return None if that is never executed."""
+    number = len(path.inputs)
+    executed = execute_statement(
+        edge.op, procedure, path.values, lambda x: build.var(f"{x.name}@{number}", x.sort)
+    )
+    if executed.condition is build.FALSE:
+        return None
+    conditions, inputs = path.conditions, path.inputs
+    if executed.condition is not build.TRUE:
+        conditions = (*conditions, executed.condition)
+    if isinstance(edge.op, Havoc):
+        inputs = (*inputs, (edge, executed.inputs))
+    return Path(conditions, executed.values, inputs, _Taken(edge, path.last))
 
 
 def _too_many(edge: Edge) -> Diagnostic:
-    message = f"a block has more than {PATHS} ways through it, too many to hold each as linear constraints"
+    message = f"a block has more than {PATHS} paths, too many to represent each by linear constraints"
     hint = "try --blocks single, or another engine"
     return Diagnostic("too-many-paths", message, Severity.NOTE, edge.source.span, hint=hint)

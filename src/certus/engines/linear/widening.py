@@ -1,38 +1,46 @@
-"""Widening, for what still diverges (seed 000, "Future Work"): good for proofs only.
+"""Widen path edges where the search still diverges (seed 000, "Future Work"): sound for proofs only.
 
-At loop heads, and at entries and exits of recursive procedures, the disjuncts that came by one edge are
-replaced by a single one after the first `PATIENCE`; so what comes into a loop and what comes back stay apart.
-The new one is made pack by pack (`packs`). It keeps what held of the pack's columns so far, a hull with the
-bounds of columns, their sums and differences, as far as that holds of the new disjunct too, and the
-*thresholds*: conditions that the program itself compares with, each also off by one, and the ranges known at
+At loop heads, and at entries and exits of recursive procedures, the disjuncts that arrive by one edge are
+replaced by a single one after the first `PATIENCE`; so the states that enter a loop and those that return to
+its head are not merged. The new disjunct is built pack by pack. For the columns of a pack it keeps the
+constraints that hold so far (a hull with the bounds of columns, their sums and differences) and hold of the
+new disjunct too, and the *thresholds*: the comparisons of the program, each also off by one, and the facts at
 the vertex.
+
+*Packs* are small sets of variables that widening relates to each other, since a hull over all columns gets
+more expensive with every variable. Variables are put together that a statement, condition or call mentions
+together, and then those that change together on some path through a block, in this order, up to `SIZE`
+variables. What a statement relates across packs is a pack of its own. Every variable is in some pack; packs
+may overlap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from certus.core import build
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Call, Edge, Location
 from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder, variables
 from certus.engines.linear.edges import Jumped, PathEdge, Start, Store
-from certus.engines.linear.packs import ATOMS, SIZE, Pack, packs
-from certus.engines.linear.transitions import Frame, Transitions
-from certus.logic.relations import Relation
+from certus.engines.linear.transitions import Frame, Path, Transitions
+from certus.solvers.isl.relations import Relation
 
 PATIENCE = 3
 THRESHOLDS = 60  # per pack
+SIZE = 5  # variables of a pack, each with its value at the entry and now
+ATOMS = (Kind.LE, Kind.LT, Kind.EQ)
 
-_Way = tuple[Location, Edge | None]  # to a vertex, by which edge; None is by closures
+Pack = tuple[Expr, ...]
+_Way = tuple[Location, Edge | None]  # a vertex, and the edge to it; None for closures
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Packed:
-    """A pack at a vertex: its columns, and what may hold of them."""
+    """A pack at a vertex: its columns, and their thresholds."""
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -44,13 +52,14 @@ class _Packed:
 
 @dataclass(slots=True, eq=False)
 class Widening:
-    """Where to widen, and what was widened to so far. `size`: the most variables of a pack."""
+    """The vertices to widen at (`points`), and the hulls so far. `size`: the maximal number of variables of a
+    pack."""
 
     transitions: Transitions
     size: int = SIZE
     points: frozenset[Location] = field(init=False)
     hulls: dict[_Way, list[Relation]] = field(default_factory=dict)  # one for each pack
-    _met: dict[_Way, list[Relation]] = field(default_factory=dict)  # while there is patience
+    _first: dict[_Way, list[Relation]] = field(default_factory=dict)  # the first `PATIENCE` disjuncts
     _packs: dict[Location, tuple[_Packed, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -60,34 +69,34 @@ class Widening:
         self.points = frozenset([*heads, *(at for p in again for at in (p.entry, p.exit))])
 
     def applied(self, new: PathEdge, store: Store) -> PathEdge:
-        """The path edge itself while there is patience, and the widened one afterwards."""
+        """Return the path edge itself while there are few, the widened one afterwards."""
         if new.vertex not in self.points:
             return new
         way = (new.vertex, None if isinstance(new.by, Start | Jumped) else new.by.edge)
-        met = self._met.setdefault(way, [])
-        if len(met) < PATIENCE:
-            met.append(new.relation)
+        first = self._first.setdefault(way, [])
+        if len(first) < PATIENCE:
+            first.append(new.relation)
             return new
         packed = self._at(new.vertex)
-        whole = self.transitions.relations.union(met, store.inputs, store.outputs)
+        whole = self.transitions.relations.union(first, store.inputs, store.outputs)
         hulls = self.hulls.get(way) or [pack.of(whole).hull() for pack in packed]
-        found = self.transitions.relations.every(store.inputs, store.outputs)
+        widened = self.transitions.relations.every(store.inputs, store.outputs)
         for number, pack in enumerate(packed):
             later = hulls[number].union(pack.of(new.relation)).hull()
             hulls[number] = hulls[number].widened(later, pack.thresholds)
             wide = hulls[number].spread(pack.inputs, pack.outputs, (store.inputs, store.outputs))
-            found = found.meet(wide)
+            widened = widened.meet(wide)
         self.hulls[way] = hulls
-        return PathEdge(new.vertex, found, Jumped(new))
+        return PathEdge(new.vertex, widened, Jumped(new))
 
     def _at(self, vertex: Location) -> tuple[_Packed, ...]:
-        found = self._packs.get(vertex)
-        if found is None:
+        packed = self._packs.get(vertex)
+        if packed is None:
             frame = self.transitions.frames[vertex.procedure]
             atoms = tuple(dict.fromkeys(self._atoms(vertex, frame)))
-            made = (self._packed(pack, frame, atoms) for pack in packs(frame, self.transitions, self.size))
-            found = self._packs[vertex] = tuple(made)
-        return found
+            built = (self._packed(pack, frame, atoms) for pack in packs(frame, self.transitions, self.size))
+            packed = self._packs[vertex] = tuple(built)
+        return packed
 
     def _packed(self, pack: Pack, frame: Frame, atoms: tuple[Expr, ...]) -> _Packed:
         before = [x for x in pack if x in frame.entry]
@@ -101,9 +110,9 @@ class Widening:
         )
 
     def _atoms(self, vertex: Location, frame: Frame) -> Iterator[Expr]:
-        """The thresholds at a vertex."""
-        known = self.transitions.facts.get(vertex, build.TRUE)
-        yield from (term for term in postorder(known) if term.kind in ATOMS)
+        """Yield the thresholds at a vertex."""
+        fact = self.transitions.facts.get(vertex, build.TRUE)
+        yield from (term for term in postorder(fact) if term.kind in ATOMS)
         for edge in frame.procedure.edges:
             if isinstance(edge.op, Call):
                 continue
@@ -114,7 +123,7 @@ class Widening:
 
 
 def _around(atom: Expr) -> Iterator[Expr]:
-    """Both orders of the two sides, also off by one, for numbers."""
+    """Yield both orders of the two sides of a comparison of numbers, also off by one."""
     a, b = (build.to_int(x) if isinstance(x.sort, MachineSort) else x for x in atom.args)
     if a.sort is not INT:
         return
@@ -123,3 +132,53 @@ def _around(atom: Expr) -> Iterator[Expr]:
         yield build.le(low, high)
         yield build.le(low, build.add(high, one))
         yield build.lt(low, high)
+
+
+# ------------------------------------------------------------------------------------------ packs
+
+
+def packs(frame: Frame, transitions: Transitions, size: int = SIZE) -> tuple[Pack, ...]:
+    """Return the packs of a procedure, in the order of its columns."""
+    place = {variable: number for number, variable in enumerate(frame.state)}
+    pack_of: dict[Expr, dict[Expr, None]] = {variable: {variable: None} for variable in frame.state}
+    across: dict[Pack, None] = {}
+    for group in _groups(frame, transitions):
+        related = [variable for variable in group if variable in place]
+        merged = dict.fromkeys(x for variable in related for x in pack_of[variable])
+        if len(merged) <= size:
+            for variable in merged:
+                pack_of[variable] = merged
+        elif len(related) <= size:
+            across[tuple(sorted(related, key=place.__getitem__))] = None
+    result = dict.fromkeys(tuple(sorted(pack, key=place.__getitem__)) for pack in pack_of.values())
+    whole = [frozenset(pack) for pack in result]
+    result.update((pack, None) for pack in across if not any(other.issuperset(pack) for other in whole))
+    return tuple(result)
+
+
+def _groups(frame: Frame, transitions: Transitions) -> Iterator[Sequence[Expr]]:
+    """Yield the variables that belong together, the closest ones first."""
+    later: list[Sequence[Expr]] = []
+    for edge in frame.procedure.edges:
+        if isinstance(edge.op, Call):
+            yield [*variables(*edge.op.arguments), *edge.op.targets]
+            continue
+        for path in transitions.paths(edge):
+            yield from _related(path)
+            later.append(tuple(path.values))
+    yield from later
+
+
+def _related(path: Path) -> Iterator[Sequence[Expr]]:
+    for atom in postorder(*path.conditions):
+        if atom.kind in ATOMS:
+            yield tuple(variables(atom))
+    by_input: dict[Expr, dict[Expr, None]] = {}
+    inputs = {symbol for _, symbols in path.inputs for symbol in symbols}
+    for target, value in path.values.items():
+        used = tuple(variables(value))
+        yield (target, *used)
+        for symbol in used:
+            if symbol in inputs:
+                by_input.setdefault(symbol, {})[target] = None
+    yield from map(tuple, by_input.values())

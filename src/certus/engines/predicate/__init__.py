@@ -1,5 +1,51 @@
-"""Predicate abstraction with large blocks, summaries and interpolation (seeds 001 and 004)."""
+"""The engine `predicate`: predicate abstraction with large blocks, summaries and interpolation (seeds 001 and
+004)."""
 
-from certus.engines.predicate.engine import Options, PredicateAbstraction
+from __future__ import annotations
 
-__all__ = ["Options", "PredicateAbstraction"]
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from certus.core.budget import Budget
+from certus.core.engine import REFERENCE, Engine, Facts, ProgramKind, Slot
+from certus.core.evidence import Inductive, Trace, Verdict
+from certus.core.statistics import Statistics
+from certus.core.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`refinements`: the maximal number of paths to exclude (0: no limit). `minterms`: the maximal number of
+    valuations to enumerate for a group of predicates. `abstraction`: predicates are abstracted jointly
+    (boolean), or one by one until a path comes up again (cartesian). `rounds`: the search gives up after
+    refinements have unrolled one loop this number of times (0: never)."""
+
+    refinements: int = 0
+    minterms: int = 512
+    abstraction: Literal["boolean", "cartesian"] = field(default="boolean", metadata=REFERENCE)
+    rounds: int = 40
+
+
+class PredicateAbstraction(Engine):
+    """The engine `predicate`."""
+
+    name = "predicate"
+    summary = "predicate abstraction of large blocks, summaries, refinement by interpolants"
+    evidence = (Inductive, Trace)
+    options = Options
+    facts = Facts.AT_START
+    explicit_proofs = True
+    schedule: ClassVar[Mapping[ProgramKind, Slot]] = {
+        ProgramKind.ACYCLIC: Slot(20),
+        ProgramKind.RECURSIVE: Slot(40),
+        ProgramKind.LARGE: Slot(30),
+        ProgramKind.LINEAR: Slot(50),
+        ProgramKind.ARRAYS: Slot(60),
+        ProgramKind.OTHER: Slot(50),
+    }
+
+    def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+        from certus.engines.predicate.engine import run
+
+        return run(task, options, budget, statistics)

@@ -1,15 +1,16 @@
 """Boolean abstraction of steps (seed 001, section 3; seed 004 for blocks).
 
-The abstract successors of regions under a step are the valuations of the target's predicates that some
-concrete step from states in the regions gives: the strongest region that covers all of them. Each step has
-one incremental solver, in which a literal stands for every predicate, before and after.
+The abstract successors of regions under a step are the valuations of the target's predicates that hold after
+some concrete step from states in the regions: the strongest region that contains all these steps. Each step
+has one incremental solver, with a literal for every predicate, before and after.
 
-First each predicate is asked for alone. This is Cartesian abstraction (seed 004, 2.2.1), and all that is done
-if so chosen. Boolean abstraction (2.2.2) goes on: for groups of predicates that can be either way, the joint
-valuations are enumerated, up to a budget; beyond it those of smaller groups, or what is known of each
-alone. Groups are predicates that share variables, and the predicates of one conjunct of an interpolant, with
-all others on their variables, which is enough for the abstraction to imply that interpolant. What grouping,
-the budget or Cartesian abstraction loses only makes regions larger; `exact` loses nothing.
+First the solver decides each predicate separately. This is Cartesian abstraction (seed 004, section 2.2.1),
+and the option `cartesian` stops here. Boolean abstraction (2.2.2) continues with groups of the predicates
+that can have both values: it enumerates their joint valuations up to a limit; beyond the limit those of
+smaller groups, or none. A group has predicates that share variables, or the predicates of one conjunct of an
+interpolant with all others on their variables, which is enough for the abstraction to imply that interpolant.
+Groups, the limit and Cartesian abstraction can only make regions larger, which is sound; `exact` loses
+nothing.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ from typing import Literal
 
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.solver import Answer
 from certus.core.sorts import BOOL
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.walk import substitute, variables
 from certus.engines.predicate.steps import Step
-from certus.logic.bdd import Region, Regions
-from certus.logic.integer_solver import IntegerSolver
-from certus.logic.solver import Answer
-from certus.logic.z3api import Z3Context
-from certus.logic.z3terms import Z3Terms
+from certus.solvers.bdd import Region, Regions
+from certus.solvers.z3.api import Z3Context
+from certus.solvers.z3.integer_solver import IntegerSolver
+from certus.solvers.z3.terms import Z3Terms
 
 Manner = Literal["boolean", "cartesian"]
 Valuation = dict[Expr, bool]
 Group = tuple[Expr, ...]
-SECONDS = "predicate.abstraction"  # the time spent here
+SECONDS = "predicate.abstraction"  # key of the time spent here
 _PURPOSE = "abstraction"
-UNASKED = 64  # valuations of predicates that share variables, but stand in no interpolant together
-_EFFORT = 5_000_000  # z3's unit of work, for one question: a few seconds
+UNASKED = 64  # limit for predicates that share variables but occur in no interpolant together
+_EFFORT = 5_000_000  # resource limit of z3 for one query: a few seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """The predicates at a location, and groups of them to be abstracted jointly."""
+    """The predicates at a location, and groups of them to abstract jointly."""
 
     predicates: tuple[Expr, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -56,112 +57,115 @@ class Precision:
 
 @dataclass(slots=True, eq=False)
 class Abstraction:
-    """Computes abstract successors and remembers them: a step is abstracted again only for regions or
-    predicates not seen with it before."""
+    """The abstract successors computed so far, one for each step, regions and precision."""
 
     regions: Regions
-    minterms: int  # the most valuations to enumerate for a group of predicates
+    minterms: int  # limit of valuations to enumerate for a group of predicates
     budget: Budget
     statistics: Statistics
     manner: Manner = "boolean"
     terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))
-    exact: dict[Step, None] = field(default_factory=dict)  # steps to be abstracted without loss
+    exact: dict[Step, None] = field(default_factory=dict)  # steps to abstract without loss
     _solvers: dict[Step, _StepSolver] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], Region] = field(default_factory=dict)
+    _computed: dict[tuple[object, ...], Region] = field(default_factory=dict)
 
     def successors(self, step: Step, sources: Sequence[Region], precision: Precision) -> Region:
-        """The abstract states under `precision` after `step` from states in `sources`."""
+        """Return the abstract states under `precision` after `step` from states in `sources`."""
         key = (step, tuple(sources), precision, step in self.exact)
-        found = self._known.get(key)
-        if found is None:
+        region = self._computed.get(key)
+        if region is None:
             self.statistics.count("predicate.abstractions")
             with self.statistics.timed(SECONDS):
                 solver = self._solvers.get(step)
                 if solver is None:
                     solver = self._solvers[step] = _StepSolver(step, self)
-                found = self._known[key] = solver.successors(sources, precision)
-        return found
+                region = self._computed[key] = solver.successors(sources, precision)
+        return region
 
 
 class _StepSolver:
-    """One step in a solver of its own."""
+    """The incremental solver of one step."""
 
     def __init__(self, step: Step, abstraction: Abstraction) -> None:
         self.step = step
         self.regions = abstraction.regions
-        self.limits = abstraction
+        self.abstraction = abstraction
         self.solver = IntegerSolver(
             abstraction.statistics, options={"rlimit": _EFFORT}, terms=abstraction.terms
         )
-        self.solver.add(*step.definitions, step.condition, step.known)
-        self._literals: dict[tuple[int, Expr], Expr] = {}  # (premise, or -1 for the target; predicate)
-        self._large: list[Group] = []  # groups of predicates with too many valuations
+        self.solver.add(*step.definitions, step.condition, step.ensured)
+        self._literals: dict[tuple[int, Expr], Expr] = {}  # by (premise, or -1 for the target; predicate)
+        self._large: list[Group] = []  # groups with too many valuations
         self._numbers = count()
 
     def successors(self, sources: Sequence[Region], precision: Precision) -> Region:
-        given = [
+        assumptions = [
             self.regions.formula(region, lambda p, n=n: self._before(n, p))  # type: ignore[misc]
             for n, region in enumerate(sources)
         ]
-        given = [g for g in given if g is not build.TRUE]
+        assumptions = [formula for formula in assumptions if formula is not build.TRUE]
         after = {p: self._after(p) for p in precision.predicates}
         seen: list[Valuation] = []
-        if self._ask(given, after, seen) is Answer.UNSAT:
+        if self._ask(assumptions, after, seen) is Answer.UNSAT:
             return self.regions.nothing
-        region, open_ = self._cartesian(given, after, seen)
-        exact = self.step in self.limits.exact
-        if self.limits.manner == "cartesian" and not exact:
+        region, open_ = self._cartesian(assumptions, after, seen)
+        exact = self.step in self.abstraction.exact
+        if self.abstraction.manner == "cartesian" and not exact:
             return region
         if exact:
-            found = self._enumerate(given, _of(after, open_), seen)
-            return region if found is None else self.regions.both(region, found)
+            valuations = self._enumerate(assumptions, _of(after, open_), seen)
+            return region if valuations is None else self.regions.both(region, valuations)
         asked = {_about(group, open_) for group in precision.groups}
         waiting = joint(open_, precision.groups)
         while waiting:
             group = waiting.pop()
-            found = None
+            valuations = None
             if not self._too_many(group):
-                most = self.limits.minterms if group in asked else min(self.limits.minterms, UNASKED)
-                found = self._enumerate(given, _of(after, group), seen, most=most)
-            if found is None:
+                limit = (
+                    self.abstraction.minterms if group in asked else min(self.abstraction.minterms, UNASKED)
+                )
+                valuations = self._enumerate(assumptions, _of(after, group), seen, limit=limit)
+            if valuations is None:
                 waiting.extend(within(group, precision.groups))
             else:
-                region = self.regions.both(region, found)
+                region = self.regions.both(region, valuations)
         return region
 
     def _too_many(self, group: Group) -> bool:
-        """Whether the group, or part of it, has had too many valuations."""
+        """Return whether the group, or part of it, had too many valuations before."""
         return any(set(group).issuperset(other) for other in self._large)
 
     def _cartesian(
-        self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]
+        self, assumptions: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]
     ) -> tuple[Region, list[Expr]]:
-        """What each predicate alone must be, and the predicates that can be either way."""
-        fixed = dict(seen[0]) if seen else {}  # the value in all valuations seen
+        """Return the region of the predicates that have only one value, and the other predicates."""
+        fixed = dict(seen[0]) if seen else {}  # the same in all valuations seen
         while fixed:
             self.solver.push()
             try:
                 self.solver.add(build.not_(_agrees(after, fixed)))
-                answer = self._ask(given, after, seen)
+                answer = self._ask(assumptions, after, seen)
             finally:
                 self.solver.pop()
             if answer is not Answer.SAT:
                 break
             fixed = {p: holds for p, holds in fixed.items() if seen[-1][p] is holds}
         if not seen or (fixed and answer is Answer.UNKNOWN):
-            fixed = self._one_by_one(given, after, seen)
+            fixed = self._one_by_one(assumptions, after, seen)
         return self.regions.minterm(fixed), [p for p in after if p not in fixed]
 
-    def _one_by_one(self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]) -> Valuation:
-        """The predicates that can have one value only, each asked for by itself."""
+    def _one_by_one(
+        self, assumptions: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]
+    ) -> Valuation:
+        """Return the predicates that have only one value, with a query for each value."""
         fixed: Valuation = {}
         for predicate, literal in after.items():
             possible = []
             for holds in (True, False):
-                asked = literal if holds else build.not_(literal)
+                value = literal if holds else build.not_(literal)
                 if (
                     any(valuation[predicate] is holds for valuation in seen)
-                    or self._ask([*given, asked], after, seen) is not Answer.UNSAT
+                    or self._ask([*assumptions, value], after, seen) is not Answer.UNSAT
                 ):
                     possible.append(holds)
             if len(possible) == 1:
@@ -170,45 +174,45 @@ class _StepSolver:
 
     def _enumerate(
         self,
-        given: list[Expr],
+        assumptions: list[Expr],
         after: Mapping[Expr, Expr],
         seen: list[Valuation],
         *,
-        most: int | None = None,
+        limit: int | None = None,
     ) -> Region | None:
-        """The valuations of a group of predicates that are possible; None if there are more than `most`, or
-        the solver cannot tell."""
+        """Return all possible valuations of a group of predicates; None if there are more than `limit`, or if
+        the solver gives up."""
         region = self.regions.nothing
-        found: dict[tuple[bool, ...], None] = {}
-        fresh = [{p: valuation[p] for p in after} for valuation in seen]
+        counted: dict[tuple[bool, ...], None] = {}
+        new = [{p: valuation[p] for p in after} for valuation in seen]
         self.solver.push()
         try:
-            while fresh:
-                for valuation in fresh:
+            while new:
+                for valuation in new:
                     key = tuple(valuation.values())
-                    if key not in found:
-                        found[key] = None
+                    if key not in counted:
+                        counted[key] = None
                         region = self.regions.either(region, self.regions.minterm(valuation))
                         self.solver.add(build.not_(_agrees(after, valuation)))
-                if most is not None and len(found) > most:
-                    self.limits.statistics.count("predicate.coarse")
+                if limit is not None and len(counted) > limit:
+                    self.abstraction.statistics.count("predicate.coarse")
                     self._large.append(tuple(after))
                     return None
-                fresh = []
-                if self._ask(given, after, fresh) is Answer.UNKNOWN:
+                new = []
+                if self._ask(assumptions, after, new) is Answer.UNKNOWN:
                     return None
         finally:
             self.solver.pop()
         return region
 
-    def _ask(self, given: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]) -> Answer:
-        """Whether the step can be taken so; the valuation reached goes to `seen`."""
-        answer = self.solver.check(given, budget=self.limits.budget, purpose=_PURPOSE)
+    def _ask(self, assumptions: list[Expr], after: Mapping[Expr, Expr], seen: list[Valuation]) -> Answer:
+        """Decide whether the step is possible under assumptions; add the valuation it reaches to `seen`."""
+        answer = self.solver.check(assumptions, budget=self.abstraction.budget, purpose=_PURPOSE)
         if answer is Answer.SAT:
             seen.append({p: bool(self.solver.value(literal)) for p, literal in after.items()})
         elif answer is Answer.UNKNOWN:
-            self.limits.budget.check()
-            self.limits.statistics.count("predicate.undecided")
+            self.abstraction.budget.check()
+            self.abstraction.statistics.count("predicate.undecided")
         return answer
 
     def _before(self, premise: int, predicate: Expr) -> Expr:
@@ -231,48 +235,48 @@ def _of(after: Mapping[Expr, Expr], group: Iterable[Expr]) -> dict[Expr, Expr]:
 
 
 def _agrees(after: Mapping[Expr, Expr], valuation: Valuation) -> Expr:
-    """That the literals have the values of the valuation."""
+    """Return the formula that the literals have the values of the valuation."""
     return build.conjunction(after[p] if holds else build.not_(after[p]) for p, holds in valuation.items())
 
 
 def joint(predicates: Sequence[Expr], groups: Sequence[Group]) -> list[Group]:
-    """The groups of `predicates` to be abstracted jointly, none part of another."""
-    known = [_about(group, predicates) for group in groups]
-    return _largest([*map(tuple, sharing(predicates)), *known])
+    """Return the groups of `predicates` to abstract jointly, none part of another."""
+    relevant = [_about(group, predicates) for group in groups]
+    return _largest([*map(tuple, sharing(predicates)), *relevant])
 
 
 def within(predicates: Group, groups: Sequence[Group]) -> list[Group]:
-    """The groups to be abstracted jointly if all of `predicates` are too many."""
-    known = [_about(group, predicates) for group in groups]
-    return _largest([group for group in known if len(group) < len(predicates)])
+    """Return the smaller groups to abstract jointly if `predicates` have too many valuations."""
+    relevant = [_about(group, predicates) for group in groups]
+    return _largest([group for group in relevant if len(group) < len(predicates)])
 
 
 def _largest(groups: Sequence[Group]) -> list[Group]:
-    """The groups of several predicates that are no part of another."""
-    found: list[Group] = []
+    """Return the groups of several predicates that are not part of another."""
+    largest: list[Group] = []
     for group in sorted(dict.fromkeys(groups), key=len, reverse=True):
-        if len(group) > 1 and not any(set(group) <= set(other) for other in found):
-            found.append(group)
-    return found
+        if len(group) > 1 and not any(set(group) <= set(other) for other in largest):
+            largest.append(group)
+    return largest
 
 
 def _about(group: Group, predicates: Sequence[Expr]) -> Group:
-    """Those of the predicates that speak only of variables of the group."""
+    """Return the predicates whose variables all occur in the group."""
     names = set(variables(*group))
     return tuple(p for p in predicates if names.issuperset(variables(p)))
 
 
 def sharing(predicates: Sequence[Expr]) -> list[list[Expr]]:
-    """The predicates in groups such that those of different groups share no variable."""
+    """Partition the predicates into groups that share no variable with each other."""
     groups: list[tuple[set[Expr], list[Expr]]] = []
     for predicate in predicates:
-        mine, members = set(variables(predicate)), [predicate]
-        apart = []
+        own, members = set(variables(predicate)), [predicate]
+        disjoint = []
         for names, others in groups:
-            if mine.isdisjoint(names):
-                apart.append((names, others))
+            if own.isdisjoint(names):
+                disjoint.append((names, others))
             else:
-                mine |= names
+                own |= names
                 members = others + members
-        groups = [*apart, (mine, members)]
+        groups = [*disjoint, (own, members)]
     return [members for _, members in groups]

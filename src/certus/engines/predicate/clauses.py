@@ -1,9 +1,9 @@
-"""A path to an error as Horn clauses (see `refinement`).
+"""Translate a path to an error into Horn clauses (see `refinement`).
 
-A *node* is an item, on the main path or on one through a callee that returns. Nodes are put in groups,
-each of which has one relation over the variables that matter to it: every node is a group of
-its own, or, if the path is *collapsed*, all nodes at one location (and of one kind of path). If it is
-*completed* too, recursive procedures on it have all of their steps, and those of what they call.
+A *node* is an item on the main path, or on a path through a callee that returns. Each group of nodes has one
+relation over the variables that matter to it. Every node is a group of its own; if the path is *collapsed*,
+all nodes at one location (and on the same kind of path) are one group. If the path is also *completed*, it
+has all steps of its recursive procedures and of their callees.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from dataclasses import dataclass, field
 from certus.core import build
 from certus.core.evidence import old
 from certus.core.horn import Clause, HornSystem, clause_of
+from certus.core.intervals import conjuncts
 from certus.core.loops import call_graph
 from certus.core.program import Location
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Function
 from certus.core.walk import Substitution, variables
+from certus.encoding.bindings import bindings
 from certus.engines.predicate.paths import Kept, Node
 from certus.engines.predicate.reachability import Item
 from certus.engines.predicate.steps import Step, Steps
-from certus.logic.bindings import bindings
-from certus.logic.interpolation import path_system
-from certus.logic.intervals import conjuncts
+from certus.interpolation.interpolants import path_system
 
 Group = tuple[Item | Location, bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sliced:
-    """What is left of a step: the constraint, and the values that states after it have."""
+    """A step without the conjuncts that do not matter: its constraint, and the values after it."""
 
     constraint: Expr
     values: Mapping[Expr, Expr]
@@ -39,7 +39,7 @@ class _Sliced:
 
 @dataclass(slots=True, eq=False)
 class PathClauses:
-    """The clauses of the path to `error`; without `kept` with all conjuncts of its steps."""
+    """The clauses of the path to `error`, with the conjuncts `kept` of its steps (None: all)."""
 
     error: Item
     steps: Steps
@@ -48,8 +48,12 @@ class PathClauses:
     completed: bool = field(default=False, kw_only=True)
     _nodes: list[Node] = field(default_factory=list)  # premises first, the error last
     _sliced: dict[Node, _Sliced] = field(default_factory=dict)
-    _needed: dict[Group, dict[Expr, None]] = field(default_factory=dict)  # what matters, `old` aside
-    _atoms: dict[Group, Expr] = field(default_factory=dict)  # the relation, applied to what matters
+    _needed: dict[Group, dict[Expr, None]] = field(
+        default_factory=dict
+    )  # variables that matter, without `old`
+    _atoms: dict[Group, Expr] = field(
+        default_factory=dict
+    )  # the relation, applied to the variables that matter
 
     def __post_init__(self) -> None:
         self._collect()
@@ -65,7 +69,7 @@ class PathClauses:
 
     @property
     def has_cycles(self) -> bool:
-        """Whether the path comes to some location twice."""
+        """Whether the path visits some location twice."""
         return len({(item.location, nested) for item, nested in self._nodes}) < len(self._nodes)
 
     @property
@@ -74,7 +78,7 @@ class PathClauses:
         return any(nested and item.location.procedure in self.steps.recursive for item, nested in self._nodes)
 
     def relations(self) -> Iterator[tuple[Location, Expr]]:
-        """For each relation the location of its items, and the relation applied to their variables."""
+        """Yield for each relation the location of its items, and the relation applied to their variables."""
         for (place, _), atom in self._atoms.items():
             yield place if isinstance(place, Location) else place.location, atom
 
@@ -88,65 +92,65 @@ class PathClauses:
         return [(premise, nested or position == 1) for position, premise in enumerate(item.premises)]
 
     def _collect(self) -> None:
-        found: dict[Node, None] = {}
+        nodes: dict[Node, None] = {}
         stack: list[Node] = [(self.error, False)]
         while stack:
             node = stack.pop()
-            if node not in found:
-                found[node] = None
+            if node not in nodes:
+                nodes[node] = None
                 stack.extend(self._premises(node))
-        self._nodes = sorted(found, key=lambda node: (node[0].number, node[1]))
+        self._nodes = sorted(nodes, key=lambda node: (node[0].number, node[1]))
         if self.completed:
             self._nodes[:0] = self._further()
 
     def _further(self) -> list[Node]:
-        """Nodes for the steps of recursive procedures that the path does not take."""
-        at = {item.location: item for item, nested in self._nodes if nested}
+        """Return nodes for the steps of recursive procedures that the path does not take."""
+        item_at = {item.location: item for item, nested in self._nodes if nested}
         taken = {item.step for item, nested in self._nodes if nested}
         calls = call_graph(self.steps.program)
-        among = [name for name in calls if name in self.steps.recursive & {x.procedure for x in at}]
-        for name in among:
-            among.extend(callee for callee in calls[name] if callee not in among)
-        left = [
+        procedures = [name for name in calls if name in self.steps.recursive & {x.procedure for x in item_at}]
+        for name in procedures:
+            procedures.extend(callee for callee in calls[name] if callee not in procedures)
+        steps_left = [
             step
             for place, steps in self.steps.before.items()
             for step in steps
-            if place.procedure in among
+            if place.procedure in procedures
             and step not in taken
             and step.target not in self.steps.program.error_locations
         ]
-        found: list[Node] = []
-        while ready := [s for s in left if s.kind == "enter" or all(x in at for x in s.premises)]:
-            left = [step for step in left if step not in ready]
+        nodes: list[Node] = []
+        while ready := [s for s in steps_left if s.kind == "enter" or all(x in item_at for x in s.premises)]:
+            steps_left = [step for step in steps_left if step not in ready]
             for step in ready:
-                premises = () if step.kind == "enter" else tuple(at[x] for x in step.premises)
+                premises = () if step.kind == "enter" else tuple(item_at[x] for x in step.premises)
                 item = Item(0, step.target, self.error.region, step, premises)
-                at.setdefault(step.target, item)
-                found.append((item, True))
-        return found
+                item_at.setdefault(step.target, item)
+                nodes.append((item, True))
+        return nodes
 
     # ----------------------------------------------------------------------------------- slices
 
     def _slice(self) -> None:
-        """Cut each step down to what is kept of it; if collapsed, to what is kept of it anywhere."""
+        """Reduce each step to its kept conjuncts; if collapsed, to those kept at any of its nodes."""
         anywhere: dict[Step, set[int]] = {}
         for node in self._nodes:
-            mine = () if self.kept is None else self.kept.get(node, ())
-            anywhere.setdefault(node[0].step, set()).update(mine)
-        known: dict[tuple[Step, frozenset[int] | None], _Sliced] = {}
+            numbers_here = () if self.kept is None else self.kept.get(node, ())
+            anywhere.setdefault(node[0].step, set()).update(numbers_here)
+        sliced: dict[tuple[Step, frozenset[int] | None], _Sliced] = {}
         for node in self._nodes:
             step = node[0].step
             numbers: frozenset[int] | None = None
             if self.kept is not None:
                 numbers = frozenset(anywhere[step] if self.collapsed else self.kept.get(node, ()))
-            if (step, numbers) not in known:
-                known[step, numbers] = _sliced(step, numbers)
-            self._sliced[node] = known[step, numbers]
+            if (step, numbers) not in sliced:
+                sliced[step, numbers] = _sliced(step, numbers)
+            self._sliced[node] = sliced[step, numbers]
 
-    # ------------------------------------------------------------------------- what matters
+    # ------------------------------------------------------------------------- variables that matter
 
     def _need_more(self) -> bool:
-        """Tell the premises of every node what matters to it; whether that was news."""
+        """Pass the variables that matter from every node to its premises; return whether to repeat that."""
         before = sum(map(len, self._needed.values()))
         for node in reversed(self._nodes):
             self._need(node)
@@ -165,11 +169,11 @@ class PathClauses:
             terms.extend((*step.call.arguments, *self.steps.read[step.call.procedure]))
         self._add(premises[0], (x for x in variables(*terms) if x not in step.symbols))
 
-    def _add(self, node: Node, found: Iterable[Expr]) -> None:
-        self._needed.setdefault(self._group(node), {}).update((x, None) for x in found)
+    def _add(self, node: Node, names: Iterable[Expr]) -> None:
+        self._needed.setdefault(self._group(node), {}).update((x, None) for x in names)
 
     def _olds(self, node: Node) -> list[Expr]:
-        """On a path through a callee: the values at its entry that matter to what follows."""
+        """Return the entry values that matter to a path through a callee; none on the main path."""
         if not node[1]:
             return []
         entry = node
@@ -207,8 +211,8 @@ class PathClauses:
 
 
 def _sliced(step: Step, numbers: frozenset[int] | None) -> _Sliced:
-    """The step with these of its conjuncts, simplified: literals that must be true, and symbols that equal a
-    term, are replaced."""
+    """Return the step with these of its conjuncts, simplified: literals that must be true, and symbols equal
+    to a term, are replaced."""
     parts = [
         part
         for number, part in enumerate((*step.definitions, *conjuncts(step.condition)))

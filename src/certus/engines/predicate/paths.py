@@ -1,14 +1,13 @@
-"""Abstract counterexamples as paths: flattened, executed symbolically, and turned into traces or reasons
-why there is none (seed 001, section 5).
+"""Execute abstract counterexamples symbolically: get a trace, or an unsatisfiable core (seed 001, section 5).
 
-An item at an error, with its premises, is a path with calls: where a step passes over a call, the
-second premise is the end of a path through the callee. Flattened it is a sequence of blocks, entries and
-exits of calls. Its formula is the conjunction of the blocks' instances, linear in the path whatever the
-choices in its blocks; a model of it is an execution. Without one, an unsatisfiable core says which
-conjuncts of which blocks matter: the path sliced to these is still infeasible.
+An item at an error, with its premises, is a path with calls: where a step passes over a call, the second
+premise is the end of a path through the callee. `flatten` turns it into a sequence of blocks, entries and
+exits of calls. The formula of the path is the conjunction of the blocks' instances, linear in the length of
+the path whatever choices its blocks have. A model of it is an execution. Without a model, an unsatisfiable
+core has the conjuncts that matter: the path sliced to these is still infeasible.
 
-One path after another begins like the one before it. Names are those of positions, so that what they begin
-with is the same formula, made and encoded once.
+Consecutive paths often have a common prefix. Symbols are named by position, so the formula of the prefix is
+the same and is built and encoded only once.
 """
 
 from __future__ import annotations
@@ -21,34 +20,34 @@ from typing import Literal
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
+from certus.core.intervals import conjuncts
 from certus.core.program import Havoc, Program
+from certus.core.solver import Answer
 from certus.core.sorts import BOOL, ArraySort
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.core.walk import Substitution
+from certus.encoding.block_formula import Instance
 from certus.engines.predicate.reachability import Item
 from certus.engines.predicate.steps import Step
-from certus.logic.blocks import Instance
-from certus.logic.integer_solver import Encodings, IntegerSolver
-from certus.logic.intervals import conjuncts
-from certus.logic.solver import Answer
-from certus.logic.z3api import Z3Context
-from certus.logic.z3terms import Z3Terms
+from certus.solvers.z3.api import Z3Context
+from certus.solvers.z3.integer_solver import Encodings, IntegerSolver
+from certus.solvers.z3.terms import Z3Terms
 
-Node = tuple[Item, bool]  # an item; whether it is on a path through a callee that returns
-Block = tuple[Instance, tuple[Expr, ...]]  # with instances of the conjuncts of its step
+Node = tuple[Item, bool]  # an item, and whether it is on a path through a callee that returns
+Block = tuple[Instance, tuple[Expr, ...]]  # an instance, and those of the conjuncts of its step
 Kept = Mapping[Node, frozenset[int]]  # conjuncts of the steps to items, by number
-CORES = 2  # times to ask for a core of a core
-FEW = 60  # literals that are worth trying to leave out one by one
-EFFORT = 5_000_000  # z3's unit of work, for one core: a few seconds
+CORES = 2  # how often to compute a core of a core
+FEW = 60  # larger cores are not minimised literal by literal
+EFFORT = 5_000_000  # resource limit of z3 for one core: a few seconds
 _PATH, _CORE = "path", "core"
 _OPTIONS = {"rlimit": EFFORT, "arith.solver": 2}  # z3's older simplex: better on many choices, few numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Execute a block, enter the callee of a call, or leave it: the last step to a node."""
+    """The last step to a node: execute a block, enter the callee of a call, or leave it."""
 
     what: Literal["block", "enter", "leave"]
     node: Node
@@ -59,10 +58,10 @@ class Action:
 
 
 def flatten(error: Item, budget: Budget) -> list[Action]:
-    """The actions on the way to `error`, in order."""
+    """Return the actions on the path to `error`, in order."""
     actions: list[Action] = []
-    # what is still to be put before the actions found: an action, or the way to an item, which for the
-    # path through a callee (`nested`) ends at its entry
+    # still to be put in front of `actions`: an action, or the path to an item, which for a path through a
+    # callee (`nested`) starts at its entry
     stack: list[Action | tuple[Item, bool]] = [(error, False)]
     while stack:
         top = stack.pop()
@@ -88,8 +87,8 @@ def flatten(error: Item, budget: Budget) -> list[Action]:
 
 @dataclass(slots=True, eq=False)
 class Executed:
-    """What the formulas of paths have in common: blocks executed at a position from given values, and what
-    solvers made of them."""
+    """Parts that the formulas of paths share: blocks executed at a position from certain values, and their
+    encodings for solvers."""
 
     terms: Z3Terms = field(default_factory=lambda: Z3Terms(Z3Context()))
     encodings: Encodings = field(default_factory=dict)
@@ -97,19 +96,19 @@ class Executed:
 
     def block(self, step: Step, number: int, before: Mapping[Expr, Expr]) -> Block:
         key = (step, number, *before.items())
-        found = self.blocks.get(key)
-        if found is None:
+        block = self.blocks.get(key)
+        if block is None:
             assert step.formula is not None
-            instance = step.formula.instance(number, before, apart=True)
+            instance = step.formula.instance(number, before, separate=True)
             guards = Substitution({**before, **instance.renamed}).apply_all(conjuncts(step.condition))
-            found = self.blocks[key] = (instance, (*instance.definitions, *guards))
-        return found
+            block = self.blocks[key] = (instance, (*instance.definitions, *guards))
+        return block
 
 
 @dataclass(slots=True, eq=False)
 class PathFormula:
-    """A path executed symbolically: `constraints` are satisfiable exactly if it is feasible. `parts` has
-    for each block in turn its node and the instances of the conjuncts of its step."""
+    """A path executed symbolically: `constraints` are satisfiable exactly if it is feasible. `parts` has for
+    each block its node and the instances of the conjuncts of its step."""
 
     program: Program
     actions: list[Action]
@@ -117,9 +116,11 @@ class PathFormula:
     parts: list[tuple[Node, tuple[Expr, ...]]] = field(default_factory=list)
     initial: dict[Expr, Expr] = field(default_factory=dict)  # symbols of globals without initial value
     instances: list[Instance] = field(default_factory=list)
-    _literals: dict[Expr, list[Expr]] = field(default_factory=dict)  # one for each conjunct: its instances
+    _literals: dict[Expr, list[Expr]] = field(
+        default_factory=dict
+    )  # for each conjunct a literal, with its instances
     _origins: dict[Expr, tuple[Node, int]] = field(default_factory=dict)  # the conjunct of each literal
-    _conflict: tuple[Expr, ...] = ()  # literals that are impossible together
+    _conflict: tuple[Expr, ...] = ()  # an unsatisfiable core of the literals
     _globals: dict[Expr, Expr] = field(default_factory=dict)
     _frames: list[dict[Expr, Expr]] = field(default_factory=list)
     _numbers: count[int] = field(default_factory=count)
@@ -176,15 +177,15 @@ class PathFormula:
             (self._globals if target in self._globals else self._frames[-1])[target] = frame[result]
 
     def trace(self, budget: Budget, statistics: Statistics) -> Trace | Answer:
-        """An execution along the path, or UNSAT if there is none, or UNKNOWN."""
+        """Return an execution along the path, UNSAT if there is none, or UNKNOWN."""
         terms, encodings = self.shared.terms, self.shared.encodings
         solver = IntegerSolver(statistics, options=_OPTIONS, terms=terms, encodings=encodings)
-        for _, mine in groupby(self._literals.items(), lambda item: self._origins[item[0]][0]):
-            solver.add(*_named(dict(mine)))
+        for _, literals in groupby(self._literals.items(), lambda item: self._origins[item[0]][0]):
+            solver.add(*_named(dict(literals)))
         answer = solver.check(tuple(self._literals), budget=budget, purpose=_PATH)
         if answer is Answer.UNSAT:
             self._conflict = solver.core()
-        elif answer is Answer.UNKNOWN:  # all at once z3 has more ways to an answer
+        elif answer is Answer.UNKNOWN:  # without assumptions z3 has more strategies
             budget.check()
             solver = IntegerSolver(statistics, terms=terms)
             solver.add(*self.constraints)
@@ -193,9 +194,9 @@ class PathFormula:
             return answer
 
         def value(term: Expr) -> Value:
-            found = solver.value(term)
-            assert not isinstance(found, ArrayValue), "inputs are scalars"
-            return found
+            result = solver.value(term)
+            assert not isinstance(result, ArrayValue), "inputs are scalars"
+            return result
 
         inputs: dict[int, list[tuple[Value, ...]]] = {}
         for instance in self.instances:
@@ -210,7 +211,7 @@ class PathFormula:
         )
 
     def core(self, budget: Budget, statistics: Statistics) -> Kept:
-        """Conjuncts of the blocks that are impossible together, as few as a moment's search gives."""
+        """Return conjuncts of the blocks that are inconsistent, minimised with little effort."""
         parts = {literal: self._literals[literal] for literal in self._conflict or self._literals}
         kept: dict[Node, set[int]] = {}
         for literal in _minimal(parts, budget, statistics, self.shared.terms):
@@ -220,14 +221,14 @@ class PathFormula:
 
 
 def _named(parts: Mapping[Expr, list[Expr]]) -> Iterator[Expr]:
-    """The parts, each implied by its literal."""
-    return (build.implies(literal, part) for literal, mine in parts.items() for part in mine)
+    """Return the parts, each implied by its literal."""
+    return (build.implies(literal, part) for literal, instances in parts.items() for part in instances)
 
 
 def _minimal(
     parts: dict[Expr, list[Expr]], budget: Budget, statistics: Statistics, terms: Z3Terms
 ) -> tuple[Expr, ...]:
-    """Some of the literals whose parts are inconsistent: cores of cores, then one literal less at a time."""
+    """Return literals whose parts are inconsistent: the core of a core, then without single literals."""
     literals = tuple(parts)
     for _ in range(CORES):
         solver = IntegerSolver(statistics, options=_OPTIONS, terms=terms)

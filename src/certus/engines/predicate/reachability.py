@@ -1,11 +1,11 @@
-"""Abstract reachability with procedure summaries (seed 001, section 4).
+"""Compute reachable abstract states with procedure summaries (seed 001, section 4).
 
-The reachable regions grow by *items*: new abstract states at one location, with the step that gave
-them and the items it started from. Items are taken in the order they were found, so the first item at
-an error is one of the fewest steps, and the path to it is read off backwards.
+The reachable regions grow by *items*: new abstract states at one location, with the step that reached them
+and the items this step started from. Items are expanded in the order they were added, so the first item at an
+error has the fewest steps; its premises are the path to it.
 
-A location's region is the union of its items. At a fixpoint the regions are closed under all
-steps: those at exits are the procedure summaries.
+The region of a location is the union of its items. At the fixpoint the regions are closed under all steps,
+and those at exits are the procedure summaries.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from certus.core.program import Location
 from certus.engines.predicate.abstraction import Abstraction, Precision
 from certus.engines.predicate.steps import Step, Steps
-from certus.logic.bdd import Region
+from certus.solvers.bdd import Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Item:
-    """Abstract states at a location that no item before it has."""
+    """Abstract states at a location that are in no earlier item."""
 
     number: int
     location: Location
@@ -44,39 +44,39 @@ class Reachability:
     _count: int = 0
 
     def error(self) -> Item | None:
-        """An item at an error, or None if the fixpoint has none."""
-        found = self._take(self.steps.start, ())
-        while found is None and self._waiting:
-            found = self._expand(self._waiting.popleft())
-        return found
+        """Compute the fixpoint; stop at the first item at an error and return it."""
+        error = self._take(self.steps.start, ())
+        while error is None and self._waiting:
+            error = self._expand(self._waiting.popleft())
+        return error
 
     def _expand(self, item: Item) -> Item | None:
         self._expanded.setdefault(item.location, []).append(item)
         for step in self.steps.before.get(item.location, ()):
             if step.kind == "call":
                 others: Sequence[Item] = tuple(self._expanded.get(step.premises[1], ()))
-                found = self._take_each(step, [(item, other) for other in others])
+                error = self._take_each(step, [(item, other) for other in others])
             else:
-                found = self._take(step, (item,))
-            if found is not None:
-                return found
+                error = self._take(step, (item,))
+            if error is not None:
+                return error
         for step in self.steps.over.get(item.location, ()):
             callers = tuple(self._expanded.get(step.premises[0], ()))
             pairs = [(caller, item) for caller in callers if caller is not item]
-            found = self._take_each(step, pairs)
-            if found is not None:
-                return found
+            error = self._take_each(step, pairs)
+            if error is not None:
+                return error
         return None
 
     def _take_each(self, step: Step, pairs: Sequence[tuple[Item, Item]]) -> Item | None:
         for pair in pairs:
-            found = self._take(step, pair)
-            if found is not None:
-                return found
+            error = self._take(step, pair)
+            if error is not None:
+                return error
         return None
 
     def _take(self, step: Step, premises: tuple[Item, ...]) -> Item | None:
-        """Take a step; the item is returned if it is at an error."""
+        """Take a step; return the new item if it is at an error."""
         regions = self.abstraction.regions
         target = step.target
         reached = self.regions.get(target, regions.nothing)

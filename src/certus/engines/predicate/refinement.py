@@ -1,19 +1,17 @@
-"""New predicates from an infeasible path (seed 001, section 6).
+"""Find new predicates that exclude an infeasible path (seed 001, section 6).
 
-The path, sliced to a core (see `paths`), becomes a system of Horn clauses: its items are relations, its
-steps clauses (see `logic.interpolation`). Variables that do not matter to the path are left out. The path
-through a callee that returns starts at its entry with nothing known but old(x) = x, so what is found
-there is a summary, good for every call. Where the path ends inside a call, the callee's entry is reached
-from the call, and `old` is not spoken of.
+The path, sliced to a core (see `paths`), becomes a system of Horn clauses: its items are relations, its steps
+are clauses (see `interpolation.interpolants`). Variables that do not matter to the path are left out. A path
+through a callee that returns starts at its entry with nothing assumed but old(x) = x, so the interpolant at
+the exit is a summary for every call. Where the path ends inside a call, the callee's entry is reached from
+the call, and formulas do not use `old`.
 
-A path that comes to a location again is first *collapsed*: the items at one location share a relation.
-A model of that is an invariant of the loops the path goes round, and excludes all paths around them; so
-loops are not unrolled one round per refinement. A recursive procedure needs a summary that is good for every
-call: a path through one is first *completed* by all that the procedure does. If there is no invariant,
-interpolants of the path itself serve.
+A path that visits a location twice is first *collapsed*: all items at one location share a relation. A model
+of that is an invariant of the loops on the path, and excludes every number of iterations; so refinement does
+not unroll loops. A recursive procedure needs a summary for every call, so a path through it is first
+*completed* with all its steps. If there is no invariant, interpolants of the path itself are used.
 
-The atoms of the formula at an item become predicates at its location only, those of one conjunct
-together.
+The atoms of the formula at an item become predicates at its location; those of one conjunct are a group.
 """
 
 from __future__ import annotations
@@ -28,22 +26,22 @@ from certus.core.program import Location
 from certus.core.statistics import Statistics
 from certus.core.terms import Kind
 from certus.core.walk import substitute
+from certus.encoding.canonical_atoms import canonical, predicates
 from certus.engines.predicate.abstraction import Group
 from certus.engines.predicate.clauses import PathClauses
 from certus.engines.predicate.enumerations import Enumerations
 from certus.engines.predicate.paths import Kept
 from certus.engines.predicate.reachability import Item
 from certus.engines.predicate.steps import Step, Steps
-from certus.logic.canonical import canonical, predicates
-from certus.logic.interpolation import Favoured, Interpolants, interpolants, invariants
-from certus.logic.z3terms import Z3Terms
+from certus.interpolation.interpolants import Favoured, Interpolants, interpolants, invariants
+from certus.solvers.z3.terms import Z3Terms
 
-Found = list[tuple[Location, Group]]
-QUICK = 1_000_000  # z3's unit of work, for the invariant of one path: about half a second
+Groups = list[tuple[Location, Group]]
+QUICK = 1_000_000  # resource limit of z3 for the invariant of one path: about half a second
 
 
 class Limits(TypedDict):
-    """What every question to a solver comes with."""
+    """Arguments that every query to a solver needs."""
 
     budget: Budget
     statistics: Statistics
@@ -52,8 +50,8 @@ class Limits(TypedDict):
 
 @dataclass(slots=True, eq=False)
 class Refinement:
-    """Finds predicates for one path after another. `tried`: collapsed paths without an invariant; after each
-    of these the next `waiting` refinements do without that attempt, several times as many each time."""
+    """The search for predicates that exclude paths. `tried`: collapsed paths without an invariant; after each
+    of these the next `waiting` refinements skip that attempt, four times as many each time."""
 
     steps: Steps
     limits: Limits
@@ -62,13 +60,13 @@ class Refinement:
     failures: int = 0
     waiting: int = 0
 
-    def new_predicates(self, error: Item, kept: Kept) -> Found | None:
-        """Groups of predicates at locations that exclude the path to `error`; None if no interpolants were
-        found. A group has the atoms of one conjunct of an interpolant."""
-        for path, found in self._attempts(error, kept):
+    def new_predicates(self, error: Item, kept: Kept) -> Groups | None:
+        """Return groups of predicates at locations that exclude the path to `error`; None if there are no
+        interpolants. A group has the atoms of one conjunct of an interpolant."""
+        for path, solution in self._attempts(error, kept):
             self.limits["budget"].check()
-            if found is not None:
-                return _groups(path, found)
+            if solution is not None:
+                return _groups(path, solution)
         return None
 
     def _attempts(self, error: Item, kept: Kept) -> Iterator[tuple[PathClauses, Interpolants | None]]:
@@ -77,7 +75,9 @@ class Refinement:
             if sliced.is_recursive:
                 completed = PathClauses(error, self.steps, None, collapsed=True, completed=True)
                 yield completed, self._invariants(completed.system())
-            for part in (None, kept) if sliced.has_cycles else ():  # what no round needs, an invariant may
+            for part in (
+                (None, kept) if sliced.has_cycles else ()
+            ):  # an invariant may need conjuncts that the core lacks
                 collapsed = PathClauses(error, self.steps, part, collapsed=True)
                 yield collapsed, self._invariants(collapsed.system())
             self.failures += 1
@@ -87,8 +87,8 @@ class Refinement:
         yield full, interpolants(full.system(), favoured="preconditions", **self.limits)
 
     def _favoured(self, path: PathClauses) -> Favoured:
-        """Round a loop equations between variables are what lasts; but states of automata are told by their
-        values: that two of them are equal says little, and relates predicates that have nothing in common."""
+        """Choose the kind of interpolants: for loops equations between variables, which are often invariant;
+        but values for states of automata, as equations would relate variables that have nothing in common."""
         if not path.has_cycles:
             return "preconditions"
         names = [x for _, atom in path.relations() for x in atom.args]
@@ -105,25 +105,25 @@ class Refinement:
         return invariants(system, effort=QUICK, **self.limits)
 
 
-def _groups(path: PathClauses, found: Interpolants) -> Found:
-    result: dict[tuple[Location, Group], None] = {}
+def _groups(path: PathClauses, solution: Interpolants) -> Groups:
+    groups: dict[tuple[Location, Group], None] = {}
     for location, atom in path.relations():
-        parameters, formula = found[atom.function]
+        parameters, formula = solution[atom.function]
         meaning = canonical(substitute(formula, dict(zip(parameters, atom.args, strict=True))))
         for conjunct in meaning.args if meaning.kind is Kind.AND else (meaning,):
             group = predicates(conjunct)
             if group:
-                result[location, group] = None
-    return list(result)
+                groups[location, group] = None
+    return list(groups)
 
 
 def step_chain(error: Item) -> tuple[Step, ...]:
-    """All steps an item depends on, each once."""
-    found: dict[Item, None] = {}
+    """Return all steps an item depends on, each once."""
+    items: dict[Item, None] = {}
     stack = [error]
     while stack:
         item = stack.pop()
-        if item not in found:
-            found[item] = None
+        if item not in items:
+            items[item] = None
             stack.extend(item.premises)
-    return tuple(dict.fromkeys(item.step for item in found))
+    return tuple(dict.fromkeys(item.step for item in items))

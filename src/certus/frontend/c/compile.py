@@ -1,12 +1,12 @@
-"""Let Clang compile a C file to LLVM IR, in the form that the front end reads.
+"""Compile a C file to LLVM IR with Clang, in the form that the front end reads.
 
 The flags matter more than anything else here:
 
 - `-O1` with all passes disabled: the code is as without optimisation, but copies of records say which members
   they have (`!tbaa.struct`). `-U__OPTIMIZE__` and `-D__NO_INLINE__` keep the C library's headers as they are.
-- No `-fwrapv`: then `nsw` tells which operations are signed in C. It is a hint only; everything wraps.
-- `-fno-builtin`: calls of library functions stay calls, whose meaning is ours to say.
-- No markers of lifetimes: they would lead `break`, `continue` and `return` through common blocks.
+- No `-fwrapv`: then `nsw` marks the operations that are signed in C. It is only a hint; everything wraps.
+- `-fno-builtin`: calls of library functions stay calls, and Certus defines their meaning.
+- No lifetime markers: they would lead `break`, `continue` and `return` through common blocks.
 - The checks of a property are those of Clang's sanitizers: a call of a handler is an error.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -44,8 +44,8 @@ _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
 )
 _USES_LINES: Final = re.compile(rb"\b__(?:LINE|FILE|FILE_NAME|BASE_FILE|INCLUDE_LEVEL)__\b")
-_MESSAGE: Final = re.compile(
-    r"^(?:(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): )?(?:fatal )?error: (?P<text>.*)$"
+_ERROR: Final = re.compile(
+    r"^(?:(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): )?(?:fatal )?error: (?P<text>.*)$", re.MULTILINE
 )
 _WARNING: Final = re.compile(
     r"^(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): warning: (?P<text>.*) \[-W(?P<name>[\w-]+)\]$",
@@ -55,7 +55,7 @@ _WARNING: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ClangWarning:
-    """A warning of Clang at a place of the file that it read; columns are in bytes."""
+    """A warning of Clang at a position in the file that it read; columns are in bytes."""
 
     name: str
     text: str
@@ -66,8 +66,8 @@ class ClangWarning:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The IR of a file, and the path under which Clang knew it. `blanked` tells that line markers were taken
-    out, so that lines are those of the file itself."""
+    """The IR of a file, and the path under which Clang read it. `blanked`: line markers were blanked out, so
+    that lines are those of the file itself."""
 
     text: str
     main: str
@@ -76,103 +76,76 @@ class Compiled:
 
 
 def compile_file(
-    path: Path, *, property: str, model: str, arguments: Sequence[str] = (), budget: Budget | None = None
-) -> Compiled:
-    """Compile a file with the checks of a property, for a data model. Raises `InputError` with Clang's own
-    messages, and `BudgetExceeded`."""
-    return compile_text(
-        path, path.read_bytes(), property=property, model=model, arguments=arguments, budget=budget
-    )
-
-
-def compile_text(
     path: Path,
-    data: bytes,
-    *,
     property: str,
     model: str,
     arguments: Sequence[str] = (),
     budget: Budget | None = None,
+    *,
+    data: bytes | None = None,
 ) -> Compiled:
-    """Compile `data` as if it were the file at `path`."""
-    blanked = without_markers(data)
-    if blanked is data and path.read_bytes() == data:
-        text, warnings = _compile(path, str(path), property, model, arguments, budget or Budget())
-        return Compiled(text, os.path.abspath(path), blanked=False, warnings=warnings)
+    """Compile a file, or `data` as if the file contained it, with the checks of a property and for a data
+    model. Raises `InputError` with Clang's own messages, and `BudgetExceeded`."""
+    budget = budget or Budget()
+    contents = path.read_bytes()
+    data = contents if data is None else data
+    text = without_markers(data)
+    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *_CHECKS.get(property, ())]
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
-        file = Path(directory) / path.name
-        file.write_bytes(blanked)
-        beside = ("-iquote", os.path.abspath(path.parent))
-        given = (*beside, *arguments)
-        text, warnings = _compile(file, str(path), property, model, given, budget or Budget())
-        return Compiled(text, str(file), blanked=blanked is not data, warnings=warnings)
+        file = path
+        if text != contents:
+            file = Path(directory) / path.name
+            file.write_bytes(text)
+            flags += ["-iquote", os.path.abspath(path.parent)]
+        try:
+            result = emit_ir(file, model=model, flags=flags, arguments=arguments, seconds=budget.remaining())
+        except ClangMissing as error:
+            hint = "Install the package `ziglang`."
+            raise InputError([Diagnostic("no-clang", str(error), hint=hint)]) from error
+        except ToolFailed as error:
+            budget.check()
+            raise InputError([Diagnostic("clang-failed", str(error))]) from error
+    main = os.path.abspath(file)
+    if not result.ok:
+        raise _refused(result.messages.replace(main, str(path)), path)
+    budget.check()
+    warnings = tuple(
+        ClangWarning(match["name"], match["text"], match["file"], int(match["line"]), int(match["column"]))
+        for match in _WARNING.finditer(result.messages)
+        if match["name"] in WARNINGS
+    )
+    return Compiled(result.text, main, blanked=text is not data, warnings=warnings)
 
 
 def without_markers(data: bytes) -> bytes:
     """Return the text with blank lines for line markers (`# 12 "f.c"`), so that debug information has the
-    lines of the file. They stay where the program can see lines (`__LINE__`); the same object is returned if
-    there are none."""
+    lines of the file. They stay if the program can observe lines (`__LINE__`); without markers the same
+    object is returned."""
     if b"#" not in data or _USES_LINES.search(data) or not _MARKER.search(data):
         return data
     return _MARKER.sub(_blank, data)
 
 
 def _blank(marker: re.Match[bytes]) -> bytes:
-    """A line that continues another one is no marker."""
+    """Blank out a line marker, unless its line continues the one before."""
     start = marker.start()
     before = marker.string[max(start - 3, 0) : start].rstrip(b"\r\n")
     return marker[0] if before.endswith(b"\\") else b""
 
 
-def _compile(
-    file: Path, shown: str, property: str, model: str, arguments: Sequence[str], budget: Budget
-) -> tuple[str, tuple[ClangWarning, ...]]:
-    flags = (*_FLAGS, *(f"-W{name}" for name in WARNINGS), *_CHECKS.get(property, ()))
-    try:
-        result = emit_ir(file, model=model, flags=flags, arguments=arguments, seconds=budget.remaining())
-    except ClangMissing as error:
-        hint = "Install the package `ziglang`."
-        raise InputError([Diagnostic("no-clang", str(error), hint=hint)]) from error
-    except ToolFailed as error:
-        budget.check()
-        raise InputError([Diagnostic("clang-failed", str(error))]) from error
-    if not result.ok:
-        raise _refused(clang_diagnostics(result.messages.replace(os.path.abspath(file), shown), shown))
-    budget.check()
-    return result.text, tuple(_warnings(result.messages))
-
-
-def _warnings(messages: str) -> Iterator[ClangWarning]:
-    for match in _WARNING.finditer(messages):
-        if match["name"] in WARNINGS:
-            yield ClangWarning(
-                match["name"], match["text"], match["file"], int(match["line"]), int(match["column"])
-            )
-
-
-def _refused(errors: list[Diagnostic]) -> CertusError:
-    """What GNU C allows and Clang does not is a lack of ours, not a mistake of the user's."""
-    for error in errors:
-        if "variable length array in structure" in error.message:
-            message = "A variable-length array in a structure is not modelled."
-            return Unsupported(Diagnostic("unsupported-vla-in-struct", message, span=error.span))
-    return InputError(errors)
-
-
-def clang_diagnostics(messages: str, file: str) -> list[Diagnostic]:
-    """Return one diagnostic for each error that Clang reports, in its own words."""
-    found: list[Diagnostic] = []
-    for line in messages.splitlines():
-        match = _MESSAGE.match(line)
-        if match is None:
-            continue
+def _refused(messages: str, path: Path) -> CertusError:
+    """Return one diagnostic for each error that Clang reports, in its own words. What GNU C allows and Clang
+    does not is a limitation of Certus, not a mistake of the user."""
+    errors: list[Diagnostic] = []
+    for match in _ERROR.finditer(messages):
         span = None
-        if match.group("file") is not None:
-            at_line, column = int(match.group("line")), int(match.group("column"))
-            name = match.group("file")
-            span = Span(name, at_line, column, at_line, column + 1, name, at_line)
-        found.append(Diagnostic("clang-error", match.group("text"), span=span))
-    if not found:
-        text = messages.strip() or f"Clang refused {file} without saying why."
-        found.append(Diagnostic("clang-error", text))
-    return found
+        if (name := match["file"]) is not None:
+            line, column = int(match["line"]), int(match["column"])
+            span = Span(name, line, column, line, column + 1, name, line)
+        if "variable length array in structure" in match["text"]:
+            message = "A variable-length array in a structure is not modelled."
+            return Unsupported(Diagnostic("unsupported-vla-in-struct", message, span=span))
+        hint = "Name the directory of the header with -I DIR." if "file not found" in match["text"] else None
+        errors.append(Diagnostic("clang-error", match["text"], span=span, hint=hint))
+    said = messages.strip() or f"Clang refused {path} without saying why."
+    return InputError(errors or [Diagnostic("clang-error", said)])

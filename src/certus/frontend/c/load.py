@@ -1,56 +1,66 @@
-"""From a C file to the `Program` that the rest of Certus works on."""
+"""Load C files: through LLVM IR to the `Program` that the rest of Certus works on."""
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from certus.core.budget import Budget
-from certus.core.errors import InputError
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.program import Program
-from certus.frontend.c.ast import MAIN
-from certus.frontend.c.lower import lower_unit
-from certus.frontend.c.lower.probing import Impure
-from certus.frontend.c.lower.world import ErrorRules
-from certus.frontend.c.probes import edited_text
-from certus.frontend.c.reader import read_edited, read_unit
-from certus.frontend.c.source.probes import Probe, refuse
-from certus.frontend.c.types import LP64, DataModel
-from certus.frontend.loaded import LoadedProgram
-from certus.frontend.properties import UNREACH_CALL, Property, check_supported, property_of
+from certus.core.witness import probe_number
+from certus.frontend.c.compile import Compiled, compile_file
+from certus.frontend.c.ir.link import Clash, link
+from certus.frontend.c.ir.module import Module
+from certus.frontend.c.ir.text import NotUnderstood
+from certus.frontend.c.library.models import LibraryModels
+from certus.frontend.c.model.checks import Impure
+from certus.frontend.c.model.evaluation_order import order_warning
+from certus.frontend.c.model.library import builtin_flags
+from certus.frontend.c.model.program import lower_program
+from certus.frontend.c.model.sources import SourceFile, Sources
+from certus.frontend.c.model.symbols import Names, Symbols
+from certus.frontend.c.model.unit import Rules, Unit, refused
+from certus.frontend.c.source.statements import Statements
+from certus.frontend.graph import LoadedProgram, collection_paused
+from certus.frontend.source import read_source
+from certus.frontend.tasks.properties import UNREACH_CALL, Property, check_supported, property_of
 
+if TYPE_CHECKING:
+    from certus.frontend.c.source.probes import Probe, ProbedText
+
+MAIN: Final = "main"
+_NONE: Final = re.compile(r"NDEBUG|#\s*define\s+assert\b")  # then `assert` may check nothing
 _ERRORS: Final = {
-    "reach_error": "reach-error",
-    "__VERIFIER_error": "reach-error",
-    "__assert_fail": "assertion",
-    "__assert_rtn": "assertion",
-    "__assert": "assertion",
+    **dict.fromkeys(("reach_error", "__VERIFIER_error"), "reach-error"),
+    **dict.fromkeys(("__assert_fail", "__assert_rtn", "__assert"), "assertion"),
 }
 
 
 def load_c(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     *,
     property: str | Property = UNREACH_CALL,
-    model: DataModel = LP64,
+    model: str = "LP64",
     arguments: Sequence[str] = (),
     budget: Budget | None = None,
     entry: str = MAIN,
 ) -> LoadedProgram:
-    """The program of a C file; `arguments` are for Clang. It begins with the function `entry`.
+    """Return the program of a C file, or of several, that begins with the function `entry`. `model` is the
+    name of a data model; `arguments` are passed to Clang.
 
-    Raises `InputError` for what Clang refuses and for an unknown property, `Unsupported` for what Certus
-    does not model, and `BudgetExceeded`."""
-    wanted = property_of(property) if isinstance(property, str) else property
-    rules = error_rules(wanted)
-    budget = budget or Budget()
+    Raises `InputError` for what Clang or a linker refuses and for an unknown property, `Unsupported` for what
+    Certus does not model, and `BudgetExceeded`.
+    """
+    paths = tuple(map(Path, (path,) if isinstance(path, str | Path) else path))
+    rules = error_rules(property_of(property) if isinstance(property, str) else property)
     with collection_paused():
-        unit = read_unit(Path(path), model=model, arguments=arguments, budget=budget, entry=entry)
-        lowered = lower_unit(unit, rules, budget)
-    return LoadedProgram(lowered.program, lowered.warnings)
+        return _Loading(paths, rules, model, tuple(arguments), budget or Budget(), entry).run()
 
 
 def load_probed(
@@ -59,70 +69,211 @@ def load_probed(
     watched: frozenset[tuple[int, int | None]] = frozenset(),
     *,
     property: Property,
-    model: DataModel,
+    model: str,
     arguments: Sequence[str] = (),
     budget: Budget,
     invariants: bool = False,
 ) -> tuple[LoadedProgram, Program]:
-    """The program of a C file, and the same with probes, and with branches where `watched` has the `?` of a
-    `?:`. With `invariants`, probes claim that their evaluation is defined. Raises `InputError`, at the place
-    of the probe, for one that has no place or is no expression; otherwise as `load_c`."""
-    rules = error_rules(property)
+    """Return the program of a C file, and the same program with probes, and with branches where `watched`
+    has the `?` of a `?:`. With `invariants`, probes claim that their evaluation is defined. Raises
+    `InputError`, at the place of the probe, for a probe that has no place or is not an expression;
+    otherwise as `load_c`."""
+    from certus.frontend.c.source.probes import ProbedText, refuse
+
+    loading = _Loading((path,), error_rules(property), model, tuple(arguments), budget, MAIN)
+
+    def with_probes(some: Sequence[Probe]) -> Program:
+        text = ProbedText(Statements(str(path), read_source(path).text), path.read_bytes(), some)
+        return loading.run(watched, text, invariants=invariants).program
+
     with collection_paused():
-        unit = read_unit(path, model=model, arguments=arguments, budget=budget)
-        lowered = lower_unit(unit, rules, budget)
-        original = LoadedProgram(lowered.program, lowered.warnings)
-
-        def probed(some: Sequence[Probe]) -> Program:
-            edited = edited_text(unit, path.read_bytes(), some)
-            read = read_edited(path, edited, model=model, arguments=arguments, budget=budget)
-            return lower_unit(read, rules, budget, watched, invariants=invariants).program
-
+        original = loading.run()
         if not probes:
-            plain = lower_unit(unit, rules, budget, watched).program if watched else lowered.program
-            return original, plain
+            return original, loading.run(watched).program if watched else original.program
         try:
-            return original, probed(probes)
+            program = with_probes(probes)
         except Impure as error:
             refuse(next(p for p in probes if p.number == error.number), str(error))
         except InputError as error:
-            blame(probes, probed, error)
+            _blame(probes, with_probes, error)
+        reached = {probe_number(site.kind) for site in program.errors}
+        for probe in probes:
+            if probe.number not in reached:
+                message = f"Line {probe.place.line} is in no function that `main` can call."
+                raise Unsupported(Diagnostic("unreachable-place", message, span=probe.span))
+        return original, program
 
 
-def blame(
-    probes: Sequence[Probe], probed: Callable[[Sequence[Probe]], Program], error: InputError
+def error_rules(wanted: Property) -> Rules:
+    """Return the errors of a property."""
+    check_supported(wanted)
+    functions = _ERRORS if (name := wanted.function) is None else {name: _ERRORS.get(name, "reach-error")}
+    return Rules(wanted.name, functions if wanted.name == UNREACH_CALL else {})
+
+
+def _blame(
+    probes: Sequence[Probe], with_probes: Callable[[Sequence[Probe]], Program], error: InputError
 ) -> NoReturn:
-    """Say which of the probes it is that Clang refuses."""
-    if any(d.code != "clang-error" for d in error.diagnostics):
-        raise error
-    for probe in probes:
-        try:
-            probed([probe])
-        except InputError as own:
-            refuse(probe, f"Clang refuses this expression there: {own.diagnostics[0].message}.")
+    """Raise an error for the probe that Clang refuses."""
+    from certus.frontend.c.source.probes import refuse
+
+    if all(d.code == "clang-error" for d in error.diagnostics):
+        for probe in probes:
+            try:
+                with_probes([probe])
+            except InputError as own:
+                refuse(probe, f"Clang refuses this expression there: {own.diagnostics[0].message}.")
     raise error
 
 
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """Trees have no cycles, and looking for some in hundreds of thousands of nodes takes half the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file of the program: its source and its compiled form."""
+
+    digest: str
+    source: SourceFile
+    compiled: Compiled
+    module: Module
 
 
-def error_rules(wanted: Property) -> ErrorRules:
-    """What is an error under a property."""
-    check_supported(wanted)
-    if wanted.name == "no-overflow":
-        return ErrorRules("no-overflow", {})
-    if wanted.name == "no-div-zero":
-        return ErrorRules("no-div-zero", {})
-    if wanted.function is not None:
-        kind = _ERRORS.get(wanted.function, "reach-error")
-        return ErrorRules("unreach-call", {wanted.function: kind})
-    return ErrorRules("unreach-call", _ERRORS)
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """A request for a program."""
+
+    paths: tuple[Path, ...]
+    rules: Rules
+    model: str
+    arguments: tuple[str, ...]
+    budget: Budget
+    entry: str
+
+    def run(
+        self,
+        watched: frozenset[tuple[int, int | None]] = frozenset(),
+        probed: ProbedText | None = None,
+        *,
+        invariants: bool = False,
+    ) -> LoadedProgram:
+        """Compile the files, link and lower them. Only a program in one file can have probes."""
+        files = [self._compiled(path, probed) for path in self.paths]
+        sources: Sources | None = None
+        try:
+            module, bases = self._linked(files)
+            builtins = builtin_flags(module)
+            if builtins and builtins[0] not in self.arguments:
+                loading = replace(self, arguments=(*self.arguments, *builtins))
+                return loading.run(watched, probed, invariants=invariants)
+            sources = Sources(module.debug, [each.source for each in files], bases)
+            models = LibraryModels(module.types, model=self.model, property=self.rules.kind)
+            rules = replace(self.rules, watched=watched, invariants=invariants)
+            unit = Unit(Symbols(Names(module, sources), models, self.entry), rules, self.budget)
+            program = lower_program(unit, [each.digest for each in files], self.entry)
+        except NotUnderstood as error:
+            raise Unsupported(refused(error, sources, str(self.paths[0]))) from error
+        if invariants and probed is not None:
+            _refuse_folded(files[0].compiled, probed)
+        warnings = [warning for each in files for warning in _warnings(each, program)]
+        order = order_warning(unit)
+        warnings += [] if order is None else [order]
+        decided = [name for each in files for name in self._decided(program, each.source)]
+        program = replace(program, decided=tuple(dict.fromkeys((*program.decided, *decided))))
+        return LoadedProgram(program, (*warnings, *unit.warnings.values()))
+
+    def _compiled(self, path: Path, probed: ProbedText | None) -> _File:
+        original = path.read_bytes()
+        data = original if probed is None else probed.data
+        flags = (*self.arguments, *(("-femit-all-decls",) if self.entry != MAIN else ()))  # also static ones
+        compiled = compile_file(path, self.rules.kind, self.model, flags, self.budget, data=data)
+        text = read_source(path).text
+        source = SourceFile(compiled.main, str(path), text, blanked=compiled.blanked, probed=probed)
+        try:
+            module = Module(compiled.text)
+        except NotUnderstood as error:
+            raise Unsupported(refused(error, None, str(path))) from error
+        return _File(hashlib.sha256(original).hexdigest(), source, compiled, module)
+
+    def _linked(self, files: Sequence[_File]) -> tuple[Module, Sequence[int]]:
+        """Return the module of the whole program, and the numbers at which the metadata of each file
+        starts."""
+        if len(files) == 1:
+            return files[0].module, (0,)
+        texts, modules = [each.compiled.text for each in files], [each.module for each in files]
+        try:
+            linked = link(texts, modules, self.rules.functions)
+        except Clash as clash:
+            raise _refusal(clash, files) from clash
+        return Module(linked.text), linked.bases
+
+    def _decided(self, program: Program, source: SourceFile) -> list[str]:
+        """Return the procedures with assertions whose conditions are constant. Clang leaves no trace of those
+        that are true: only the text has them."""
+        names = {name for name, kind in self.rules.functions.items() if kind == "assertion"}
+        if not names or any(_NONE.search(each) for each in (source.text, *self.arguments)):
+            return []
+        tokens = source.tokens
+        lines = [
+            tokens.place(tokens.starts[at])[0]
+            for at, text in enumerate(tokens.texts[:-1])
+            if (text == "assert" or text in names) and tokens.texts[at + 1] == "("
+        ]
+        return [
+            name
+            for name, p in program.procedures.items()
+            if p.span is not None
+            and p.span.file == source.shown
+            and any(p.span.line <= line <= p.span.end_line for line in lines)
+        ]
+
+
+def _warnings(file: _File, program: Program) -> list[Diagnostic]:
+    """Return Clang's warnings about the functions of a file that are part of the program."""
+    shown = file.source.shown
+    extents = [p.span for p in program.procedures.values() if p.span is not None and p.span.file == shown]
+    warnings: dict[tuple[str, int, int], Diagnostic] = {}
+    for warning in file.compiled.warnings:
+        span = file.source.span_at(warning.file, warning.line, warning.column)
+        if span is not None and any(e.line <= span.line <= e.end_line for e in extents):
+            code, message = f"clang-{warning.name}", f"Clang warns: {warning.text}."
+            diagnostic = Diagnostic(code, message, Severity.WARNING, span)
+            warnings.setdefault((code, span.line, span.column), diagnostic)
+    return list(warnings.values())
+
+
+def _refuse_folded(compiled: Compiled, probed: ProbedText) -> None:
+    """Refuse invariants with constants that overflow: Clang computes these without a trace in the IR, so the
+    value of such an invariant may be undefined."""
+    for warning in compiled.warnings:
+        inside = warning.file == compiled.main and probed.probe(warning.line, warning.column) is not None
+        if inside and warning.name == "integer-overflow":
+            message = "A constant in an invariant overflows, so its value may be undefined."
+            raise Unsupported(Diagnostic("unsupported-invariant", message))
+
+
+_CLASHES: Final = {
+    "defined-twice": (
+        "is defined here and at {}.",
+        "Make one of them `static`, or declare it `extern` in all files but one.",
+    ),
+    "inline-otherwise": (
+        "is an inline function here and has another definition at {}: C leaves open which one is called.",
+        "Define it in a header that both files include.",
+    ),
+    "declared-otherwise": (
+        "has another type here than at {}: in C, the behaviour of such a program is undefined.",
+        "Declare it in a header that both files include.",
+    ),
+}
+
+
+def _refusal(clash: Clash, files: Sequence[_File]) -> CertusError:
+    """Return the error for files that cannot be linked."""
+    message, hint = _CLASHES[clash.code]
+    first, second = (
+        Sources(files[each.unit].module.debug, [files[each.unit].source]).symbol_span(clash.name, each.symbol)
+        for each in (clash.first, clash.second)
+    )
+    here, there = (
+        Diagnostic(clash.code, f"`{clash.name}` {message.format(other)}", span=span, hint=hint)
+        for span, other in ((first, second), (second, first))
+    )
+    return InputError([here, there]) if clash.code == "defined-twice" else Unsupported(there)

@@ -1,9 +1,9 @@
-"""Assertions as Horn clauses.
+"""Convert assertions to Horn clauses.
 
-An assertion is a formula; as a conjunction of disjunctions its disjunctions are the clauses. Only what
-contains a relation or a quantifier is taken apart: everything else is constraint. A quantifier that is
-universal for the assertion (also an `exists` in a body) gives variables to its clause. More than one relation
-that is not negated, or a quantifier of the other kind, is beyond Horn clauses.
+The disjunctions of an assertion in conjunctive normal form are its clauses. Only formulas with a relation or
+a quantifier are decomposed; all others are constraints. A quantifier that is universal for the assertion
+(also an `exists` in a body) adds variables to its clause. A clause with more than one positive relation, or
+with a quantifier of the other kind, is not a Horn clause.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from certus.core.sorts import BOOL, Sort
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import QUANTIFIERS, instantiate, postorder, variables
 
-_MOST: Final = 20_000  # clauses of one assertion
+_MOST: Final = 20_000  # most clauses of one assertion
 
-Literal = tuple[Expr, bool]  # a formula, and whether it stands there as it is or negated
+Literal = tuple[Expr, bool]  # a formula, and whether it is positive
 
 
 class NotHorn(CertusError):
-    """The assertion is no set of Horn clauses; the message is a sentence."""
+    """The assertion is not a set of Horn clauses; the message is a sentence."""
 
 
 class Clausifier:
-    """Takes assertions apart. `fresh` gives a variable of a name and sort, `names` those of quantifiers."""
+    """A converter of assertions. `fresh` creates a variable, `names` has the variables of quantifiers."""
 
     def __init__(
         self,
@@ -42,44 +42,44 @@ class Clausifier:
         self._plain: Final[dict[Expr, bool]] = {}
 
     def clauses(self, assertion: Expr, free: tuple[Expr, ...]) -> list[Clause]:
-        """The clauses of an assertion over the universal variables `free`."""
-        found: list[Clause] = []
+        """Return the clauses of an assertion over the universal variables `free`."""
+        clauses: list[Clause] = []
         waiting: list[tuple[list[Literal], list[Literal]]] = [([(assertion, True)], [])]
         while waiting:
-            left, done = waiting.pop()
-            while left:
-                parts = self._parts(*left[-1])
+            pending, done = waiting.pop()
+            while pending:
+                parts = self._parts(*pending[-1])
                 if parts is None:
-                    done.append(left.pop())
+                    done.append(pending.pop())
                     continue
-                left.pop()
-                if len(parts) + len(waiting) + len(found) > _MOST:
+                pending.pop()
+                if len(parts) + len(waiting) + len(clauses) > _MOST:
                     raise NotHorn(f"This assertion has more than {_MOST} clauses.")
                 for other in reversed(parts[1:]):
-                    waiting.append(([*left, *reversed(other)], list(done)))
+                    waiting.append(([*pending, *reversed(other)], list(done)))
                 if not parts:
                     break  # one of its disjuncts is true
-                left.extend(reversed(parts[0]))
+                pending.extend(reversed(parts[0]))
             else:
-                made = self._clause(done, free)
-                if made is not None:
-                    found.append(made)
-        return found
+                clause = self._clause(done, free)
+                if clause is not None:
+                    clauses.append(clause)
+        return clauses
 
     def _is_plain(self, formula: Expr) -> bool:
-        """Whether it has neither relations nor quantifiers."""
-        known = self._plain
-        if formula not in known:
+        """Tell whether a formula has neither relations nor quantifiers."""
+        plain = self._plain
+        if formula not in plain:
             for term in postorder(formula):
-                if term not in known:
+                if term not in plain:
                     own = term.kind in QUANTIFIERS or (
                         term.kind is Kind.APPLY and term.function in self._relations
                     )
-                    known[term] = not own and all(known[a] for a in term.args)
-        return known[formula]
+                    plain[term] = not own and all(plain[a] for a in term.args)
+        return plain[formula]
 
     def _parts(self, formula: Expr, holds: bool) -> list[list[Literal]] | None:
-        """A conjunction of disjunctions that the literal is; None if it is not taken apart."""
+        """Return a literal as a conjunction of disjunctions; None if it is not decomposed."""
         kind, args = formula.kind, formula.args
         if self._is_plain(formula):
             return None
@@ -98,7 +98,7 @@ class Clausifier:
             return [[(self._instance(formula, holds), holds)]]
         if kind is Kind.APPLY and all(map(self._is_plain, args)):
             return None
-        raise NotHorn("A relation stands inside a term here, which no Horn clause allows.")
+        raise NotHorn("A relation inside a term is not allowed in a Horn clause.")
 
     def _instance(self, formula: Expr, holds: bool) -> Expr:
         if (formula.kind is Kind.FORALL) != holds:
@@ -110,7 +110,7 @@ class Clausifier:
         return instantiate(formula, own)
 
     def _clause(self, literals: list[Literal], free: tuple[Expr, ...]) -> Clause | None:
-        """The clause of a disjunction; None if it is trivially true."""
+        """Return the clause of a disjunction; None if it is trivially true."""
         heads: dict[Expr, None] = {}
         body: dict[Expr, None] = {}
         constraint: list[Expr] = []

@@ -1,8 +1,8 @@
-"""Terms of a script, from s-expressions to ours.
+"""Elaborate S-expressions to terms.
 
-One pass with a stack. The names in scope are a stack for each name, so that a lookup costs the same at any
-depth. Bound variables are variables while their quantifier is open and de Bruijn indices once it is
-closed; `names` remembers what they were called.
+One pass with a stack of pending work. Each name has a stack of its values in scope, so a lookup costs the
+same at any depth. Bound variables are variables while their quantifier is open, and de Bruijn indices once it
+is closed; `names` keeps their names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, NoReturn
+from functools import partial
+from typing import Final, NoReturn, TypeVarTuple
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic
@@ -25,7 +26,15 @@ from certus.frontend.source import Source
 
 _NUMERAL: Final = re.compile(r"-?[0-9]+")
 _DECIMAL: Final = re.compile(r"-?[0-9]+\.[0-9]+")
-_DIGITS: Final = 4000  # of a literal, which Python reads quickly
+_DIGITS: Final = 4000  # most digits of a literal: Python converts them quickly
+_SORTS: Final = {"Bool": BOOL, "Int": INT, "Real": REAL}
+_HINTS: Final = {
+    "sort": "Use Bool, Int, Real, bit-vectors or arrays.",
+    "term": "Use terms over Bool, Int, Real, bit-vectors and arrays.",
+    "command": "Use declarations, definitions, assertions and one `(check-sat)` at the end.",
+    "clause": "Write `(assert (forall ((x S) ...) (=> body head)))` with at most one relation in the head.",
+}
+Arguments = TypeVarTuple("Arguments")
 _OTHER_SORTS: Final = ("String", "RegLan", "RoundingMode", "Float16", "Float32", "Float64", "Float128")
 
 
@@ -39,7 +48,7 @@ class Macro:
 
 @dataclass(slots=True)
 class Vocabulary:
-    """What a script has declared and defined so far."""
+    """The declarations and definitions of a script so far."""
 
     functions: dict[str, Function] = field(default_factory=dict)
     macros: dict[str, Macro] = field(default_factory=dict)
@@ -50,20 +59,21 @@ class Vocabulary:
 
 
 class Elaborator:
-    """Makes terms of the s-expressions of one script."""
+    """An elaborator of the S-expressions of one script."""
 
     def __init__(self, source: Source, vocabulary: Vocabulary) -> None:
         self.source: Final = source
         self.vocabulary: Final = vocabulary
-        self.names: Final[dict[Expr, tuple[str, ...]]] = {}  # quantifier -> its variables as written
+        self.names: Final[dict[Expr, tuple[str, ...]]] = {}  # the variable names of quantifiers
         self._scopes: Final[dict[str, list[Expr]]] = {}
-        self._taken: Final[dict[str, int]] = {}  # names of variables, and where to look for more like them
-        self._work: Final[list[tuple[Callable[..., None], tuple[Any, ...]]]] = []
+        self._taken: Final[dict[str, int]] = {}  # used names, with the last number added to each
+        self._work: Final[list[Callable[[], None]]] = []
         self._values: Final[list[Expr]] = []
 
     # -------------------------------------------------------------------------------- sorts
 
     def sort(self, node: Node) -> Sort:
+        """Return the sort that a node denotes."""
         if isinstance(node, Word):
             return self._named_sort(node)
         words = [item.text if isinstance(item, Word) else "" for item in node.items]
@@ -77,54 +87,51 @@ class Elaborator:
         self.unsupported(node, "sort", f"The sort {self._text(node)} is not supported.")
 
     def _array(self, node: Group) -> Sort:
-        """Nested arrays are read from the outside, with a stack."""
-        made: list[Sort] = []
+        """Return a possibly nested array sort, without recursion."""
+        sorts: list[Sort] = []
         stack: list[tuple[Node, bool]] = [(node, False)]
         while stack:
             top, ready = stack.pop()
             nested = isinstance(top, Group) and top.head == "Array" and len(top.items) == 3
             if not nested:
-                made.append(self.sort(top))
+                sorts.append(self.sort(top))
             elif ready:
-                element, index = made.pop(), made.pop()
-                made.append(array(index, element))
+                element, index = sorts.pop(), sorts.pop()
+                sorts.append(array(index, element))
             else:
                 assert isinstance(top, Group)
                 stack += [(top, True), (top.items[2], False), (top.items[1], False)]
-        return made[0]
+        return sorts[0]
 
     def _named_sort(self, word: Word) -> Sort:
-        found = {"Bool": BOOL, "Int": INT, "Real": REAL}.get(word.text) or self.vocabulary.sorts.get(
-            word.text
-        )
-        if found is not None:
-            return found
+        sort = _SORTS.get(word.text) or self.vocabulary.sorts.get(word.text)
+        if sort is not None:
+            return sort
         if word.text in _OTHER_SORTS:
             self.unsupported(word, "sort", f"The sort {word.text} is not supported.")
-        self.refuse(word, f"There is no sort `{word.text}`.")
+        self.refuse(word, f"There is no sort `{word.text}`.", _HINTS["sort"])
 
     # -------------------------------------------------------------------------------- terms
 
     def term(self, root: Node) -> Expr:
-        """The term, whose free variables are those in scope."""
+        """Return the term of a node; its free variables are those in scope."""
         self._visit(root)
         while self._work:
-            step, arguments = self._work.pop()
-            step(*arguments)
+            self._work.pop()()
         return self._values.pop()
 
     def open_scope(self, declarations: Node) -> tuple[Expr, ...]:
-        """Variables for a list `((x S) ...)`, in scope from now on."""
+        """Declare the variables of a list `((x S) ...)`, in scope until `close_scope`."""
         if not isinstance(declarations, Group):
-            self.refuse(declarations, "A list of variables was expected here.")
-        found: list[Expr] = []
+            self.refuse(declarations, "A list of variables is expected here.", "Write `((x S) ...)`.")
+        declared: list[Expr] = []
         for item in declarations.items:
             if not isinstance(item, Group) or len(item.items) != 2 or not isinstance(item.items[0], Word):
-                self.refuse(item, "A variable and its sort were expected here.")
+                self.refuse(item, "A variable and its sort are expected here.", "Write `(x S)`.")
             name, sort = item.items[0].text, self.sort(item.items[1])
-            found.append(self.variable(name, sort))
-            self._scopes.setdefault(name, []).append(found[-1])
-        return tuple(found)
+            declared.append(self.variable(name, sort))
+            self._scopes.setdefault(name, []).append(declared[-1])
+        return tuple(declared)
 
     def close_scope(self, declarations: Node) -> None:
         assert isinstance(declarations, Group)
@@ -134,7 +141,7 @@ class Elaborator:
             self._scopes[item.items[0].text].pop()
 
     def variable(self, name: str, sort: Sort) -> Expr:
-        """A variable that no other of this assertion has the name of."""
+        """Return a variable with a name that is unique in this assertion."""
         number, free = self._taken.get(name, 0), name
         while free in self._taken:
             number += 1
@@ -144,24 +151,24 @@ class Elaborator:
         return build.var(free, sort)
 
     def forget_variables(self) -> None:
-        """A new assertion begins: names are free again."""
+        """Start a new assertion, where all names are free again."""
         self._taken.clear()
 
-    def _later(self, step: Callable[..., None], *arguments: Any) -> None:
-        self._work.append((step, arguments))
+    def _later(self, step: Callable[[*Arguments], None], *arguments: *Arguments) -> None:
+        self._work.append(partial(step, *arguments))
 
     def _visit(self, node: Node) -> None:
         if isinstance(node, Word):
             self._values.append(self._word(node))
             return
         if not node.items:
-            self.refuse(node, "A term was expected here.")
+            self.refuse(node, "A term is expected here.")
         special = {"let": self._let, "forall": self._quantifier, "exists": self._quantifier}.get(node.head)
         if special is not None:
             special(node)
         elif node.head in ("!", "as"):
             if len(node.items) < 2:
-                self.refuse(node, "A term was expected here.")
+                self.refuse(node, "A term is expected here.")
             self._later(self._visit, node.items[1])
         elif node.head == "_":
             self._values.append(self._bit_literal(node))
@@ -181,7 +188,7 @@ class Elaborator:
         values: list[Node] = []
         for item in node.items[1].items:
             if not isinstance(item, Group) or len(item.items) != 2 or not isinstance(item.items[0], Word):
-                self.refuse(item, "A name and a term were expected here.")
+                self.refuse(item, "A name and a term are expected here.", "Write `(x term)`.")
             names.append(item.items[0].text)
             values.append(item.items[1])
         self._later(self._bind, names, node.items[2])
@@ -210,33 +217,33 @@ class Elaborator:
         self.close_scope(node.items[1])
         (body,) = self._popped(1)
         if body.sort is not BOOL:
-            self.refuse(node.items[2], f"A formula was expected here, not a term of sort {body.sort}.")
+            self.refuse(node.items[2], f"A formula is expected here, not a term of sort {body.sort}.")
         quantify = build.forall if node.head == "forall" else build.exists
-        made = quantify(tuple(v.sort for v in variables), bind(body, variables))
-        if made.kind in QUANTIFIERS:
-            self.names[made] = tuple(v.name.partition("!")[0] for v in variables)
-        self._values.append(made)
+        quantified = quantify(tuple(v.sort for v in variables), bind(body, variables))
+        if quantified.kind in QUANTIFIERS:
+            self.names[quantified] = tuple(v.name.partition("!")[0] for v in variables)
+        self._values.append(quantified)
 
     # ---------------------------------------------------------------------------- applications
 
     def _popped(self, count: int) -> list[Expr]:
         split = len(self._values) - count
-        found = self._values[split:]
+        values = self._values[split:]
         del self._values[split:]
-        return found
+        return values
 
     def _apply(self, node: Group) -> None:
         args = self._popped(len(node.items) - 1)
         head = node.items[0]
         try:
-            made = self._applied(head.text, args) if isinstance(head, Word) else self._special(head, args)
+            applied = self._applied(head.text, args) if isinstance(head, Word) else self._special(head, args)
         except IllSorted as problem:
             shown = head.text if isinstance(head, Word) else self._text(head)
             self.refuse(node, f"`{shown}` cannot be applied here. {problem}")
-        if made is None:
+        if applied is None:
             name = head.text if isinstance(head, Word) else self._text(head)
-            self.refuse(head, f"There is no function `{name}`.")
-        self._values.append(made)
+            self.refuse(head, f"There is no function `{name}`.", "Declare it with `declare-fun`.")
+        self._values.append(applied)
 
     def _applied(self, name: str, args: Sequence[Expr]) -> Expr | None:
         function = self.vocabulary.functions.get(name)
@@ -244,8 +251,8 @@ class Elaborator:
             return build.apply(function, self._arguments(args, function.parameters))
         macro = self.vocabulary.macros.get(name)
         if macro is not None:
-            given = self._arguments(args, [p.sort for p in macro.parameters])
-            return substitute(macro.body, dict(zip(macro.parameters, given, strict=True)))
+            arguments = self._arguments(args, [p.sort for p in macro.parameters])
+            return substitute(macro.body, dict(zip(macro.parameters, arguments, strict=True)))
         operator = OPERATORS.get(name)
         return None if operator is None else operator(args)
 
@@ -261,7 +268,7 @@ class Elaborator:
             sort = self.sort(head.items[2])
             index, element = getattr(sort, "index", None), getattr(sort, "element", None)
             if index is None or element is None:
-                self.refuse(head, f"{sort} is no sort of arrays.")
+                self.refuse(head, f"{sort} is not an array sort.", "Write `(Array S S)`.")
             if len(args) != 1:
                 raise IllSorted(f"It takes 1 argument, not {len(args)}.")
             return build.const_array(index, fitting(args[0], element))
@@ -277,14 +284,14 @@ class Elaborator:
             return scope[-1]
         if word.text in self.vocabulary:
             try:
-                found = self._applied(word.text, ())
+                applied = self._applied(word.text, ())
             except IllSorted as problem:
-                self.refuse(word, f"`{word.text}` cannot stand here. {problem}")
-            assert found is not None
-            return found
+                self.refuse(word, f"`{word.text}` cannot be used here. {problem}")
+            assert applied is not None
+            return applied
         literal = None if word.quoted else self._literal(word)
         if literal is None:
-            self.refuse(word, f"`{word.text[:60]}` is not declared.")
+            self.refuse(word, f"`{word.text[:60]}` is not declared.", "Declare it, or check its spelling.")
         return literal
 
     def _literal(self, word: Word) -> Expr | None:
@@ -309,17 +316,19 @@ class Elaborator:
             width, value = int(words[2][:9]), int(words[1][2:][:_DIGITS])
             if 0 < width <= WIDEST and value < 1 << width:
                 return build.constant(value, machine(width, signed=False))
-        self.refuse(node, f"{self._text(node)} is no term.")
+        self.refuse(node, f"{self._text(node)} is not a term.", "A bit-vector is written `(_ bv5 32)`.")
 
-    # ------------------------------------------------------------------------------ complaints
+    # ---------------------------------------------------------------------------------- errors
 
     def _text(self, node: Node) -> str:
         text = " ".join(self.source.text[node.at : min(node.end, node.at + 80)].split())
         return f"`{text if node.end <= node.at + 80 else f'{text} ...'}`"
 
-    def refuse(self, node: Node, message: str) -> NoReturn:
-        refuse(self.source, node.at, node.end, message)
+    def refuse(self, node: Node, message: str, hint: str | None = None) -> NoReturn:
+        """Raise `InputError` at a node."""
+        refuse(self.source, node.at, node.end, message, hint)
 
     def unsupported(self, node: Node, what: str, message: str) -> NoReturn:
+        """Raise `Unsupported` at a node; `what` is a key of `_HINTS`."""
         span = self.source.span(node.at, node.end)
-        raise Unsupported(Diagnostic(f"unsupported-{what}", message, span=span))
+        raise Unsupported(Diagnostic(f"unsupported-{what}", message, span=span, hint=_HINTS[what]))

@@ -1,7 +1,7 @@
-"""CHC-COMP files: an SMT-LIB script as a system of Horn clauses.
+"""Load CHC-COMP files: SMT-LIB scripts as systems of Horn clauses.
 
-Satisfiable means safe. Functions into Bool are relations; others are uninterpreted, and so are constants.
-The script ends at its first `check-sat`. What a clause must be is in `clausify`.
+Satisfiable means safe. Functions to Bool are relations; other functions and constants are uninterpreted. The
+script ends at its first `check-sat`. `clausify` defines the form of a clause.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from certus.frontend.chc.operators import OPERATORS
 from certus.frontend.chc.sexpr import Group, Node, Word, read_commands, refuse
 from certus.frontend.source import Source
 
-MAX_BYTES: Final = 1_000_000_000  # what a file costs is time, which is limited
+MAX_BYTES: Final = 1_000_000_000  # the time budget limits large files
 _IGNORED: Final = frozenset(
     {"set-logic", "set-info", "set-option", "echo", "exit"}
     | {f"get-{what}" for what in ("model", "proof", "info", "value", "unsat-core")}
 )
+_COMMANDS: Final = "Write `(declare-fun ...)`, `(assert ...)` or `(check-sat)`."
 _DATA_TYPES: Final = ("declare-datatypes", "declare-datatype", "declare-codatatypes")
 
 
 def load_chc(source: Source, budget: Budget) -> HornSystem:
-    """The clauses of a script. Raises `InputError` if it is malformed, `Unsupported` if it has more than
-    Horn clauses over numbers, bit-vectors and arrays, `BudgetExceeded` if it is too long."""
+    """Load the clauses of a script. Raises `InputError` if it is malformed, `Unsupported` if it has more than
+    Horn clauses over numbers, bit-vectors and arrays, `BudgetExceeded` if reading takes too long."""
     script = _Script(source)
     for command in read_commands(source, budget):
         budget.check()
@@ -39,7 +40,7 @@ def load_chc(source: Source, budget: Budget) -> HornSystem:
 
 
 class _Script:
-    """What the commands so far have made."""
+    """The relations and clauses of the commands so far."""
 
     def __init__(self, source: Source) -> None:
         self.relations: Final[dict[Function, None]] = {}
@@ -68,41 +69,46 @@ class _Script:
         step = self._commands.get(word)
         if step is None:
             if not word:
-                refuse(self._source, command.at, command.end, "A command was expected here.")
+                self._terms.refuse(command, "A command is expected here.", _COMMANDS)
             self._terms.unsupported(command, "command", f"The command `{word}` is not supported.")
         if self._asked and word != "check-sat":
-            message = f"There is a `{word}` after `check-sat`: only one question per script is supported."
+            message = f"There is a `{word}` after `check-sat`, but only one query is supported."
             self._terms.unsupported(command, "command", message)
         step(command)
 
     def require_question(self) -> None:
-        """Refuse a script that asks nothing: it is empty, or its end is missing."""
+        """Raise for a script without a query: it is empty, or its end is missing."""
         if not self._asked:
             text = self._source.text.rstrip()
-            message = "The script ends without `(check-sat)`, so nothing is asked about its clauses."
-            hint = "Add `(check-sat)` behind the last clause; if it was there, the file is cut short."
+            message = "The script ends without `(check-sat)`, so it has no query."
+            hint = "Add `(check-sat)` after the last clause; if you wrote one, the file is truncated."
             refuse(self._source, max(len(text) - 1, 0), len(text), message, hint)
 
     # -------------------------------------------------------------------------- declarations
 
     def _parts(self, command: Group, count: int, form: str) -> list[Node]:
         if len(command.items) != count + 1:
-            refuse(self._source, command.at, command.end, f"This is not of the form `{form}`.")
+            self._terms.refuse(command, f"This command does not have the form `{form}`.")
         return command.items[1:]
 
     def _new_name(self, node: Node) -> str:
         if not isinstance(node, Word):
-            refuse(self._source, node.at, node.end, "A name was expected here.")
+            self._terms.refuse(node, "A name is expected here.")
         if node.text in self._vocabulary:
-            refuse(self._source, node.at, node.end, f"`{node.text}` is declared twice.")
+            self._terms.refuse(node, f"`{node.text}` is declared twice.", "Rename one of them.")
         if node.text in OPERATORS and not node.quoted:
-            refuse(self._source, node.at, node.end, f"`{node.text}` is an operator of SMT-LIB.")
+            message = f"`{node.text}` is an operator of SMT-LIB and cannot be declared."
+            self._terms.refuse(node, message, "Choose another name.")
         return node.text
 
     def _declare_function(self, command: Group) -> None:
         name, parameters, result = self._parts(command, 3, "(declare-fun f (S ...) S)")
         if not isinstance(parameters, Group):
-            refuse(self._source, parameters.at, parameters.end, "A list of sorts was expected here.")
+            self._terms.refuse(
+                parameters,
+                "A list of sorts is expected here.",
+                "Write `(S ...)`.",
+            )
         self._declare(name, tuple(self._terms.sort(each) for each in parameters.items), result)
 
     def _declare_constant(self, command: Group) -> None:
@@ -119,23 +125,23 @@ class _Script:
     def _define_function(self, command: Group) -> None:
         name, declared, sort, body = self._parts(command, 4, "(define-fun f ((x S) ...) S t)")
         parameters = self._terms.open_scope(declared)
-        made = self._terms.term(body)
+        term = self._terms.term(body)
         self._terms.close_scope(declared)
         self._terms.forget_variables()
-        self._define(name, parameters, sort, body, made)
+        self._define(name, parameters, sort, body, term)
 
     def _define_constant(self, command: Group) -> None:
         name, sort, body = self._parts(command, 3, "(define-const c S t)")
-        made = self._terms.term(body)
+        term = self._terms.term(body)
         self._terms.forget_variables()
-        self._define(name, (), sort, body, made)
+        self._define(name, (), sort, body, term)
 
-    def _define(self, node: Node, parameters: tuple[Expr, ...], sort: Node, body: Node, made: Expr) -> None:
+    def _define(self, node: Node, parameters: tuple[Expr, ...], sort: Node, body: Node, term: Expr) -> None:
         name = self._new_name(node)
-        if made.sort is not self._terms.sort(sort):
-            message = f"This has the sort {made.sort}, not the declared one."
-            refuse(self._source, body.at, body.end, message)
-        self._vocabulary.macros[name] = Macro(parameters, made)
+        if term.sort is not self._terms.sort(sort):
+            message = f"This term has the sort {term.sort}, not the declared one."
+            self._terms.refuse(body, message, "Change the term or the declared sort.")
+        self._vocabulary.macros[name] = Macro(parameters, term)
 
     def _define_sort(self, command: Group) -> None:
         name, parameters, sort = self._parts(command, 3, "(define-sort S () S)")
@@ -162,9 +168,8 @@ class _Script:
         for declarations in reversed(opened):
             self._terms.close_scope(declarations)
         if formula.sort is not BOOL:
-            refuse(
-                self._source, body.at, body.end, f"A formula was expected here, not a term of {formula.sort}."
-            )
+            message = f"A formula is expected here, not a term of sort {formula.sort}."
+            self._terms.refuse(body, message)
         terms = self._terms
         splitter = Clausifier(self.relations, terms.names, terms.variable)
         try:

@@ -1,7 +1,7 @@
-"""The operators of SMT-LIB as constructors of our terms.
+"""Translate the operators of SMT-LIB to terms.
 
-Machine integers are unsigned here: SMT-LIB's bit-vectors have no sign, its operations do. What ours leave
-arbitrary (division by zero, oversized shifts) has a fixed value in SMT-LIB, and gets it.
+Machine integers are unsigned here: SMT-LIB's bit-vectors have no sign, its operations do. Division by zero
+and oversized shifts, which Certus terms leave open, get the values that SMT-LIB defines.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, mac
 from certus.core.terms import Expr
 
 Operator = Callable[[Sequence[Expr]], Expr]
-WIDEST: Final = 1 << 16  # bits of a bit-vector
+WIDEST: Final = 1 << 16  # most bits of a bit-vector
 
 
 class IllSorted(CertusError):
-    """An operator is applied to what it does not take; the message is a sentence."""
+    """An operator is applied to arguments of wrong sorts; the message is a sentence."""
 
 
 def same(args: Sequence[Expr]) -> Sequence[Expr]:
-    """The arguments with one sort; numbers may be mixed, and are then all Real."""
+    """Return the arguments with one sort; mixed numbers become Real."""
     sorts = {a.sort for a in args}
     if len(sorts) == 1:
         return args
@@ -83,7 +83,7 @@ def _unsigned(a: Expr) -> Expr:
     return build.wrap(a, machine(_width(a), signed=False))
 
 
-# ----------------------------------------------------------------------------------- the shapes
+# --------------------------------------------------------------------------------------- shapes
 
 
 def _connective(make: Callable[[Sequence[Expr]], Expr]) -> Operator:
@@ -102,18 +102,18 @@ def _left(make: Callable[[Expr, Expr], Expr], check: Callable[[Sequence[Expr]], 
 
 def _chain(make: Callable[[Expr, Expr], Expr], check: Callable[[Sequence[Expr]], Sequence[Expr]]) -> Operator:
     def chained(args: Sequence[Expr]) -> Expr:
-        found = check(_some(args, 2))
-        return build.conjunction(make(a, b) for a, b in pairwise(found))
+        checked = check(_some(args, 2))
+        return build.conjunction(make(a, b) for a, b in pairwise(checked))
 
     return chained
 
 
 def _pair(make: Callable[[Expr, Expr], Expr]) -> Operator:
-    def made(args: Sequence[Expr]) -> Expr:
+    def paired(args: Sequence[Expr]) -> Expr:
         a, b = _bits(_take(args, 2))
         return make(a, b)
 
-    return made
+    return paired
 
 
 def _implies(args: Sequence[Expr]) -> Expr:
@@ -122,8 +122,8 @@ def _implies(args: Sequence[Expr]) -> Expr:
 
 
 def _distinct(args: Sequence[Expr]) -> Expr:
-    found = same(_some(args))
-    return build.conjunction(build.ne(a, b) for i, a in enumerate(found) for b in found[i + 1 :])
+    unified = same(_some(args))
+    return build.conjunction(build.ne(a, b) for i, a in enumerate(unified) for b in unified[i + 1 :])
 
 
 def _ite(args: Sequence[Expr]) -> Expr:
@@ -179,11 +179,11 @@ def _store(args: Sequence[Expr]) -> Expr:
 
 
 def fitting(a: Expr, sort: Sort) -> Expr:
-    """The term as one of `sort`, which it has or which is Real where it is Int."""
+    """Convert Int to Real if needed; raise `IllSorted` if the term does not have the sort."""
     if a.sort is INT and sort is REAL:
         return real(a)
     if a.sort is not sort:
-        raise IllSorted(f"A term of sort {sort} was expected, not of {a.sort}.")
+        raise IllSorted(f"A term of sort {sort} is expected, not of sort {a.sort}.")
     return a
 
 
@@ -217,7 +217,7 @@ def _srem(a: Expr, b: Expr) -> Expr:
 
 
 def _smod(a: Expr, b: Expr) -> Expr:
-    """The remainder with the sign of the divisor."""
+    """Return the remainder with the sign of the divisor."""
     rest = _srem(a, b)
     kept = build.or_(build.eq(rest, _number(0, a)), build.eq(_negative(rest), _negative(b)))
     return build.ite(build.eq(b, _number(0, b)), a, build.ite(kept, rest, build.add(rest, b)))
@@ -273,7 +273,7 @@ def _unary_bits(make: Callable[[Expr], Expr]) -> Operator:
 
 
 def indexed(name: str, numbers: Sequence[int], args: Sequence[Expr]) -> Expr | None:
-    """An operator with numbers, such as `(_ extract 7 0)`; None if there is no such operator."""
+    """Apply an indexed operator such as `(_ extract 7 0)`; None if there is no such operator."""
     if any(n > WIDEST for n in numbers):
         raise IllSorted(f"Bit-vectors of more than {WIDEST} bits are not supported.")
     if name in ("int2bv", "int_to_bv", "nat2bv") and len(numbers) == 1 and numbers[0] > 0:

@@ -1,7 +1,7 @@
-"""S-expressions with positions, one command of a script at a time.
+"""Read S-expressions with positions, one command of a script at a time.
 
-A script is read in one pass without recursion, and a command is forgotten once it has been dealt with: what
-the size of a file costs is time, which is limited.
+A script is read in one pass without recursion, and only one command is kept in memory, so the time budget is
+the only limit on the size of a file.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _TOKEN: Final = re.compile(
     | (?P<wrong>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_PATIENCE: Final = 50_000  # tokens between two looks at the clock
+_PATIENCE: Final = 50_000  # tokens between two checks of the budget
 
 
 class Word:
-    """A symbol, literal, keyword or string; `quoted` ones are symbols whatever they look like."""
+    """A symbol, literal, keyword or string; `quoted` words are always symbols or strings."""
 
     __slots__ = ("at", "end", "quoted", "text")
 
@@ -38,7 +38,7 @@ class Word:
 
 
 class Group:
-    """What stands between two parentheses."""
+    """A parenthesised list."""
 
     __slots__ = ("at", "end", "items")
 
@@ -49,7 +49,7 @@ class Group:
 
     @property
     def head(self) -> str:
-        """The first word, if there is one."""
+        """Return the first word, or an empty text."""
         first = self.items[0] if self.items else None
         return first.text if isinstance(first, Word) else ""
 
@@ -58,7 +58,7 @@ Node = Word | Group
 
 
 def read_commands(source: Source, budget: Budget) -> Iterator[Group]:
-    """The commands of a script. Raises `InputError` at what is no s-expression."""
+    """Yield the commands of a script; raise `InputError` where it is not an S-expression."""
     stack: list[Group] = []
     for number, match in enumerate(_TOKEN.finditer(source.text)):
         if number % _PATIENCE == 0:
@@ -74,25 +74,26 @@ def read_commands(source: Source, budget: Budget) -> Iterator[Group]:
             stack.append(group)
         elif kind == "close":
             if not stack:
-                refuse(source, start, end, "This parenthesis closes nothing.")
+                refuse(source, start, end, "This parenthesis closes nothing.", "Remove it.")
             group = stack.pop()
             group.end = end
             if not stack:
                 yield group
         elif kind == "wrong":
             what = "quoted symbol" if match[0] == "|" else "string"
-            refuse(source, start, end, f"This {what} does not end.")
+            refuse(source, start, end, f"This {what} does not end.", f"Add `{match[0]}`.")
         elif not stack:
-            refuse(source, start, end, f"A command was expected here, not `{match[0][:40]}`.")
+            message = f"A command is expected here, not `{match[0][:40]}`."
+            refuse(source, start, end, message, "Write commands in parentheses.")
         else:
             quoted = kind != "word"
             text = match["quoted"] if kind == "quoted" else match[0]
             stack[-1].items.append(Word(text, start, end, quoted=quoted))
     if stack:
         at = stack[-1].at
-        refuse(source, at, at + 1, "This parenthesis is never closed.")
+        refuse(source, at, at + 1, "This parenthesis is never closed.", "Add `)`; the file may be truncated.")
 
 
 def refuse(source: Source, at: int, end: int, message: str, hint: str | None = None) -> NoReturn:
-    """The text is malformed here."""
+    """Raise `InputError` for a malformed text."""
     raise InputError([Diagnostic("bad-smtlib", message, span=source.span(at, end), hint=hint)])

@@ -1,16 +1,17 @@
-"""The syntax tree of the small language.
+"""Define the syntax tree of the small language.
 
-Every node knows the stretch of text it came from (`start` and `end` are offsets); equality ignores
-it, so that a printed and re-parsed tree is equal to the original. Parentheses and the braces of `if`
-and `while` leave no trace: a body is a tuple of statements.
+Every node has its offsets in the text (`start` and `end`). Equality ignores them, so that a printed and
+re-parsed tree is equal to the original. Trees have no parentheses and no braces of `if` and `while`: a body
+is a tuple of statements.
 
-Trees can be deep (a sum of 200,000 terms leans that far to the left): walk them with a stack of
-your own. Comparing, hashing and `repr` are recursive and meant for small trees.
+Trees can be deep (a sum of 200,000 terms is nested as deeply): traverse them with a stack. Comparing, hashing
+and `repr` are recursive and intended for small trees.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Truth(Node):
 
 @dataclass(frozen=True, slots=True)
 class Nondet(Node):
-    """`*` or `unknown`: any value of the type its place asks for."""
+    """`*` or `unknown`: a nondeterministic value of the type that its position requires."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class Label(Node):
 
 @dataclass(frozen=True, slots=True)
 class Assignment(Node):
-    """`targets = values`, all at once; or the results of the one invocation on the right."""
+    """`targets = values`, simultaneously, or the results of a single invocation on the right."""
 
     targets: tuple[Name, ...]
     values: tuple[Expression, ...]
@@ -138,7 +139,7 @@ class CallStatement(Node):
 
 @dataclass(frozen=True, slots=True)
 class If(Node):
-    """`header` is the end of `if (condition)`, whose text the two branches carry."""
+    """An `if`; `header` is the end of `if (condition)`, which is the text of both branches."""
 
     condition: Expression
     then: tuple[Statement, ...]
@@ -226,3 +227,37 @@ class ProcedureDefinition(Node):
 @dataclass(frozen=True, slots=True)
 class ProgramText(Node):
     units: tuple[Declaration | ProcedureDefinition, ...]
+
+
+_CHUNK: Final = 4000  # digits within Python's limit
+
+
+def read_numeral(digits: str) -> int:
+    """Return the number that decimal digits denote."""
+    if len(digits) <= _CHUNK:
+        return int(digits)
+    first = len(digits) % _CHUNK
+    parts = [int(digits[:first] or "0")]
+    parts += [int(digits[at : at + _CHUNK]) for at in range(first, len(digits), _CHUNK)]
+    width = _CHUNK
+    while len(parts) > 1:  # join neighbours; all but the first have `width` digits
+        base = 10**width
+        odd = len(parts) % 2
+        parts = parts[:odd] + [parts[i] * base + parts[i + 1] for i in range(odd, len(parts), 2)]
+        width *= 2
+    return parts[0]
+
+
+def numeral(value: int) -> str:
+    """Return the decimal digits of a non-negative number."""
+    if value < 10**_CHUNK:
+        return str(value)
+    width = _CHUNK
+    while 10 ** (2 * width) <= value:
+        width *= 2
+    parts = [value]
+    while width >= _CHUNK:  # split every part into two of `width` digits
+        base = 10**width
+        parts = [half for part in parts for half in divmod(part, base)]
+        width //= 2
+    return "".join(str(part).zfill(_CHUNK) for part in parts).lstrip("0")

@@ -1,4 +1,4 @@
-"""The graph of a procedure while it is being built; its places are given by nodes of the syntax tree."""
+"""Build the graph of a procedure, with positions from nodes of the syntax tree."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from certus.frontend.source import Source
 
 
 class TreeDraft(Draft):
-    """The graph of `unit`. `reads` are the variables that the statement at a node reads, and where; `claims`
-    what would be violated at an error."""
+    """The unfinished graph of `unit`. `reads` are the variables that the statement at a node reads, with
+    their positions; `claims` are the syntax nodes that are violated at errors."""
 
-    FIRST: Final[Order] = (-1, 0)  # the order of a step before, and one after all others
-    LAST: Final[Order] = (1 << 62, 0)
+    FIRST: Final[Order] = (-1, 0)  # before all other steps
+    LAST: Final[Order] = (1 << 62, 0)  # after all other steps
 
     def __init__(self, unit: ast.ProcedureDefinition, source: Source) -> None:
         super().__init__(unit.name, source.span(unit.start, unit.end))
@@ -37,7 +37,7 @@ class TreeDraft(Draft):
         declares: bool = False,
         order: Order | None = None,
     ) -> None:
-        """Add a step of a statement. It comes after those added before, unless `order` says otherwise."""
+        """Add a step of a statement, after all earlier ones unless `order` is set."""
         span = self._source.span(node.start, node.end)
         self.edge(source, op, target, span, text, branch=branch, declares=declares, order=order)
 
@@ -45,7 +45,7 @@ class TreeDraft(Draft):
         self.loops[head] = self._source.span(statement.start, statement.end)
 
     def end(self, node: int, place: ast.Node) -> None:
-        """Nothing leads from `node`."""
+        """Make `node` a node without successors."""
         self.place(node, self._source.span(place.start, place.end))
 
     def goto(self, source: int, target: int, goto: ast.Goto) -> None:
@@ -53,19 +53,19 @@ class TreeDraft(Draft):
         self.jump(source, target, span, f"goto {goto.label};", (self.reserve(), 0))
 
     def claim(self, node: int, kind: str, place: ast.Node, text: str, *, start: int | None = None) -> None:
-        """`node` is an error: what is claimed at `place`, and evaluated from `start` on, does not hold."""
+        """Make `node` an error: the claim at `place`, whose evaluation begins at `start`, is violated."""
         self.error(node, kind, self._source.span(place.start, place.end), text, start=start)
         self.claims[node] = place
 
     def successors(self) -> dict[int, list[tuple[int, DraftEdge | None]]]:
-        """The steps from each node; None stands for going on without a step."""
-        found: dict[int, list[tuple[int, DraftEdge | None]]] = {}
+        """Return the steps from each node; None is a transition without a step."""
+        successors: dict[int, list[tuple[int, DraftEdge | None]]] = {}
         for edge in self.edges:
-            found.setdefault(edge.source, []).append((edge.target, edge))
+            successors.setdefault(edge.source, []).append((edge.target, edge))
         for source, target in self.stands_for.items():
-            found.setdefault(source, []).append((target, None))
-        return found
+            successors.setdefault(source, []).append((target, None))
+        return successors
 
     def finish(self, numbering: Numbering) -> Finished:
-        """Locations and edges, numbered in source order."""
+        """Create locations and edges, numbered in source order."""
         return self.settle().number(numbering)

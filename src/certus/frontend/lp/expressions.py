@@ -1,22 +1,23 @@
-"""From expressions to terms, with types and what must hold for every division to be defined.
+"""Elaborate expressions to terms: check types, and collect the conditions under which divisions are defined.
 
-Each place of an expression asks for a sort: the operands of `+` for Int, a condition for Bool, the
-two sides of `==` for the sort that one of them has by itself. So a `*` has the sort of its place, and
-a type error is reported at the very operand that does not fit.
+Each position in an expression requires a sort: the operands of `+` Int, a condition Bool, the two sides of
+`==` the sort that one of them has by itself. So a `*` has the sort of its position, and a type error is
+reported at the operand that does not fit.
 
-`divisions` lists, in order of evaluation, each division with its guard: the divisor is not zero,
-provided that C would evaluate the division at all. In `b != 0 && a / b > 1` the guard is
-`b != 0 -> b != 0`. Divisions by a constant other than zero need none.
+`divisions` lists, in order of evaluation, each division with its guard: the divisor is not zero if C
+evaluates the division at all. In `b != 0 && a / b > 1` the guard is `b != 0 -> b != 0`. Divisions by a
+non-zero constant need no guard.
 
-The work is done with a stack of pending visits and combinations and a stack of results.
+The elaboration uses a stack of pending visits and combinations and a stack of results instead of recursion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
-from typing import Any, Final, Protocol
+from typing import Final, Protocol, TypeVarTuple
 
 from certus.core import build
 from certus.core.sorts import BOOL, INT, Sort
@@ -24,12 +25,13 @@ from certus.core.terms import Expr, Kind
 from certus.frontend.lp import ast
 from certus.frontend.lp.messages import Findings
 
+Arguments = TypeVarTuple("Arguments")
 Guarded = tuple[ast.Binary, Expr]  # a division and its guard
 
 
 @dataclass(frozen=True, slots=True)
 class Elaborated:
-    """A term, and the divisions that must be defined before it has a value."""
+    """A term, with the divisions that must be defined for it to have a value."""
 
     term: Expr
     divisions: tuple[Guarded, ...] = ()
@@ -43,7 +45,7 @@ COMPARISONS: Final[Mapping[str, Callable[[Expr, Expr], Expr]]] = {
 }
 EQUALITIES: Final[Mapping[str, Callable[[Expr, Expr], Expr]]] = {"==": build.eq, "!=": build.ne}
 SUMS: Final = ("+", "-")
-MAX_GUARDS: Final = 1_000_000  # conditions in the guards of one expression
+MAX_GUARDS: Final = 1_000_000  # most conditions in the guards of one expression
 
 
 def type_name(sort: Sort) -> str:
@@ -51,45 +53,44 @@ def type_name(sort: Sort) -> str:
 
 
 class Scope(Protocol):
-    """What the names in an expression mean. Each method reports why, where it answers None."""
+    """The meaning of names in an expression. A method that returns None has reported an error."""
 
     def variable(self, name: ast.Name) -> Expr | None: ...
 
     def any_value(self, star: ast.Nondet, sort: Sort) -> Expr | None:
-        """A variable that stands for this nondeterministic value."""
+        """Return a variable for this nondeterministic value."""
         ...
 
     def invocation(self, call: ast.Invocation) -> Expr | None: ...
 
     def sort_of(self, name: str) -> Sort | None:
-        """The sort of a variable, if there is one of that name. Reports nothing."""
+        """Return the sort of a variable, if there is one of that name, without reporting errors."""
         ...
 
 
 class Elaborator:
-    """Makes terms of expressions in one scope."""
+    """An elaborator of expressions in one scope."""
 
     def __init__(self, scope: Scope, findings: Findings) -> None:
         self._scope = scope
         self._findings = findings
-        self._todo: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._todo: list[Callable[[], None]] = []
         self._done: list[Expr] = []
-        self._path: list[Expr] = []  # false where C would evaluate what is being visited
+        self._path: list[Expr] = []  # all false where C evaluates the current subexpression
         self._divisions: list[Guarded] = []
-        self._size = 0  # of all guards made so far
+        self._size = 0  # conditions in all guards so far
 
     def elaborate(self, expression: ast.Expression, sort: Sort) -> Elaborated:
-        """The meaning of an expression in a place that asks for `sort`. What is wrong with it is
-        reported; the term then is some constant."""
+        """Return the meaning of an expression at a position of sort `sort`. Errors are reported; the term is
+        then some constant."""
         self._divisions, self._size = [], 0
         self._visit(expression, sort)
         while self._todo:
-            step, arguments = self._todo.pop()
-            step(*arguments)
+            self._todo.pop()()
         return Elaborated(self._done.pop(), tuple(self._divisions))
 
     def natural_sort(self, expression: ast.Expression) -> Sort | None:
-        """The sort an expression has by itself; None if it may have any."""
+        """Return the sort of an expression by itself; None if it may have any."""
         candidates = [expression]
         while candidates:
             node = candidates.pop()
@@ -137,12 +138,12 @@ class Elaborator:
                 self._later(self._replace, sort)
             self._operation(node)
 
-    def _later(self, step: Callable[..., None], *arguments: Any) -> None:
-        self._todo.append((step, arguments))
+    def _later(self, step: Callable[[*Arguments], None], *arguments: *Arguments) -> None:
+        self._todo.append(partial(step, *arguments))
 
     def _parts(self, *parts: tuple[ast.Expression, Sort]) -> None:
-        """Visit the parts, the first one first."""
-        self._todo.extend((self._visit, part) for part in reversed(parts))
+        """Schedule visits of the parts, in this order."""
+        self._todo.extend(partial(self._visit, *part) for part in reversed(parts))
 
     def _leaf(self, term: Expr | None, node: ast.Node, sort: Sort) -> None:
         if term is not None and term.sort is not sort:
@@ -198,16 +199,16 @@ class Elaborator:
             self._parts((node.left, sort), (node.right, sort))
 
     def _common_sort(self, node: ast.Binary) -> Sort:
-        """The sort that both sides of an equality should have."""
+        """Return the sort that both sides of an equality should have."""
         sort = self.natural_sort(node.left) or self.natural_sort(node.right)
         if sort is None:
-            message = f"The types of both sides of this `{node.operator}` are unclear."
+            message = f"The types of both sides of this `{node.operator}` cannot be inferred."
             hint = "Compare with a variable or a constant."
             self._findings.error("unclear-type", message, node.start, node.end, hint)
         return sort or INT
 
     def _logical(self, operands: Sequence[ast.Expression], conjunctive: bool) -> None:
-        """`a && b` evaluates b only if a is true; `a || b` only if a is false."""
+        """Schedule a chain of `&&`, which evaluates an operand only if the one before is true, or of `||`."""
         self._later(self._join_logical, len(operands), conjunctive)
         self._later(self._forget, len(operands) - 1)
         for i in range(len(operands) - 1, -1, -1):
@@ -215,10 +216,10 @@ class Elaborator:
             if i:
                 self._later(self._only_if, -1, conjunctive)
 
-    # ----------------------------------------------------------- when something is evaluated
+    # -------------------------------------------------------------- conditions of evaluation
 
     def _only_if(self, position: int, value: bool) -> None:
-        """What comes next is evaluated only if the result at `position` has this value."""
+        """Record that later visits are evaluated only if the result at `position` has this value."""
         condition = self._done[position]
         self._path.append(build.not_(condition) if value else condition)
 
@@ -242,8 +243,8 @@ class Elaborator:
         self._done.append(build.add(*terms))
 
     def _join_product(self, count: int) -> None:
-        """Constants last, as they are distributed over sums; the rest in pairs, so that long products
-        stay cheap."""
+        """Multiply constants last, since they are distributed over sums, and the rest in pairs, so that long
+        products stay cheap."""
         parts = self._take(count)
         factors = [part for part in parts if part.kind is not Kind.CONST]
         while len(factors) > 1:
@@ -270,9 +271,9 @@ class Elaborator:
         self._size += len(self._path)
         if self._size <= MAX_GUARDS:
             self._divisions.append((node, build.or_(*self._path, defined)))
-        elif self._size - len(self._path) <= MAX_GUARDS:  # said once
-            message = "This expression makes too many divisions that depend on conditions."
-            hint = "Compute it in several statements."
+        elif self._size - len(self._path) <= MAX_GUARDS:  # report it once
+            message = "This expression has too many divisions that depend on conditions."
+            hint = "Split it into several statements."
             self._findings.error("expression-too-large", message, node.start, node.end, hint)
 
     def _join_conditional(self) -> None:
@@ -281,13 +282,13 @@ class Elaborator:
 
 
 def placeholder(sort: Sort) -> Expr:
-    """What stands where an error was reported."""
+    """Return the term for an expression with an error."""
     return build.FALSE if sort is BOOL else build.integer(0)
 
 
 def _summands(root: ast.Expression) -> list[tuple[ast.Expression, int]]:
-    """The terms of nested sums, differences and negations from left to right, each with its sign."""
-    found: list[tuple[ast.Expression, int]] = []
+    """Return the terms of nested sums, differences and negations from left to right, with their signs."""
+    summands: list[tuple[ast.Expression, int]] = []
     stack = [(root, 1)]
     while stack:
         node, sign = stack.pop()
@@ -297,18 +298,18 @@ def _summands(root: ast.Expression) -> list[tuple[ast.Expression, int]]:
         elif isinstance(node, ast.Unary) and node.operator == "-":
             stack.append((node.operand, -sign))
         else:
-            found.append((node, sign))
-    return found
+            summands.append((node, sign))
+    return summands
 
 
 def _operands(root: ast.Binary) -> list[ast.Expression]:
-    """The operands of nested uses of one operator, from left to right."""
-    found: list[ast.Expression] = []
+    """Return the operands of nested uses of one operator, from left to right."""
+    operands: list[ast.Expression] = []
     stack: list[ast.Expression] = [root]
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Binary) and node.operator == root.operator:
             stack += [node.right, node.left]
         else:
-            found.append(node)
-    return found
+            operands.append(node)
+    return operands

@@ -1,9 +1,10 @@
-"""The eureka library: families of Linear Programs that get harder as N grows (seed 000, section 4).
+"""Generate the programs of the eureka library: families of Linear Programs that get harder as N grows (seed
+000, section 4).
 
-The paper gives outlines; the texts are ours. Each family says which of the paper's aspects it stresses
-(Table 1): data, control, iteration, recursion. With a number the program is the instance for it; in a
-*symbolic* program N is any non-negative integer, so that one proof covers every instance. The *buggy*
-variant fails only after work that grows with N.
+The paper gives outlines; the texts are written for Certus. Each family lists the aspects of the paper's Table
+1 that it stresses: data, control, iteration, recursion. With a number, the program is one instance; in a
+*symbolic* program N is any non-negative integer, so that one proof covers every instance. The *buggy* variant
+fails only after work that grows with N.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 
 ASPECTS = ("data", "control", "iteration", "recursion")
-MOST = 1_000_000  # the largest N: a program of this size would have a million calls
+MOST = 1_000_000  # the largest N, whose program has about a million calls
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """`text` makes the program from the text of N, its number (None if symbolic), and whether it fails."""
+    """A family of programs; `text` builds one from N (None if symbolic) and whether it should fail."""
 
     name: str
     summary: str
     aspects: tuple[str, ...]
     text: Callable[[int | None, bool], str]
-    symbolic: bool = True  # whether N may stay open
+    symbolic: bool = True  # whether N may be symbolic
     least: int = 0  # the smallest N whose buggy variant fails
 
 
 def program(name: str, number: int | None, *, buggy: bool = False) -> str:
-    """The text of a program of the library; without a number the symbolic one."""
+    """Return the text of a program of the library; without a number, the symbolic one."""
     family = FAMILIES.get(name)
     if family is None:
         raise _usage(f"there is no family {name!r}", f"families: {', '.join(FAMILIES)}")
@@ -51,13 +52,13 @@ def _usage(message: str, hint: str) -> InputError:
 
 
 def _main(number: int | None, body: str, locals_: str = "") -> str:
-    """`main` with N as a number or as any non-negative integer `n`."""
+    """Return `main` with N as a number or as any non-negative integer `n`."""
     open_ = "    int n = *;\n    assume(n >= 0);\n" if number is None else ""
     return f"void main() {{\n{locals_}{open_}{body}}}\n"
 
 
 def _n(number: int | None, factor: int = 1, more: int = 0) -> str:
-    """`factor * N + more` as text."""
+    """Return `factor * N + more` as text."""
     if number is not None:
         return str(factor * number + more)
     text = "n" if factor == 1 else f"{factor} * n"

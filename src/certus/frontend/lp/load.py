@@ -1,4 +1,4 @@
-"""From the text of a program to the `Program` that the rest of Certus works on."""
+"""Load a program of the small language: parse, check and lower it to a `Program`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Final
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 from certus.core.program import ErrorSite, Havoc, Procedure, Program
-from certus.frontend.graph import Numbering
-from certus.frontend.loaded import LoadedProgram
+from certus.frontend.graph import LoadedProgram, Numbering, collection_paused
 from certus.frontend.lp import ast
-from certus.frontend.lp.assigned import Flow, UnwrittenLocals, unwritten_globals
+from certus.frontend.lp.definite_assignment import Flow, UnwrittenLocals, unwritten_globals
 from certus.frontend.lp.draft import TreeDraft
 from certus.frontend.lp.lower import NO_DIV_ZERO, UNREACH_CALL, Lowering
 from certus.frontend.lp.messages import Findings
-from certus.frontend.lp.parser import many_objects, parse
+from certus.frontend.lp.parser import parse
 from certus.frontend.lp.symbols import Symbols, collect
 from certus.frontend.source import Source
 
@@ -23,11 +22,11 @@ PROPERTIES: Final = (UNREACH_CALL, NO_DIV_ZERO)
 
 
 def load_lp(text: str, file: str, property: str = UNREACH_CALL) -> LoadedProgram:
-    """The program of a text. Raises `InputError` with everything that is wrong with it."""
+    """Load the program of a text; raise `InputError` with all errors in it."""
     if property not in PROPERTIES:
-        message = f"The small language has no property `{property}`."
+        message = f"The property `{property}` does not apply to the small language."
         raise InputError([Diagnostic("unknown-property", message, hint=f"Choose {' or '.join(PROPERTIES)}.")])
-    with many_objects():
+    with collection_paused():
         return _load(Source(text, file), property)
 
 
@@ -73,8 +72,8 @@ def _finish(lowered: Mapping[str, Lowering], symbols: Symbols, source: Source, f
             kind, claim = lowering.draft.errors[node].kind, lowering.draft.claims[node]
             if kind != "division-by-zero":
                 what = "label" if kind == "error-label" else "assertion"
-                message = f"No path leads to this {what}."
-                findings.warning(f"unreachable-{what}", message, claim.start, claim.end)
+                message, hint = f"No path leads to this {what}.", "Check the conditions and jumps before it."
+                findings.warning(f"unreachable-{what}", message, claim.start, claim.end, hint)
     return Program(
         procedures,
         "main",
@@ -100,8 +99,9 @@ def _warn_of_end(lowering: Lowering, flow: Flow, findings: Findings) -> None:
 
 
 def _begin(lowering: Lowering, flow: Flow, findings: Findings) -> None:
-    """Make nondeterministic what has no value at the entry: the parameters of `main`, and locals whose
-    declaration is jumped over. Drop the inputs of declarations that are written before they are read."""
+    """Make variables without a value at the entry nondeterministic: the parameters of `main`, and locals
+    whose declaration is jumped over. Drop the inputs of declared variables that are written before they are
+    read."""
     unit, draft = lowering.unit, lowering.draft
     unwritten = UnwrittenLocals(flow, [v for v in lowering.scope.names if v not in lowering.scope.parameters])
     draft.drop(
@@ -133,5 +133,5 @@ def _warn_of_globals(flows: Mapping[str, Flow], symbols: Symbols, findings: Find
 
 def _warn_of_read(name: str, place: ast.Node, findings: Findings) -> None:
     message = f"`{name}` may be read here before it is written; its value is then nondeterministic."
-    hint = "Give it a value where it is declared: a constant, or `*` if any value is meant."
+    hint = "Initialise it in its declaration: with a constant, or with `*` for any value."
     findings.warning("read-before-write", message, place.start, place.end, hint)

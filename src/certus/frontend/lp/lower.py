@@ -1,19 +1,20 @@
-"""From the syntax tree of a procedure to its control-flow graph, checking it on the way.
+"""Lower the syntax tree of a procedure to its control-flow graph, and check it.
 
-A statement is lowered between two nodes, as at most four steps: the inputs it needs (`Havoc`), the
-divisions it makes (each divisor is not zero), and the statement itself. Under the property
-`unreach-call` a division by zero ends the execution; under `no-div-zero` it is the error, and a
-failing assertion or a reached `ERROR` label ends the execution instead.
+A statement becomes a few steps between two nodes: its inputs (`Havoc`), its divisions (each divisor is not
+zero), and the statement itself. Under the property `unreach-call` a division by zero ends the execution;
+under `no-div-zero` it is the error, and a failing assertion or a reached `ERROR` label ends the execution
+instead.
 
-Blocks nest on a stack of pending work, not on Python's.
+Nested blocks use a stack of pending work instead of recursion.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Final
 
 from certus.core import build
 from certus.core.program import Assign, Assume, Call, Havoc, Return
@@ -21,7 +22,7 @@ from certus.core.sorts import BOOL, INT, Sort
 from certus.core.terms import Expr
 from certus.frontend.lp import ast
 from certus.frontend.lp.draft import TreeDraft
-from certus.frontend.lp.expressions import Elaborated, Elaborator, type_name
+from certus.frontend.lp.expressions import Arguments, Elaborated, Elaborator, type_name
 from certus.frontend.lp.messages import Findings
 from certus.frontend.lp.scope import ProcedureScope
 from certus.frontend.lp.symbols import SORTS, Symbols
@@ -34,7 +35,7 @@ _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def one_line(text: str) -> str:
-    """Source text without comments and line breaks, cut where it gets long."""
+    """Return source text without comments and line breaks, truncated if it is long."""
     text = " ".join(_COMMENT.sub(" ", text).split())
     return text if len(text) <= _TEXT_LIMIT else text[: _TEXT_LIMIT - 3] + "..."
 
@@ -44,8 +45,8 @@ def plural(count: int, noun: str) -> str:
 
 
 class Lowering:
-    """One procedure. After `run`, `draft` holds its graph and `scope` its variables; the body goes from
-    the node `body_start` to `body_end`."""
+    """The lowering of one procedure. After `run`, `draft` is its graph and `scope` has its variables; the
+    body goes from the node `body_start` to `body_end`."""
 
     def __init__(
         self, unit: ast.ProcedureDefinition, symbols: Symbols, findings: Findings, property_name: str
@@ -64,7 +65,7 @@ class Lowering:
         self._expressions = Elaborator(self.scope, findings)
         self._labels: dict[str, int] = {}
         self._loops: list[tuple[int, int]] = []  # head and exit of the loops around the statement
-        self._todo: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._todo: list[Callable[[], None]] = []
 
     def run(self) -> None:
         self._collect_labels()
@@ -72,11 +73,11 @@ class Lowering:
         self._fall_off_the_end()
         self._body(self.unit.body, self.body_start, self.body_end)
         while self._todo:
-            step, arguments = self._todo.pop()
-            step(*arguments)
+            self._todo.pop()()
 
     def _fall_off_the_end(self) -> None:
-        """Control that reaches the end goes to the exit; results nobody gave are nondeterministic."""
+        """Lead control from the end of the body to the exit; results without `return` are
+        nondeterministic."""
         if self.results:
             brace = ast.Node(start=self.unit.end - 1, end=self.unit.end)
             text = f"return {', '.join('*' for _ in self.results)};"
@@ -89,8 +90,9 @@ class Lowering:
         for statement in _statements(self.unit.body):
             if isinstance(statement, ast.Label):
                 if statement.name in self._labels:
-                    message = f"The label `{statement.name}` stands twice in `{self.unit.name}`."
-                    self._findings.error("duplicate-label", message, statement.start, statement.end)
+                    message = f"The label `{statement.name}` occurs twice in `{self.unit.name}`."
+                    hint = "Rename one of them."
+                    self._findings.error("duplicate-label", message, statement.start, statement.end, hint)
                 self._labels[statement.name] = self.draft.node()
 
     def _text(self, start: int, end: int) -> str:
@@ -98,11 +100,11 @@ class Lowering:
 
     # ------------------------------------------------------------------------ structure
 
-    def _later(self, step: Callable[..., None], *arguments: Any) -> None:
-        self._todo.append((step, arguments))
+    def _later(self, step: Callable[[*Arguments], None], *arguments: *Arguments) -> None:
+        self._todo.append(partial(step, *arguments))
 
     def _body(self, statements: Sequence[ast.Statement], at: int, after: int) -> None:
-        """The statements of a block, in a scope of their own."""
+        """Lower the statements of a block in a scope of their own."""
         self.scope.enter()
         self._later(self.scope.leave)
         if not statements:
@@ -138,15 +140,16 @@ class Lowering:
         node = self._labels.get(goto.label)
         if node is None:
             message = f"There is no label `{goto.label}` in `{self.unit.name}`."
-            self._findings.error("unknown-label", message, goto.start, goto.end)
+            hint = f"Add `{goto.label}:` before a statement, or check its spelling."
+            self._findings.error("unknown-label", message, goto.start, goto.end, hint)
         else:
             self.draft.goto(at, node, goto)
 
     def _break(self, statement: ast.Break | ast.Continue, at: int, after: int) -> None:
         if not self._loops:
             word = "break" if isinstance(statement, ast.Break) else "continue"
-            message = f"`{word}` stands outside of any loop."
-            self._findings.error(f"misplaced-{word}", message, statement.start, statement.end)
+            message, hint = f"`{word}` is outside of any loop.", "Remove it, or use `goto` or `return`."
+            self._findings.error(f"misplaced-{word}", message, statement.start, statement.end, hint)
             return
         head, end = self._loops[-1]
         self.draft.skip(at, end if isinstance(statement, ast.Break) else head)
@@ -175,12 +178,12 @@ class Lowering:
         self.draft.step(at, Assume(condition), then, header, text, branch=True)
         self.draft.step(at, Assume(build.not_(condition)), otherwise, header, text, branch=False)
 
-    # --------------------------------------------------------------- values and their conditions
+    # ------------------------------------------------------------------- values and divisions
 
     def _values(
         self, node: ast.Node, parts: Sequence[tuple[ast.Expression, Sort]], at: int
     ) -> tuple[list[Expr], int]:
-        """The terms of the expressions of a statement, and the node where they can be used."""
+        """Return the terms of the expressions of a statement, and the node where they can be used."""
         self.scope.begin_statement()
         values = [self._expressions.elaborate(expression, sort) for expression, sort in parts]
         if self.scope.reads:
@@ -197,7 +200,7 @@ class Lowering:
         return after
 
     def _divide(self, node: ast.Node, values: Sequence[Elaborated], at: int) -> int:
-        """Require, or check, that no division divides by zero."""
+        """Assume or check, depending on the property, that no divisor is zero."""
         divisions = [d for value in values for d in value.divisions if d[1] is not build.TRUE]
         claims = [f"{self._text(d.right.start, d.right.end)} != 0" for d, _ in divisions]
         if divisions and self._property == UNREACH_CALL:
@@ -210,7 +213,7 @@ class Lowering:
         return at
 
     def _check(self, node: ast.Node, claim: Expr, at: int, after: int, error: tuple[str, str]) -> None:
-        """Go on where the claim is true, to an error, given by kind and text, where it is not."""
+        """Continue where the claim is true; lead to an error, with kind and text, where it is not."""
         text = self._text(node.start, node.end)
         failed = self.draft.node()
         self.draft.claim(failed, error[0], node, error[1], start=at)
@@ -236,7 +239,7 @@ class Lowering:
     def _declaration(self, declaration: ast.Declaration, at: int, after: int) -> None:
         sort = SORTS[declaration.type]
         text = self._text(declaration.start, declaration.end)
-        plain: list[Expr] = []  # declared without a value, one beside another
+        plain: list[Expr] = []  # consecutive variables without a value
         for declarator in declaration.declarators:
             if declarator.value is None:
                 plain.append(self.scope.declare(declarator.name, sort, declarator.start))
@@ -258,7 +261,7 @@ class Lowering:
     def _initialise(
         self, declarator: ast.Declarator, value: ast.Expression, sort: Sort, at: int, after: int
     ) -> None:
-        """`int x = value;`: the value does not see the variable."""
+        """Lower `int x = value;`, where `value` is outside the scope of the variable."""
         text = f"{self._text(declarator.start, declarator.end)};"
         if isinstance(value, ast.Invocation):
             target = self.scope.pending(declarator.name, sort)
@@ -282,26 +285,28 @@ class Lowering:
         if len(values) != len(targets):
             left, right = plural(len(targets), "variable"), plural(len(values), "value")
             message = f"The left-hand side has {left}, but the right-hand side {right}."
-            self._findings.error("wrong-arity", message, statement.start, statement.end)
+            hint = "Write one value for each variable."
+            self._findings.error("wrong-arity", message, statement.start, statement.end, hint)
         text = self._text(statement.start, statement.end)
-        known = tuple(target for target in targets if target is not None)
+        declared = tuple(target for target in targets if target is not None)
         if all(isinstance(value, ast.Nondet) for value in values):
-            self.draft.step(at, Havoc(known), after, statement, text)
+            self.draft.step(at, Havoc(declared), after, statement, text)
             return
         parts = [
             (value, target.sort if target is not None else self._expressions.natural_sort(value) or INT)
             for value, target in zip_longest(values, targets[: len(values)])
         ]
         terms, at = self._values(statement, parts, at)
-        self.draft.step(at, Assign(known, tuple(terms)), after, statement, text)
+        self.draft.step(at, Assign(declared, tuple(terms)), after, statement, text)
 
     def _targets(self, names: Sequence[ast.Name]) -> list[Expr | None]:
-        """The variables assigned to; None for those that are not declared."""
+        """Return the targets of an assignment; None for those that are not declared."""
         seen: set[str] = set()
         for name in names:
             if name.name in seen:
-                message = f"`{name.name}` stands twice on the left-hand side."
-                self._findings.error("repeated-target", message, name.start, name.end)
+                message = f"`{name.name}` occurs twice on the left-hand side."
+                hint = "Assign to each variable once."
+                self._findings.error("repeated-target", message, name.start, name.end, hint)
             seen.add(name.name)
         return [self.scope.target(name) for name in names]
 
@@ -316,25 +321,27 @@ class Lowering:
         at: int,
         after: int,
     ) -> None:
-        """`targets = call`, each target with its place; None means that the results are not used."""
+        """Lower `targets = call`, each target with its position; without targets the results are not used."""
         signature = self._symbols.signatures.get(call.procedure)
         if signature is None:
             message = f"There is no procedure `{call.procedure}`."
             name_end = call.start + len(call.procedure)
-            self._findings.error("undeclared-procedure", message, call.start, name_end)
+            hint = "Define it, or check its spelling."
+            self._findings.error("undeclared-procedure", message, call.start, name_end, hint)
             return
         if len(call.arguments) != len(signature.parameters):
-            takes, given = plural(len(signature.parameters), "argument"), len(call.arguments)
-            message = f"`{call.procedure}` takes {takes}, but is given {given or 'none'}."
-            self._findings.error("wrong-arity", message, call.start, call.end)
+            takes, passed = plural(len(signature.parameters), "argument"), len(call.arguments) or "none"
+            message = f"`{call.procedure}` takes {takes}, but this call passes {passed}."
+            hint = "Pass one argument for each parameter."
+            self._findings.error("wrong-arity", message, call.start, call.end, hint)
         parts = list(zip(call.arguments, signature.parameters, strict=False))
         arguments, at = self._values(statement, parts, at)
         if targets is None:
             targets = [(call, self.scope.fresh(sort)) for sort in signature.results]
         self._check_results(call, signature.results, targets)
         text = self._text(statement.start, statement.end).removesuffix(";") + ";"
-        known = tuple(target for _, target in targets if target is not None)
-        self.draft.step(at, Call(call.procedure, tuple(arguments), known), after, statement, text)
+        declared = tuple(target for _, target in targets if target is not None)
+        self.draft.step(at, Call(call.procedure, tuple(arguments), declared), after, statement, text)
 
     def _check_results(
         self,
@@ -346,12 +353,13 @@ class Lowering:
         if len(results) != len(targets):
             returns, wanted = plural(len(results), "value"), plural(len(targets), "variable")
             message = f"`{name}` returns {returns}, but the left-hand side has {wanted}."
-            self._findings.error("wrong-arity", message, call.start, call.end)
+            hint = "Write one variable for each value."
+            self._findings.error("wrong-arity", message, call.start, call.end, hint)
         for sort, (place, target) in zip(results, targets, strict=False):
             if target is not None and target.sort is not sort:
                 kinds = f"{type_name(target.sort)}, but `{name}` returns {type_name(sort)}"
-                message = f"This variable is {kinds}."
-                self._findings.error("type-mismatch", message, place.start, place.end)
+                message, hint = f"This variable is {kinds}.", "Use a variable of the same type."
+                self._findings.error("type-mismatch", message, place.start, place.end, hint)
 
     def _return(self, statement: ast.ReturnStatement, at: int, after: int) -> None:
         sorts = self._symbols.signatures[self.unit.name].results
@@ -360,9 +368,10 @@ class Lowering:
             self.scope.invocation(values[0])
             return
         if len(values) != len(sorts):
-            returns, given = plural(len(sorts), "value"), len(values)
-            message = f"`{self.unit.name}` returns {returns}, but here {given or 'none'}."
-            self._findings.error("wrong-arity", message, statement.start, statement.end)
+            returns, actual = plural(len(sorts), "value"), len(values) or "none"
+            message = f"`{self.unit.name}` returns {returns}, but this statement returns {actual}."
+            hint = "Return as many values as the procedure declares."
+            self._findings.error("wrong-arity", message, statement.start, statement.end, hint)
         parts = list(zip(values, [*sorts, *(INT for _ in values)], strict=False))
         terms, at = self._values(statement, parts, at)
         text = self._text(statement.start, statement.end)
@@ -370,7 +379,7 @@ class Lowering:
 
 
 def _statements(body: Sequence[ast.Statement]) -> Iterator[ast.Statement]:
-    """All statements of a body, nested ones included, in source order."""
+    """Yield all statements of a body, including nested ones, in source order."""
     stack = list(reversed(body))
     while stack:
         statement = stack.pop()
@@ -381,7 +390,7 @@ def _statements(body: Sequence[ast.Statement]) -> Iterator[ast.Statement]:
             stack += reversed(statement.body)
 
 
-_CASES: Final[dict[type, Callable[[Lowering, Any, int, int], None]]] = {
+_CASES: Final[dict[type, Callable[..., None]]] = {
     ast.Declaration: Lowering._declaration,
     ast.Skip: Lowering._skip,
     ast.Block: Lowering._block,

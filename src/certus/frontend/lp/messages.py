@@ -1,4 +1,4 @@
-"""Sentences about syntax errors, and the list in which static errors are gathered."""
+"""Write messages about syntax errors, and collect the errors and warnings of a text."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from certus.core.errors import InputError
 from certus.frontend.lp.table import Token, table
 from certus.frontend.source import Source
 
-LIMIT: Final = 20  # so many messages of one kind are shown
+LIMIT: Final = 20  # most messages of one kind that are shown
 
-# Groups of terminals with a common name, the widest first.
+# Groups of terminals with a common name, the largest first.
 _GROUPS: Final = (
     ("a statement", ("IF", "WHILE", "GOTO", "RETURN", "ASSERT", "ASSUME", "BREAK", "CONTINUE", "LBRACE")),
     ("an expression", ("NUMBER", "TRUE", "FALSE", "UNKNOWN", "STAR", "MINUS", "NOT", "LPAR", "NAME")),
     ("an operator", ("OPERATOR", "STAR", "MINUS", "QUESTION")),
     ("a type", ("INT", "BOOL")),
 )
-_MEMBERS: Final = {"a statement": ("INT", "BOOL", "NAME", "SEMI")}  # what else a group covers
+_MEMBERS: Final = {"a statement": ("INT", "BOOL", "NAME", "SEMI")}  # further members of a group
 _NAMES: Final = {"NAME": "a name", "NUMBER": "a number", "$END": "the end of the file"}
 
 
 def unexpected(token: Token, expected: Sequence[str], source: Source) -> Diagnostic:
-    """What to say about a token that does not fit."""
+    """Return the diagnostic for an unexpected token."""
     span = source.span(token.start, max(token.end, token.start + (token.kind != "$END")))
     if token.kind == "BAD":
         if source.text.startswith("/*", token.start):
             span = source.span(token.start, token.start + 2)
             return Diagnostic("syntax-error", "This comment is never closed.", span=span, hint="Add `*/`.")
         shown = token.text if token.text.isprintable() else f"U+{ord(token.text):04X}"
-        return Diagnostic("syntax-error", f"The character `{shown}` has no meaning here.", span=span)
-    found = "the file ends" if token.kind == "$END" else f"found `{_short(token.text)}`"
-    message = f"Expected {_listed(_readable(expected))}, but {found}."
+        message = f"The character `{shown}` has no meaning here."
+        return Diagnostic("syntax-error", message, span=span, hint="Remove it.")
+    actual = "the file ends" if token.kind == "$END" else f"found `{_short(token.text)}`"
+    message = f"Expected {_listed(_readable(expected))}, but {actual}."
     hint = None
     if token.text == "=" and "OPERATOR" in expected:
         hint = "Write `==` to compare."
     elif token.text in table().words and "NAME" in expected:
-        hint = f"`{token.text}` is a word of the language and cannot be a name."
+        hint = f"`{token.text}` is a keyword and cannot be a name: choose another name."
     return Diagnostic("syntax-error", message, span=span, hint=hint)
 
 
@@ -47,16 +48,16 @@ def _short(text: str) -> str:
 
 
 def _readable(expected: Sequence[str]) -> list[str]:
-    """The terminals in plain words, in a stable order."""
-    left = dict.fromkeys(sorted(expected))
+    """Return the terminals in plain words, in a fixed order."""
+    remaining = dict.fromkeys(sorted(expected))
     words = []
     for name, members in _GROUPS:
-        if all(member in left for member in members):
+        if all(member in remaining for member in members):
             words.append(name)
             for member in (*members, *_MEMBERS.get(name, ())):
-                left.pop(member, None)
+                remaining.pop(member, None)
     literal = {terminal: text for text, terminal in table().words.items()} | _PUNCTUATION
-    return [_NAMES.get(kind) or f"`{literal[kind]}`" for kind in left] + words
+    return [_NAMES.get(kind) or f"`{literal[kind]}`" for kind in remaining] + words
 
 
 _PUNCTUATION: Final = {
@@ -81,7 +82,7 @@ def _listed(words: Sequence[str]) -> str:
 
 
 class Findings:
-    """Errors and warnings found in one text."""
+    """The errors and warnings of one text."""
 
     def __init__(self, source: Source) -> None:
         self.source: Final = source
@@ -97,7 +98,7 @@ class Findings:
         self._warnings.append(Diagnostic(code, message, Severity.WARNING, span, hint))
 
     def raise_errors(self) -> None:
-        """Raise an `InputError` if there is any error."""
+        """Raise an `InputError` if there are errors."""
         if self._errors:
             raise InputError(_first(self._errors, "errors"))
 
@@ -105,9 +106,9 @@ class Findings:
         return _first(self._warnings, "warnings")
 
 
-def _first(found: Sequence[Diagnostic], kind: str) -> tuple[Diagnostic, ...]:
-    """The first messages in source order, and how many more there are."""
-    ordered = sorted(found, key=_position)
+def _first(diagnostics: Sequence[Diagnostic], kind: str) -> tuple[Diagnostic, ...]:
+    """Return the first messages in source order, and a note on the number of further ones."""
+    ordered = sorted(diagnostics, key=_position)
     more = len(ordered) - LIMIT
     if more <= 0:
         return tuple(ordered)

@@ -1,32 +1,30 @@
-"""From text to syntax tree.
+"""Parse text to syntax trees.
 
-The automaton in lp/table.py finds the statements; expressions come as flat chains of operands and
-operators, to which `shape` gives their structure. Nothing here is recursive, so nesting is limited
-by memory only.
+The automaton in `table` recognises statements. Expressions are flat chains of operands and operators, which
+`shape` turns into trees. There is no recursion, so only memory limits the nesting.
 """
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from certus.core.errors import InputError
+from certus.frontend.graph import collection_paused
 from certus.frontend.lp import ast
+from certus.frontend.lp.ast import read_numeral
 from certus.frontend.lp.messages import unexpected
-from certus.frontend.lp.numerals import read_numeral
-from certus.frontend.lp.table import Token, UnexpectedToken, run, tokens
+from certus.frontend.lp.table import Token, UnexpectedToken, Value, run, tokens
 from certus.frontend.source import Source
 
-Children = list[Any]  # the values of a rule's right-hand side, as the grammar lists them
-Chain = list[Any]  # operand, operator token, operand, operator token, ... operand
+Children = list[Value]  # the values of a rule's right-hand side
+Chain = list[Value]  # operand, operator token, operand, operator token, ... operand
 
 
 def parse(source: Source) -> ast.ProgramText:
-    """The syntax tree of a program. A syntax error is an `InputError`."""
-    with many_objects():
+    """Parse a program; raise `InputError` for a syntax error."""
+    with collection_paused():
         try:
             tree = run(tokens(source), "program", ACTIONS)
         except UnexpectedToken as error:
@@ -36,7 +34,7 @@ def parse(source: Source) -> ast.ProgramText:
 
 
 def parse_tree_of_expression(source: Source, names: Iterable[str] = ()) -> ast.Expression:
-    """The syntax tree of an expression that stands alone; `names` are taken as names as they stand."""
+    """Parse a single expression; `names` are further texts that are names."""
     try:
         tree: ast.Expression = run(tokens(source, names), "expression", ACTIONS)
     except UnexpectedToken as error:
@@ -48,20 +46,8 @@ def _refuse(error: UnexpectedToken, source: Source) -> NoReturn:
     raise InputError([unexpected(error.token, error.expected, source)]) from None
 
 
-@contextmanager
-def many_objects() -> Iterator[None]:
-    """No cyclic garbage collection meanwhile: it would go over the growing tree again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def shape(chain: Chain) -> ast.Expression:
-    """The tree of a chain: operators bind by precedence, equal ones to the left."""
+    """Return the tree of a chain: operators bind by precedence, those of equal precedence to the left."""
     operands: list[ast.Expression] = [chain[0]]
     operators: list[str] = []
 
@@ -91,29 +77,29 @@ def _last(c: Children) -> int:
     return end
 
 
-# ---------------------------------------------------------------------------- lists of things
+# --------------------------------------------------------------------------------------- lists
 
 
-def _nothing(c: Children) -> list[Any]:
+def _nothing(c: Children) -> list[Value]:
     return []
 
 
-def _alone(c: Children) -> Any:
+def _alone(c: Children) -> Value:
     return c[0]
 
 
-def _single(c: Children) -> list[Any]:
+def _single(c: Children) -> list[Value]:
     return [c[0]]
 
 
-def _append(c: Children) -> list[Any]:
-    items: list[Any] = c[0]
+def _append(c: Children) -> list[Value]:
+    items: list[Value] = c[0]
     items.append(c[-1])
     return items
 
 
-def _extend(c: Children) -> list[Any]:
-    items: list[Any] = c[0]
+def _extend(c: Children) -> list[Value]:
+    items: list[Value] = c[0]
     items.extend(c[1])
     return items
 
@@ -220,7 +206,7 @@ def _append_name(c: Children) -> list[ast.Name]:
 
 
 def _body(statements: list[ast.Statement]) -> tuple[ast.Statement, ...]:
-    """The statements of a body: braces around all of it are only notation."""
+    """Return the statements of a body, without braces around all of it."""
     if len(statements) == 1 and isinstance(statements[0], ast.Block):
         return statements[0].body
     return tuple(statements)
@@ -273,7 +259,7 @@ def _parameter(c: Children) -> ast.Parameter:
 
 
 def _procedure(results: list[Token], start: int, c: Children) -> ast.ProcedureDefinition:
-    """`c` begins at the name: NAME ( parameters ) block."""
+    """Return a procedure; `c` begins at the name: NAME ( parameters ) block."""
     name, _, parameters, closing, block = c
     return ast.ProcedureDefinition(
         tuple(token.text for token in results),

@@ -1,6 +1,6 @@
-"""Syntax trees as text. Parsing the text again gives an equal tree.
+"""Print syntax trees. Parsing the text again gives an equal tree.
 
-Parentheses stand only where precedence needs them; bodies always have braces.
+Parentheses appear only where precedence needs them; bodies always have braces.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from certus.frontend.lp import ast
-from certus.frontend.lp.numerals import numeral
+from certus.frontend.lp.ast import numeral
 
-_CONDITIONAL: Final = 0  # binds less than any operator
-_PREFIX: Final = 7  # binds more than any
+_CONDITIONAL: Final = 0  # precedence below all operators
+_PREFIX: Final = 7  # precedence above all binary operators
 _INDENT: Final = "    "
 
 
 def print_lp(program: ast.ProgramText) -> str:
-    """The text of a program."""
+    """Return the text of a program."""
     lines: list[str] = []
     for unit in program.units:
         if isinstance(unit, ast.Declaration):
@@ -40,7 +40,7 @@ def _declaration(declaration: ast.Declaration) -> str:
 
 
 def _body(body: Sequence[ast.Statement]) -> list[str]:
-    """The lines of a body, indented by one step."""
+    """Return the lines of a body, indented by one step."""
     lines: list[str] = []
     todo: list[tuple[ast.Statement | str, int, str]] = [(s, 1, "") for s in reversed(body)]
     while todo:
@@ -66,7 +66,7 @@ def _opening(statement: ast.If | ast.While | ast.Block) -> str:
 def _inside(
     statement: ast.If | ast.While | ast.Block, depth: int
 ) -> list[tuple[ast.Statement | str, int, str]]:
-    """What follows the opening line of a statement: item, depth and what to put before it."""
+    """Return the items after the opening line of a statement, each with its depth and prefix."""
     if not isinstance(statement, ast.If):
         return [*((s, depth + 1, "") for s in statement.body), ("}", depth, "")]
     items: list[tuple[ast.Statement | str, int, str]] = [(s, depth + 1, "") for s in statement.then]
@@ -109,7 +109,7 @@ def _listed(values: Sequence[ast.Expression]) -> str:
 
 
 def expression_text(root: ast.Expression) -> str:
-    """The text of an expression."""
+    """Return the text of an expression."""
     pieces: list[str] = []
     todo: list[str | tuple[ast.Expression, int]] = [(root, _CONDITIONAL)]
     while todo:
@@ -117,7 +117,7 @@ def expression_text(root: ast.Expression) -> str:
         if isinstance(item, str):
             pieces.append(item)
             continue
-        node, least = item  # `least`: what binds less needs parentheses
+        node, least = item  # below the precedence `least`, parentheses are needed
         parts = _parts(node)
         if _strength(node) < least:
             parts = ["(", *parts, ")"]
@@ -134,7 +134,7 @@ def _strength(node: ast.Expression) -> int:
 
 
 def _parts(node: ast.Expression) -> list[str | tuple[ast.Expression, int]]:
-    """Text and operands, each operand with the least strength it needs to go without parentheses."""
+    """Return texts and operands, each operand with the least precedence that needs no parentheses."""
     match node:
         case ast.Name(name):
             return [name]
@@ -146,7 +146,7 @@ def _parts(node: ast.Expression) -> list[str | tuple[ast.Expression, int]]:
             return ["*"]
         case ast.Unary(operator, operand):
             twice = isinstance(operand, ast.Unary) and operator == operand.operator == "-"
-            return [operator, (operand, _PREFIX + twice)]  # `-(-x)`, for `--x` looks like a decrement
+            return [operator, (operand, _PREFIX + twice)]  # `-(-x)`, because `--x` is a decrement in C
         case ast.Binary(operator, left, right):
             own = ast.PRECEDENCE[operator]
             return [(left, own), f" {operator} ", (right, own + 1)]

@@ -1,4 +1,4 @@
-"""The variables of one procedure: what names mean, and which names may be declared."""
+"""Resolve the names of variables in one procedure, and check its declarations."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from certus.frontend.lp.symbols import SORTS, Symbols
 
 
 class ProcedureScope:
-    """Names in scope at the statement at hand, and all variables met so far.
+    """The names in scope at the current statement, and all variables so far.
 
-    A local is in scope from its declaration to the end of its block and must not hide another name;
-    blocks beside one another may use the same name for different variables, the later of which are
-    called `proc.x$2`, `proc.x$3`. Inputs are called `proc.$int1`, `proc.$bool1`, ...; as no statement
-    needs another's, they are used again."""
+    A local is in scope from its declaration to the end of its block and must not hide another name. Disjoint
+    blocks may use the same name for different variables; the later ones are called `proc.x$2`, `proc.x$3`.
+    Inputs are called `proc.$int1`, `proc.$bool1`, ...; every statement reuses them."""
 
     def __init__(self, unit: ast.ProcedureDefinition, symbols: Symbols, findings: Findings) -> None:
-        self.names: dict[Expr, str] = {}  # variables the program declares
+        self.names: dict[Expr, str] = {}  # declared variables
         self.invented: dict[Expr, None] = {}
-        self.reads: list[tuple[Expr, ast.Node]] = []  # of the statement at hand
-        self.inputs: list[Expr] = []  # of the statement at hand
+        self.reads: list[tuple[Expr, ast.Node]] = []  # of the current statement
+        self.inputs: list[Expr] = []  # of the current statement
         self._procedure = unit.name
         self._symbols = symbols
         self._findings = findings
         self._visible: dict[str, Expr] = {}
         self._blocks: list[list[str]] = [[]]
-        self._uses: dict[str, int] = {}  # how many variables have had this name
+        self._uses: dict[str, int] = {}  # the number of variables with this name so far
         self._reported: set[str] = set()
         self._fresh: dict[Sort, int] = {}
         self.parameters = tuple(
@@ -50,7 +49,7 @@ class ProcedureScope:
     # ---------------------------------------------------------------------------- declarations
 
     def pending(self, name: str, sort: Sort) -> Expr:
-        """The variable that the next declaration of `name` will make."""
+        """Return the variable that the next declaration of `name` will create."""
         use = self._uses.get(name, 0) + 1
         return build.var(f"{self._procedure}.{name}" + (f"${use}" if use > 1 else ""), sort)
 
@@ -79,7 +78,7 @@ class ProcedureScope:
     # ------------------------------------------------------------------------------------ uses
 
     def fresh(self, sort: Sort) -> Expr:
-        """A variable for a value that only the statement at hand needs."""
+        """Return a variable for a value that only the current statement needs."""
         number = self._fresh[sort] = self._fresh.get(sort, 0) + 1
         kind = "bool" if sort is BOOL else "int"
         variable = build.var(f"{self._procedure}.${kind}{number}", sort)
@@ -90,29 +89,29 @@ class ProcedureScope:
         return self._visible.get(name) or self._symbols.globals.get(name)
 
     def sort_of(self, name: str) -> Sort | None:
-        found = self._find(name)
-        return found.sort if found is not None else None
+        variable = self._find(name)
+        return variable.sort if variable is not None else None
 
     def variable(self, name: ast.Name) -> Expr | None:
-        found = self._find(name.name)
-        if found is None:
+        variable = self._find(name.name)
+        if variable is None:
             self._undeclared(name)
         else:
-            self.reads.append((found, name))
-        return found
+            self.reads.append((variable, name))
+        return variable
 
     def target(self, name: ast.Name) -> Expr | None:
-        """The variable that is assigned to; None if there is none of that name."""
-        found = self._find(name.name)
-        if found is None:
+        """Return the target of an assignment; None if there is no variable of that name."""
+        variable = self._find(name.name)
+        if variable is None:
             self._undeclared(name)
-        return found
+        return variable
 
     def _undeclared(self, name: ast.Name) -> None:
         if name.name in self._reported:
             return
         self._reported.add(name.name)
-        hint = f"Declare it, for instance as `int {name.name};`."
+        hint = f"Declare it, for example as `int {name.name};`."
         if name.name in self._symbols.procedures:
             hint = f"`{name.name}` is a procedure: to call it, write `{name.name}(...)`."
         elif name.name in self._uses:
@@ -126,6 +125,6 @@ class ProcedureScope:
         return variable
 
     def invocation(self, call: ast.Invocation) -> None:
-        message = "A call cannot stand inside an expression."
+        message = "A call cannot be part of an expression."
         hint = f"Call first, then use the result: `r = {call.procedure}(...);`."
         self._findings.error("nested-call", message, call.start, call.end, hint)

@@ -1,4 +1,4 @@
-"""What a program declares at its top level: globals with their values, and procedures."""
+"""Collect the top-level declarations of a program: globals with their values, and procedures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from certus.core import build
 from certus.core.sorts import BOOL, INT, Sort
 from certus.core.terms import Expr
 from certus.frontend.lp import ast
-from certus.frontend.lp.expressions import Elaborator, type_name
+from certus.frontend.lp.expressions import Elaborator
 from certus.frontend.lp.messages import Findings
 
 SORTS: Final[Mapping[str, Sort]] = {"int": INT, "bool": BOOL}
@@ -18,7 +18,7 @@ SORTS: Final[Mapping[str, Sort]] = {"int": INT, "bool": BOOL}
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a caller knows of a procedure."""
+    """The sorts of the parameters and results of a procedure."""
 
     parameters: tuple[Sort, ...]
     results: tuple[Sort, ...]
@@ -26,8 +26,8 @@ class Signature:
 
 @dataclass(slots=True)
 class Symbols:
-    """`initial` are the globals that start with a given value, `free` those that are declared with
-    neither a value nor `*`, and the definitions to take (the first of each name) are `procedures`."""
+    """The top-level symbols. `initial` has the globals with an initial value, `free` those declared with
+    neither a value nor `*`, and `procedures` the first definition of each name."""
 
     globals: dict[str, Expr] = field(default_factory=dict)
     initial: dict[Expr, Expr] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Symbols:
 
 
 class _Constants:
-    """The scope of initial values, which refer to no variables."""
+    """The scope of initial values, which must not refer to variables."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -46,7 +46,7 @@ class _Constants:
         self._refuse(name, f"The initial value of a global must be constant, but refers to `{name.name}`.")
 
     def any_value(self, star: ast.Nondet, sort: Sort) -> None:
-        message = f"A nondeterministic initial value must stand alone; {type_name(sort)} is computed here."
+        message = "A nondeterministic value must be the whole initial value, not a part of it."
         self._refuse(star, message)
 
     def invocation(self, call: ast.Invocation) -> None:
@@ -61,7 +61,7 @@ class _Constants:
 
 
 def collect(program: ast.ProgramText, findings: Findings) -> Symbols:
-    """The declarations of a program; duplicates and a missing `main` are findings."""
+    """Return the declarations of a program; report duplicates and a missing `main`."""
     symbols = Symbols()
     for unit in program.units:
         if isinstance(unit, ast.Declaration):
@@ -90,8 +90,8 @@ def _declare_global(sort: Sort, declarator: ast.Declarator, symbols: Symbols, fi
     name, start = declarator.name, declarator.start
     taken = _taken(name, symbols)
     if taken:
-        message = f"`{name}` is declared twice: it already is {taken}."
-        findings.error("duplicate-declaration", message, start, start + len(name))
+        message = f"`{name}` is declared twice: it is already {taken}."
+        findings.error("duplicate-declaration", message, start, start + len(name), "Choose another name.")
     variable = build.var(name, sort)
     if not taken:
         symbols.globals[name] = variable
@@ -101,17 +101,17 @@ def _declare_global(sort: Sort, declarator: ast.Declarator, symbols: Symbols, fi
         value = Elaborator(_Constants(findings), findings).elaborate(declarator.value, sort)
         for division, guard in value.divisions:
             if guard is build.FALSE:
-                message = "This initial value divides by zero."
-                findings.error("division-by-zero", message, division.start, division.end)
+                message, hint = "This initial value divides by zero.", "Write another constant."
+                findings.error("division-by-zero", message, division.start, division.end, hint)
         symbols.initial[variable] = value.term
 
 
 def _declare_procedure(unit: ast.ProcedureDefinition, symbols: Symbols, findings: Findings) -> None:
     taken = _taken(unit.name, symbols)
     if taken:
-        message = f"`{unit.name}` is declared twice: it already is {taken}."
+        message = f"`{unit.name}` is declared twice: it is already {taken}."
         end = unit.name_start + len(unit.name)
-        findings.error("duplicate-declaration", message, unit.name_start, end)
+        findings.error("duplicate-declaration", message, unit.name_start, end, "Choose another name.")
         return
     symbols.procedures[unit.name] = unit
     symbols.signatures[unit.name] = Signature(

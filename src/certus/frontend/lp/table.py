@@ -1,4 +1,4 @@
-"""The parse table made from grammar.lark, and the LALR automaton that runs on it."""
+"""Run the LALR automaton of the parse table that `tabulate` generates from grammar.lark."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from typing import Any, NamedTuple
 
 from certus.frontend.source import Source
 
+Value = Any  # the value of a symbol of the grammar: its action determines the type
+
 
 class Token(NamedTuple):
-    kind: str  # a terminal of the grammar, `$END`, or `BAD` for what no terminal matches
+    """A token with its offsets in the source."""
+
+    kind: str  # a terminal of the grammar, `$END`, or `BAD` for text that no terminal matches
     text: str
     start: int
     end: int
 
 
 class UnexpectedToken(Exception):
-    """`token` cannot follow what stands before it; any of `expected` could."""
+    """`token` cannot follow the text before it; any of `expected` could."""
 
     def __init__(self, token: Token, expected: tuple[str, ...]) -> None:
         super().__init__(token.text)
@@ -29,24 +33,26 @@ class UnexpectedToken(Exception):
 
 
 class Table(NamedTuple):
+    """The parse table, as `tabulate` describes it."""
+
     start: Mapping[str, int]
     rules: Sequence[tuple[str, int, str]]  # left-hand side, length of the right-hand side, action
-    states: Sequence[Mapping[str, int]]  # see lp/tabulate.py
+    states: Sequence[Mapping[str, int]]
     words: Mapping[str, str]  # keywords and their terminals
-    patterns: Mapping[str, str]  # of the other terminals, in the order to try them
-    ignored: str  # the pattern of what stands between tokens
+    patterns: Mapping[str, str]  # the other terminals, in the order of matching
+    ignored: str  # the pattern of text between tokens
     terminals: frozenset[str]
 
 
 @cache
 def table() -> Table:
-    """The table of the small language."""
+    """Return the table of the small language."""
     data = json.loads((files("certus.frontend.lp") / "table.json").read_text("utf-8"))
     kinds = [(name, re.escape(text) if kind == "str" else text) for name, kind, text in data["terminals"]]
     words = {text: name for name, kind, text in data["terminals"] if kind == "str" and text.isalpha()}
     silent = (*words.values(), *data["ignored"])
     patterns = [(name, text) for name, text in kinds if name not in silent]
-    patterns.sort(key=lambda kind: kind[0] in ("NOT", "ASSIGN"))  # after the operators they begin
+    patterns.sort(key=lambda kind: kind[0] in ("NOT", "ASSIGN"))  # after the operators that start with them
     return Table(
         data["start"],
         [tuple(rule) for rule in data["rules"]],
@@ -60,7 +66,7 @@ def table() -> Table:
 
 @cache
 def _scanner(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Matches what is ignored and then one token, or the end. `names` count as NAME as they stand."""
+    """Return a pattern for ignored text and then one token, or the end. `names` are matched as NAME."""
     patterns = {**table().patterns, "BAD": r"[\s\S]"}
     if names:
         special = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
@@ -74,7 +80,7 @@ def _without(patterns: Mapping[str, str]) -> dict[str, str]:
 
 
 def tokens(source: Source, names: Iterable[str] = ()) -> Iterator[Token]:
-    """The tokens of a text, `$END` last. `names` are taken as names although they do not look so."""
+    """Yield the tokens of a text, `$END` last; `names` are further texts that are names."""
     words, text, new = table().words, source.text, tuple.__new__
     for match in _scanner(tuple(names)).finditer(text):
         kind = match.lastgroup
@@ -89,7 +95,7 @@ def tokens(source: Source, names: Iterable[str] = ()) -> Iterator[Token]:
 
 
 def _fits(states: list[int], kind: str) -> bool:
-    """Whether a token of this kind could really follow: the reductions it asks for end in a shift."""
+    """Tell whether a token of this kind can follow: its reductions end in a shift."""
     grammar, states = table(), list(states)
     while (step := grammar.states[states[-1]].get(kind)) is not None:
         if step >= 0:
@@ -101,15 +107,15 @@ def _fits(states: list[int], kind: str) -> bool:
     return kind == "$END" and not grammar.states[states[-1]]
 
 
-def run(stream: Iterator[Token], start: str, actions: Mapping[str, Callable[[list[Any]], Any]]) -> Any:
-    """Parse tokens; the value of a rule is its action applied to the values of its right-hand side,
-    where a terminal's value is its token."""
+def run(stream: Iterator[Token], start: str, actions: Mapping[str, Callable[[list[Value]], Value]]) -> Value:
+    """Parse tokens; the value of a rule is its action applied to the values of its right-hand side, and the
+    value of a terminal is its token."""
     grammar = table()
     rows = grammar.states
     rules = [(origin, size, actions[action]) for origin, size, action in grammar.rules]
     states = [grammar.start[start]]
     accepting = rows[states[0]][start]
-    values: list[Any] = []
+    values: list[Value] = []
     for token in stream:
         kind = token[0]
         while True:

@@ -1,10 +1,10 @@
-"""Turns grammar.lark into the parse table table.json: `python -m certus.frontend.lp.tabulate`.
+"""Convert grammar.lark to the parse table table.json: `python -m certus.frontend.lp.tabulate`.
 
-Only developers run this. Importing lark and building the table takes 0.12 s; reading the finished
-table takes 2 ms, and the table needs no lark. A test compares the two files.
+Only developers run this. Importing lark and building the table takes 0.12 s; reading the finished table takes
+2 ms and does not need lark. A test compares the two files.
 
-States are numbered in breadth-first order over sorted symbols, so the file depends on nothing but
-the grammar. In a state's row a number n >= 0 means "shift and go to n", n < 0 "reduce by rule -n - 1".
+States are numbered in breadth-first order over sorted symbols, so the file depends on the grammar only. In
+the row of a state, a number n >= 0 means "shift and go to n", n < 0 "reduce by rule -n - 1".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STARTS: Final = ("program", "expression")
 
 
 def tabulate(grammar: str) -> str:
-    """The table of a grammar as JSON text."""
+    """Return the table of a grammar as JSON text."""
     lark = Lark(grammar, parser="lalr", lexer="basic", start=list(STARTS), keep_all_tokens=True)
     data, memo = lark.memo_serialize([TerminalDef, Rule])
     table = data["parser"]["parser"]
@@ -46,14 +46,14 @@ def tabulate(grammar: str) -> str:
 
 
 def _terminal(definition: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Name, kind (`str` or `re`) and text of a terminal."""
+    """Return the name, kind (`str` or `re`) and text of a terminal."""
     pattern = definition["pattern"]
     kind = "str" if pattern["__type__"] == "PatternStr" else "re"
     return definition["name"], kind, pattern["value"]
 
 
 def _breadth_first(rows: Mapping[int, Mapping[str, Any]], starts: list[int]) -> dict[int, int]:
-    """New numbers of the states, in the order of their discovery."""
+    """Return new numbers of the states, in the order of their discovery."""
     order = {state: number for number, state in enumerate(starts)}
     queue = list(starts)
     for state in queue:
@@ -66,19 +66,19 @@ def _breadth_first(rows: Mapping[int, Mapping[str, Any]], starts: list[int]) -> 
 
 
 def _row(row: Mapping[str, Any], order: Mapping[int, int], rules: dict[int, int]) -> dict[str, int]:
-    found = {}
+    actions = {}
     for symbol in sorted(row):
         reduces, argument = row[symbol]
         if reduces:
             number = rules.setdefault(argument["@"], len(rules))
-            found[symbol] = -number - 1
+            actions[symbol] = -number - 1
         else:
-            found[symbol] = order[argument]
-    return found
+            actions[symbol] = order[argument]
+    return actions
 
 
 def _rule(rule: Mapping[str, Any]) -> tuple[str, int, str]:
-    """Left-hand side, length of the right-hand side, and the name of the action."""
+    """Return the left-hand side, the length of the right-hand side, and the name of the action."""
     origin = rule["origin"]["name"]
     return origin, len(rule["expansion"]), rule["alias"] or origin
 

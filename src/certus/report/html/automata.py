@@ -1,7 +1,7 @@
-"""The tab of automata: every procedure before and after large blocks, drawn by `certus.report.svg`.
+"""The tab of automata: every procedure before and after large blocks, drawn by `certus.report.cfa_svg`.
 
-The pictures wait in templates, which cost a browser nothing until one is looked at. What is too large to be
-read, or would make the file too large, is not drawn, and the page says so."""
+The pictures are in templates, which a browser renders only when the user selects one. A picture that is too
+large to read, or would make the file too large, is replaced by a sentence."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Final
 from certus.core.outcome import Outcome, Replay
 from certus.core.program import Procedure, Program
 from certus.report.cfa import cluster
+from certus.report.cfa_svg import picture, tips
 from certus.report.html.markup import text
-from certus.report.svg import picture, tips
 
 LARGEST: Final = 400  # edges in one picture
 ROOM: Final = 900_000  # bytes for all pictures together
@@ -35,7 +35,7 @@ class _Size:
 
 
 def panel(outcome: Outcome) -> str:
-    """The tab, empty if there is nothing to draw."""
+    """Return the tab, empty if there is nothing to draw."""
     program, blocks = outcome.subject, outcome.blocks
     if not isinstance(program, Program) or not program.procedures:
         return ""
@@ -54,27 +54,27 @@ def panel(outcome: Outcome) -> str:
 <button id="larger" aria-label="Larger">+</button></span>
 <span class="quiet" id="size"></span>
 </div>
-<p class="quiet">Dashed: the entry. Double: the head of a loop. Blue: back to it. Red: an error. A click on a
-location, or Enter, leads to its line.</p>
+<p class="quiet">Dashed border: entry. Double border: loop head. Blue arrow: back to a loop head. Red: error.
+Click a location, or press Enter, to go to its line.</p>
 <div id="picture"></div>
 <svg class="tips" aria-hidden="true">{tips()}</svg>
 {"".join(_templates(ways, _order(outcome, program)))}"""
 
 
 def _order(outcome: Outcome, program: Program) -> list[str]:
-    """The procedures, those first that the counterexample passes through, then those with errors."""
-    met: dict[str, None] = {}
+    """Return the procedures: first those of the counterexample, then those with errors, then the others."""
+    ordered: dict[str, None] = {}
     if isinstance(outcome.check, Replay):
         for step in outcome.check.kept:
-            met[program.edge[step.edge].source.procedure] = None
+            ordered[program.edge[step.edge].source.procedure] = None
     for site in program.errors:
-        met[site.location.procedure] = None
-    met[program.main] = None
-    return [*met, *(name for name in program.procedures if name not in met)]
+        ordered[site.location.procedure] = None
+    ordered[program.main] = None
+    return [*ordered, *(name for name in program.procedures if name not in ordered)]
 
 
 def _templates(ways: dict[str, Program], order: list[str]) -> Iterator[str]:
-    """All pictures there is room for, large blocks first: they are smaller, and what engines work on."""
+    """Yield all pictures that fit, first those of large blocks, on which engines work."""
     room = ROOM
     numbers = {name: n for n, name in enumerate(ways["before"].procedures)}
     for way in reversed(ways):
@@ -93,6 +93,6 @@ def _templates(ways: dict[str, Program], order: list[str]) -> Iterator[str]:
 
 def _drawn(program: Program, procedure: Procedure, size: _Size, room: int) -> str:
     if size.edges > LARGEST:
-        reason = f"A picture of {size.edges:,} edges cannot be read; the largest has {LARGEST}."
-        return f'<p class="absent">{reason} In large blocks it may be smaller.</p>'
+        reason = f"This procedure has {size.edges:,} edges; pictures are limited to {LARGEST}."
+        return f'<p class="absent">{reason} Its picture in large blocks may be smaller.</p>'
     return picture(cluster(program, procedure)) if room else _TOO_MUCH

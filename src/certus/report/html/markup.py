@@ -1,4 +1,4 @@
-"""HTML by hand: text is always escaped, and controls in it are made visible."""
+"""Build HTML: text is always escaped, and control characters in it are made visible."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 from certus.core.diagnostic import Span
 from certus.report.diagnostics import printable
@@ -15,18 +14,19 @@ Key = int | str
 
 
 def text(words: str) -> str:
-    """`words` as they are, whatever they contain. Signs that change the direction of text are not obeyed."""
+    """Escape text; control characters, also those that change the direction of text, are replaced."""
     if not (words.isascii() and words.isprintable()):
         words = "\n".join(map(printable, words.split("\n")))
     return escape(words)
 
 
 def code(words: str) -> str:
+    """Return text as code."""
     return f"<code>{text(words)}</code>"
 
 
 def sentence(words: str) -> str:
-    """A sentence in which `this` and flags are code, and lines are links."""
+    """Return a sentence with text in backquotes and flags as code, and lines as links."""
     parts = words.split("`")
     if len(parts) % 2 == 0:
         return _plain(words)
@@ -38,16 +38,16 @@ def _plain(words: str) -> str:
     return re.sub(r"\bline (\d+)\b(?! of \w)", r'<a class="go" href="#L\1">line \1</a>', flagged)
 
 
-def data(name: str, content: Any) -> str:
-    """Data for the script. Nothing in it can end the element, or look like the begin of another."""
+def data(name: str, content: object) -> str:
+    """Return data for the script. Nothing in it can end the element or start another one."""
     words = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
-    harmless = words.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return f'<script type="application/json" id="{name}">{harmless}</script>'
+    escaped = words.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return f'<script type="application/json" id="{name}">{escaped}</script>'
 
 
 def line_key(span: Span | None, files: Sequence[str]) -> Key:
-    """What tells a line from others on the page: its number in the first of the files that are shown, and in
-    the others with the number of the file in front; 0 for a line that is not shown."""
+    """Return the identifier of a line on the page: its number, preceded by the number of the file except for
+    the first file; 0 for a line that is not shown."""
     if span is None or span.file not in files:
         return 0
     number = list(files).index(span.file)
@@ -55,7 +55,7 @@ def line_key(span: Span | None, files: Sequence[str]) -> Key:
 
 
 def line_link(span: Span | None, files: Sequence[str]) -> str:
-    """A link to a line of the sources that are shown; of another file, only its name."""
+    """Return a link to a line of the source, or the name of the place if the page does not show it."""
     if span is None:
         return ""
     key, place = line_key(span, files), f"{span.file}:{span.line}"
@@ -66,7 +66,7 @@ def line_link(span: Span | None, files: Sequence[str]) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    """A table of cells that are HTML already; columns of numbers are told apart by their heads' `#`."""
+    """Return a table of HTML cells; a `#` before the head of a column marks a column of numbers."""
     numeric = [head.startswith("#") for head in heads]
     marks = [' class="number"' if n else "" for n in numeric]
     top = "".join(

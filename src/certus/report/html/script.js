@@ -130,7 +130,7 @@
     const template = $(`${how}-${number}`);
     if (!template) {
       $("size").textContent = "";
-      $("picture").replaceChildren(make("p", "absent", "Nothing of this procedure is left."));
+      $("picture").replaceChildren(make("p", "absent", "Large blocks have merged this procedure into others, or removed it."));
       return;
     }
     $("size").textContent = template.dataset.size;
@@ -230,7 +230,7 @@
       const shown = make("span", fresh.has(pair) ? "fresh" : "", pair[1]);
       body.append(make("tr", "", make("td", "", pair[0]), make("td", "", shown)));
     }
-    return values.size ? make("table", "", body) : make("p", "quiet", "no value is known");
+    return values.size ? make("table", "", body) : make("p", "quiet", "no known values");
   };
   const lineLink = (key) => {
     const [file, line] = typeof key === "string" ? key.split(".") : [1, key];
@@ -285,7 +285,7 @@
     if (step.set.length)
       parts.push(make("div", "chips", ...step.set.map(([, , name, value]) => code(`${name} = ${value}`))));
     if (n === trace.steps.length - 1) parts.push(make("p", "verdict", trace.claim));
-    else if (step.reason) parts.push(make("p", "reason", "It matters: ", ...linked(step.reason), "."));
+    else if (step.reason) parts.push(make("p", "reason", "Why it matters: ", ...linked(step.reason), "."));
     else if (trace.folds) parts.push(make("p", "reason", "The violation does not depend on this step."));
     $("now").classList.toggle("end", n === trace.steps.length - 1);
     $("now").replaceChildren(...parts);

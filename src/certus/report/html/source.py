@@ -1,4 +1,4 @@
-"""The source as HTML: one element for each line, with what is known at it between the lines."""
+"""Render the source as HTML: one element for each line, with notes between the lines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Final
 
 from certus.report.html.markup import Key, text
 
-COLOURED: Final = 6000  # lines; the words of a longer source are not told apart
-WHOLE: Final = 20_000  # lines; of a longer source only the surroundings of what matters are shown
-AROUND: Final = 200
-CHUNK: Final = 500  # lines that a browser need not look at before they are scrolled to
+COLOURED: Final = 6000  # lines; a longer source has no syntax colours
+WHOLE: Final = 20_000  # lines; of a longer source only parts around marked lines are shown
+AROUND: Final = 200  # lines before and after a marked line
+CHUNK: Final = 500  # lines that a browser renders together, when they become visible
 _CHUNK: Final = '<div class="chunk">'
 _END_CHUNK: Final = "</div>"
 
@@ -32,7 +32,7 @@ _DIRECTIVE: Final = r"(?P<p>^[ \t]*\#[^\n]*?(?=//|/\*|$))|"
 
 
 def pattern(file: str) -> re.Pattern[str] | None:
-    """What is to be told apart in a file: comments, strings, directives, keywords."""
+    """Return the pattern for comments, strings, directives and keywords of a file's language."""
     suffix = PurePath(file).suffix.lower()
     if suffix == ".smt2":
         return re.compile(rf"(?P<i>;[^\n]*)|(?P<b>(?<=\()(?:{_SMT.replace(' ', '|')})(?![\w-]))")
@@ -47,14 +47,14 @@ _CLOSE: Final = {"i": "</i>", "b": "</b>", "s": "</span>", "p": "</span>"}
 
 
 def coloured_lines(source: str, file: str) -> list[str]:
-    """The lines of a source as HTML. Carriage returns at their ends are dropped."""
+    """Return the lines of a source as HTML, without carriage returns at their ends."""
     source = source.replace("\r\n", "\n")
-    found = pattern(file)
-    if found is None or source.count("\n") > COLOURED:
+    tokens = pattern(file)
+    if tokens is None or source.count("\n") > COLOURED:
         return [text(line) for line in source.split("\n")]
     pieces: list[str] = []
     at = 0
-    for match in found.finditer(source):
+    for match in tokens.finditer(source):
         kind = match.lastgroup or "b"
         pieces.append(text(source[at : match.start()]))
         at = match.end()
@@ -66,16 +66,15 @@ def coloured_lines(source: str, file: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What stands between the lines (`markup.line_key`), as HTML: above a line, what holds before it; all
-    else below it."""
+    """HTML notes by line (`markup.line_key`): above a line, what holds before it; all others below it."""
 
     above: Mapping[Key, list[str]]
     below: Mapping[Key, list[str]]
 
 
 def listing(source: str, file: str, notes: Notes, marked: Mapping[Key, str], number: int = 1) -> str:
-    """The source, with notes between its lines; `marked` lines have a class of their own. `number` is that
-    of the file among those that are shown."""
+    """Render a source with notes between its lines; `marked` gives lines an additional class. `number` is the
+    number of the file on the page."""
     lines = coloured_lines(source, file)
     if lines and not lines[-1]:
         lines.pop()
@@ -87,7 +86,7 @@ def listing(source: str, file: str, notes: Notes, marked: Mapping[Key, str], num
 def _listed(lines: Sequence[str], notes: Notes, marked: Mapping[Key, str], file: int) -> Iterator[str]:
     shown = _shown(len(lines), set(_own_lines({*notes.above, *notes.below, *marked}, file)))
     yield '<div class="source">'
-    before = 0  # the last line that was shown
+    before = 0  # the last line shown
     for number, line in enumerate(lines, 1):
         if shown is not None and number not in shown:
             continue
@@ -105,7 +104,7 @@ def _listed(lines: Sequence[str], notes: Notes, marked: Mapping[Key, str], file:
 
 
 def _own_lines(keys: set[Key], file: int) -> Iterator[int]:
-    """The lines of a file that keys stand for."""
+    """Yield the lines of one file among the keys."""
     for key in keys:
         if isinstance(key, int) and file == 1:
             yield key
@@ -118,7 +117,7 @@ def _gap(count: int) -> str:
 
 
 def _shown(count: int, interesting: set[int]) -> set[int] | None:
-    """The lines to show, None for all."""
+    """Return the lines to show; None for all."""
     if count <= WHOLE:
         return None
     around = {1, *interesting}

@@ -1,7 +1,7 @@
-"""VIOLATED: the counterexample to step through.
+"""The counterexample of a violation, to step through.
 
-The list of steps is plain HTML, readable without the script and on paper. What the script shows at each
-step (values, call stack, why a branch was taken) goes with the page as data."""
+The list of steps is plain HTML, readable without the script and on paper. The page also contains the data
+that the script shows at each step: values, call stack, and the reason for a branch."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from certus.core.diagnostic import Span
 from certus.core.program import Call, Program
-from certus.report.content import counted, function_name, value_text
+from certus.report.counterexample import Counterexample, Move, effect_of
 from certus.report.html.markup import Key, code, line_key, text
-from certus.report.playback import Change
-from certus.report.steps import Move, Path, effect_of
-from certus.report.wording import condition_of
+from certus.report.outcome_view import counted, function_name, value_text
+from certus.report.source_text import condition_of
+from certus.report.trace_state import Change
 
 _Frame = tuple[int, str, Key | None]  # the number of the caller's, the function, where it is called
 _ICONS: Final = {
@@ -32,20 +32,20 @@ _ICONS: Final = {
 # ------------------------------------------------------------------------------------------ data
 
 
-def trace_data(program: Program, found: Path) -> dict[str, Any]:
-    """What the script needs: for each step its line, the top of its call stack (a number in `frames`), the
-    changes as [scope, key, name, value], and the values that decided a branch."""
+def trace_data(program: Program, trace: Counterexample) -> dict[str, Any]:
+    """Return the data for the script: for each step its line, the top of its call stack (a number in
+    `frames`), the changes as [scope, key, name, value], and the values that decided a branch."""
     frames: dict[_Frame, int] = {}
     files = list(program.texts)
-    steps = [_step_data(move, files, frames) for move in found.moves]
-    site = found.error
+    steps = [_step_data(move, files, frames) for move in trace.moves]
+    site = trace.error
     return {
         "claim": f"{'violated' if site.kind == 'assertion' else site.kind.replace('-', ' ')}: {site.text}",
-        "folds": any(not move.reason for move in found.moves),
-        "initially": [_told(change) for change in found.initially],
+        "folds": any(not move.reason for move in trace.moves),
+        "initially": [_change_data(change) for change in trace.initially],
         "files": [PurePath(file).name for file in files],
         "frames": [list(frame) for frame in frames],
-        "scopes": _scopes(program, found),
+        "scopes": _scopes(program, trace),
         "steps": steps,
     }
 
@@ -56,12 +56,12 @@ def _step_data(move: Move, files: Sequence[str], frames: dict[_Frame, int]) -> d
         "at": move.edge.target.name,
         "line": line_key(move.span, files),
         "stack": _stack(scene.stack, files, frames),
-        "set": [_told(change) for change in scene.changes if not change.before],
+        "set": [_change_data(change) for change in scene.changes if not change.before],
     }
     if isinstance(move.edge.op, Call):
-        step["call"] = True  # its frame is a new one, even if it looks like the one before
+        step["call"] = True  # its frame is new, even if it equals the frame before
     if move.noticed:
-        step["noticed"] = [n if isinstance(n, str) else _told(n) for n in move.noticed]
+        step["noticed"] = [n if isinstance(n, str) else _change_data(n) for n in move.noticed]
     if move.reason:
         step["reason"] = move.reason
     if move.omitted:
@@ -73,13 +73,13 @@ def _step_data(move: Move, files: Sequence[str], frames: dict[_Frame, int]) -> d
     return step
 
 
-def _told(change: Change) -> list[int | str]:
+def _change_data(change: Change) -> list[int | str]:
     return [change.scope, change.key, change.name, change.value]
 
 
 def _stack(stack: Sequence[tuple[str, Span | None]], files: Sequence[str], frames: dict[_Frame, int]) -> int:
-    """The number of the top frame; a frame is told with that of its caller, so that stacks share their lower
-    ends."""
+    """Return the number of the top frame. A frame refers to that of its caller, so that stacks share
+    frames."""
     number = -1
     for procedure, place in stack:
         frame = (number, function_name(procedure), line_key(place, files) or None)
@@ -87,18 +87,18 @@ def _stack(stack: Sequence[tuple[str, Span | None]], files: Sequence[str], frame
     return number
 
 
-def _scopes(program: Program, found: Path) -> dict[str, tuple[int, int]]:
-    """For variables of procedures the lines where their names can be used, as far as that is known."""
-    met = {change.key for move in found.moves for change in move.scene.changes if change.scope >= 0}
+def _scopes(program: Program, trace: Counterexample) -> dict[str, tuple[int, int]]:
+    """Return the lines where the names of local variables are in scope, as far as they are known."""
+    changed = {change.key for move in trace.moves for change in move.scene.changes if change.scope >= 0}
     return {
         variable.name: (span.line, span.end_line)
         for variable, span in program.scopes.items()
-        if variable.name in met and span.file == program.file
+        if variable.name in changed and span.file == program.file
     }
 
 
 def _elsewhere(span: Span, files: Sequence[str]) -> str:
-    """The place that a preprocessed file, or one that includes others, was made from."""
+    """Return the original place of a span in a header or in a preprocessed file; '' if the page shows it."""
     if span.file not in files:
         return f"{span.file}:{span.line}"
     if span.presumed_file not in (None, span.file):
@@ -109,42 +109,42 @@ def _elsewhere(span: Span, files: Sequence[str]) -> str:
 # ---------------------------------------------------------------------------------------- markup
 
 
-def panel(found: Path, files: Sequence[str]) -> str:
-    """What stands beside the source: controls, the present step, values, call stack, all steps."""
+def panel(trace: Counterexample, files: Sequence[str]) -> str:
+    """Return the panel beside the source: controls, the current step, values, call stack, all steps."""
     return f"""
 <section class="stepper" aria-label="Counterexample">
 <div class="controls" role="toolbar" aria-label="Steps">
 <button id="first" title="First step (Home)" aria-label="First step">{_ICONS["first"]}</button>
 <button id="back" title="One step back (←)" aria-label="One step back">{_ICONS["back"]}</button>
-<button id="forth" title="One step on (→)" aria-label="One step on">{_ICONS["forth"]}</button>
+<button id="forth" title="One step forward (→)" aria-label="One step forward">{_ICONS["forth"]}</button>
 <button id="last" title="The violation (End)" aria-label="The violation">{_ICONS["last"]}</button>
 <input id="slider" type="range" min="0" value="0" aria-label="Step">
 <output id="position"></output>
 </div>
-<p class="choices"><label><input type="checkbox" id="all"> also steps that do not matter</label></p>
+<p class="choices"><label><input type="checkbox" id="all"> show steps that do not matter</label></p>
 <div id="now" aria-live="polite"></div>
 <div id="state"></div>
 </section>
 <section class="steps">
 <h2>Steps</h2>
-<p class="quiet">{_about(found)}</p>
+<p class="quiet">{_about(trace)}</p>
 <ol id="steps" role="listbox" tabindex="0" aria-label="Steps of the counterexample">
-{"".join(_item(n, move, files) for n, move in enumerate(found.moves))}</ol>
+{"".join(_item(n, move, files) for n, move in enumerate(trace.moves))}</ol>
 </section>
 """
 
 
-def _about(found: Path) -> str:
-    folded = sum(1 for move in found.moves if not move.reason)
-    matter = "" if found.matter is None else f", {found.matter:,} of which matter"
-    told = f"; {folded:,} folded" if folded else ""
-    kept = f"; {found.omitted:,} not kept" if found.omitted else ""
-    return f"{counted(found.steps, 'step')}{matter}{told}{kept}. Arrow keys step through them."
+def _about(trace: Counterexample) -> str:
+    folded = sum(1 for move in trace.moves if not move.reason)
+    matter = "" if trace.matter is None else f", {trace.matter:,} of which matter"
+    hidden = f"; {folded:,} hidden" if folded else ""
+    kept = f"; {trace.omitted:,} not recorded" if trace.omitted else ""
+    return f"{counted(trace.steps, 'step')}{matter}{hidden}{kept}. Use the arrow keys to step through them."
 
 
 def _item(number: int, move: Move, files: Sequence[str]) -> str:
     gap = (
-        f'<li class="gap" role="presentation">{counted(move.omitted, "step")} not kept</li>\n'
+        f'<li class="gap" role="presentation">{counted(move.omitted, "step")} not recorded</li>\n'
         if move.omitted
         else ""
     )
@@ -161,7 +161,7 @@ def _item(number: int, move: Move, files: Sequence[str]) -> str:
 
 
 def _short(span: Span | None) -> str:
-    """A place in another file, whose directory is not worth the room."""
+    """Return a place in another file, without its directory."""
     if span is None:
         return ""
     name = f"{PurePath(span.file).name}:{span.line}"

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from certus.core.program import BasicOp, Edge, Program
 from certus.frontend.c.load import load_c
-from certus.frontend.c.types import LP64, DataModel
-from certus.frontend.loaded import LoadedProgram
+from certus.frontend.graph import LoadedProgram
 
 DECLARATIONS = """
 extern int __VERIFIER_nondet_int(void);
@@ -19,7 +18,7 @@ extern void abort(void);
 
 
 def loaded(
-    directory: Path, text: str, *, property: str = "unreach-call", model: DataModel = LP64
+    directory: Path, text: str, *, property: str = "unreach-call", model: str = "LP64"
 ) -> LoadedProgram:
     """The program of a text, after the usual declarations."""
     path = directory / "program.c"

@@ -11,37 +11,32 @@ from tests.expectations import expected
 
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.effects import targets, terms
 from certus.core.program import Alloc, Assign, Assume, Call, Havoc, Load, Program, Return, Store
+from certus.core.solver import Answer
 from certus.core.sorts import INT, MachineSort
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.walk import variables
 from certus.frontend.c.load import load_c
-from certus.frontend.c.load_ir import load_ir
-from certus.frontend.c.lower.liveness import reads, writes
-from certus.logic.solver import Answer
-from certus.logic.z3solver import Z3Solver
+from certus.solvers.z3.solver import Z3Solver
 
 PROGRAMS = sorted((Path(__file__).parents[3] / "programs" / "c").glob("*.c"))
 
 
-FRONT_ENDS = {"ast": load_c, "ir": load_ir}
-
-
 @cache
-def program(path: Path, front: str) -> Program:
-    return FRONT_ENDS[front](path, property=expected(path).property_name).program
+def program(path: Path) -> Program:
+    return load_c(path, property=expected(path).property_name).program
 
 
 def each(test):  # type: ignore[no-untyped-def]
-    with_paths = pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-    return pytest.mark.parametrize("front", FRONT_ENDS)(with_paths(test))
+    return pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)(test)
 
 
 @each
-def test_branches_exclude_each_other(path: Path, front: str) -> None:
+def test_branches_exclude_each_other(path: Path) -> None:
     solver = Z3Solver(Statistics())
-    for procedure in program(path, front).procedures.values():
+    for procedure in program(path).procedures.values():
         for out in procedure.successors.values():
             if len(out) < 2:
                 continue
@@ -57,8 +52,8 @@ def test_branches_exclude_each_other(path: Path, front: str) -> None:
 
 
 @each
-def test_errors_are_ends_and_are_expected(path: Path, front: str) -> None:
-    found = program(path, front)
+def test_errors_are_ends_and_are_expected(path: Path) -> None:
+    found = program(path)
     assert found.errors
     lines = [site.span.line for site in found.errors if site.span is not None]
     assert expected(path).violated <= set(lines)
@@ -70,8 +65,8 @@ def test_errors_are_ends_and_are_expected(path: Path, front: str) -> None:
 
 
 @each
-def test_indices_are_unique_and_names_tell_whose_they_are(path: Path, front: str) -> None:
-    found = program(path, front)
+def test_indices_are_unique_and_names_tell_whose_they_are(path: Path) -> None:
+    found = program(path)
     edges = [e for p in found.procedures.values() for e in p.edges]
     locations = [at for p in found.procedures.values() for at in p.locations]
     assert [e.index for e in edges] == list(range(len(edges)))
@@ -90,17 +85,15 @@ def test_indices_are_unique_and_names_tell_whose_they_are(path: Path, front: str
 
 
 @each
-def test_variables_are_declared_and_sorts_fit(path: Path, front: str) -> None:
-    found = program(path, front)
+def test_variables_are_declared_and_sorts_fit(path: Path) -> None:
+    found = program(path)
     for procedure in found.procedures.values():
         known = {*procedure.variables, *found.globals}
         for edge in procedure.edges:
             op = edge.op
             assert not isinstance(op, type(None))
-            assert set(variables(*reads(op))) <= known, edge  # type: ignore[arg-type]
-            assert set(writes(op)) <= known, edge  # type: ignore[arg-type]
-            ours = front == "ir"  # what only Clang does, such as keeping a result, has no words
-            assert edge.text or ours or procedure.name.startswith("$"), edge
+            assert set(variables(*terms(op))) <= known, edge
+            assert set(targets(op)) <= known, edge
             check_sorts(found, procedure.results, op)
 
 

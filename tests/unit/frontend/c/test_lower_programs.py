@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from tests.expectations import expected
 
-from certus.core.evidence import Trace
+from certus.core.evidence import Trace, Unsafe
 from certus.core.program import Program
-from certus.core.verdict import Unsafe
-from certus.frontend.witness import read_witness
-from certus.pipeline.settings import Settings
-from certus.pipeline.verify import verify
-from certus.report.witness import render_witness, witness_of
+from certus.run.settings import Settings
+from certus.run.verify import verify
+from certus.witness.read import read_witness
+from certus.witness.write import render_witness, witness_of
 
 PROGRAMS = sorted((Path(__file__).parents[3] / "programs" / "c").glob("*.c"))
 

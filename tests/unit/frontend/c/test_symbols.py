@@ -13,39 +13,59 @@ ADDRESSED = "int main(void) { if (!f) reach_error(); return 0; }"
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "answer"),
     [
-        pytest.param("extern int f(int) __attribute__((weak));" + ADDRESSED, id="a weak function"),
+        pytest.param(
+            "extern int f(int) __attribute__((weak));" + ADDRESSED, "VIOLATED", id="a weak function"
+        ),
         pytest.param(
             "extern int v __attribute__((weak)); int main(void) { if (!&v) reach_error(); return 0; }",
+            "VIOLATED",
             id="a weak variable",
         ),
-        pytest.param('int g(int x) { return 7; } int f(int) __asm__("g");' + CALLED, id="another function"),
+        pytest.param(
+            'int g(int x) { return 7; } int f(int) __asm__("g");' + CALLED, "HOLDS", id="another function"
+        ),
         pytest.param(
             'int v __asm__("w") = 3; extern int w; int main(void) { if (w != 3) reach_error(); return 0; }',
+            "HOLDS",
             id="another variable",
         ),
         pytest.param(
-            'int g(int x) { return 7; } extern int f(int) __attribute__((alias("g")));'
-            "int main(void) { if (f != g) reach_error(); return 0; }",
+            'int g(int x) { return 7; } extern int f(int) __attribute__((alias("g")));' + CALLED,
+            "HOLDS",
             id="an alias",
         ),
-        pytest.param('static int f(int) __attribute__((weakref("g")));' + ADDRESSED, id="a weak reference"),
+        pytest.param(
+            'static int f(int) __attribute__((weakref("g")));' + ADDRESSED, "VIOLATED", id="a weak reference"
+        ),
         pytest.param(
             "extern inline __attribute__((gnu_inline)) int f(int x) { return 7; } int f(int x) { return 8; }"
             + CALLED,
+            "VIOLATED",
             id="two definitions",
         ),
         pytest.param(
             "int __attribute__((overloadable)) f(int x) { return 7; }"
             "int __attribute__((overloadable)) f(long x) { return 8; }" + CALLED,
+            "HOLDS",
             id="overloading",
         ),
     ],
 )
-def test_what_may_be_something_else_is_refused(tmp_path: Path, text: str) -> None:
+def test_what_is_something_else_than_its_name_says(tmp_path: Path, text: str, answer: str) -> None:
     program = tmp_path / "program.c"
     program.write_text("extern void reach_error(void);\n" + text)
+    assert verify(program, Settings(engine="bmc")).answer == answer
+
+
+def test_functions_that_run_by_their_section_are_refused(tmp_path: Path) -> None:
+    program = tmp_path / "program.c"
+    program.write_text(
+        "extern void reach_error(void); int x; void f(void) { x = 1; }\n"
+        'void (*p)(void) __attribute__((section(".init_array"), used)) = f;\n'
+        "int main(void) { if (x == 1) reach_error(); return 0; }\n"
+    )
     found = verify(program, Settings(engine="bmc", execute=False))
     assert found.answer == "UNKNOWN"
     assert found.verdict.reason.code == "unsupported-attribute"  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""A page taken apart as a browser would, and checked for what it may not contain."""
+"""Parse a page as a browser does, and check that it contains nothing forbidden."""
 
 from __future__ import annotations
 

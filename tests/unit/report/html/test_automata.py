@@ -11,13 +11,13 @@ from tests.unit.report.html.reading import Page
 from tests.unit.report.html.test_page import violated
 
 from certus.core.diagnostic import Diagnostic
+from certus.core.evidence import Unknown
 from certus.core.outcome import Outcome
 from certus.core.program import Program
-from certus.core.verdict import Unknown
 from certus.frontend.lp import load_lp
-from certus.pipeline.pictures import with_blocks
 from certus.report.html import automata
 from certus.report.html.page import render_html
+from certus.run.pictures import with_blocks
 
 
 def test_every_procedure_is_drawn_before_and_after_large_blocks(counting: SimpleNamespace) -> None:
@@ -44,7 +44,7 @@ def test_what_cannot_be_read_is_not_drawn() -> None:
     """5,000 locations."""
     steps = [(n, assign(X, number(n)), n + 1) for n in range(5000)]
     words = automata.panel(unknown(automaton(steps, exit_at=5000)))
-    assert re.search(r"A picture of 5,00\d edges cannot be read; the largest has 400", words)
+    assert re.search(r"has 5,00\d edges; pictures are limited to 400", words)
     assert len(words) < 4000
 
 

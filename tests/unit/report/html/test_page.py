@@ -1,4 +1,4 @@
-"""The page as a whole: what it says, what it may load, and that nobody's text becomes part of it."""
+"""The page as a whole: what it says, what it may load, and that no text from a program becomes markup."""
 
 from __future__ import annotations
 
@@ -12,13 +12,24 @@ import pytest
 from tests.unit.report.html.reading import Page
 
 from certus.core import build
-from certus.core.challenge import Compilers
 from certus.core.diagnostic import Diagnostic, Severity, Span
-from certus.core.evidence import Execution, Inductive, KInductive, Point, Trace, Unrolling, old
+from certus.core.evidence import (
+    Execution,
+    Inductive,
+    KInductive,
+    Point,
+    Safe,
+    Trace,
+    Unknown,
+    Unrolling,
+    Unsafe,
+    old,
+)
 from certus.core.horn import Clause, Derivation, HornSystem, Model
 from certus.core.horn import Step as Inference
 from certus.core.outcome import (
     CONFIRMED,
+    Compilers,
     DerivationCheck,
     Outcome,
     PassSize,
@@ -32,7 +43,6 @@ from certus.core.outcome import (
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.terms import Function
-from certus.core.verdict import Safe, Unknown, Unsafe
 from certus.report.html.page import render_html
 
 NASTY = "</script><script>alert(1)</script><!-- & \"'` <img src=x onerror=alert(2)> ]]> \u202e \x00 </style>"
@@ -111,8 +121,8 @@ def test_other_proofs(counting: SimpleNamespace, proof: object, said: str) -> No
 def test_k_induction_and_many_calls(counting: SimpleNamespace) -> None:
     points = {Point(counting.head, (2,) * n): build.ge(counting.x, build.integer(n)) for n in range(12)}
     words = render_html(holds(counting, KInductive(2, points)))
-    assert "2-induction" in words
-    assert "4 more, for other ways here" in words
+    assert "in 2 visits of a loop" in words
+    assert "4 more, for other calls" in words
 
 
 def test_an_unknown(counting: SimpleNamespace) -> None:

@@ -1,88 +1,80 @@
-"""Instructions of LLVM IR, one class for each form, and the debug records that stand between them."""
+"""Instructions of LLVM IR, one class for each form, and the debug records between them.
+
+The fields of a class are in the order of the text, since the reader fills them from left to right."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-from certus.frontend.c.ir.operands import Operand
-from certus.frontend.c.ir.types import FunctionType, Type
+from certus.frontend.c.ir.types import FunctionType, Record, Type
 
 NOTHING: Final[Mapping[str, int]] = {}
 
 
-class Instruction:
-    """`name` is that of the result; `location` is the number of its debug location; `attached` are the
-    numbers of other metadata by kind; `text` is the line."""
+class Instruction(Record):
+    """`name` is the name of the result; `location` the number of the debug location; `attached` the numbers
+    of other metadata by kind; `text` the line; `operands` all operands in the order of the text."""
 
-    __slots__ = ("attached", "location", "name", "text")
-
-    name: str | None
-    location: int | None
-    attached: Mapping[str, int]
-    text: str
+    name: str | None = field(init=False)
+    location: int | None = field(init=False)
+    attached: Mapping[str, int] = field(init=False)
+    text: str = field(init=False)
+    operands: Sequence[Operand] = field(init=False)
 
 
 def complete(
-    made: Instruction,
+    instruction: Instruction,
     name: str | None = None,
     location: int | None = None,
     attached: Mapping[str, int] = NOTHING,
     text: str = "",
+    operands: Sequence[Operand] = (),
 ) -> None:
-    """Fill in what all instructions have."""
-    made.name, made.location, made.attached, made.text = name, location, attached, text
+    """Set the fields that all instructions have."""
+    instruction.name, instruction.location = name, location
+    instruction.attached, instruction.text, instruction.operands = attached, text, operands
 
 
-@dataclass(slots=True, eq=False)
+def complete_like(instruction: Instruction, other: Instruction, operands: Sequence[Operand]) -> None:
+    """Set the fields that all instructions have, for one that replaces another."""
+    complete(instruction, other.name, other.location, other.attached, other.text, operands)
+
+
 class Alloca(Instruction):
     type: Type
     count: Operand | None
     align: int
 
 
-@dataclass(slots=True, eq=False)
 class Load(Instruction):
+    volatile: bool
     type: Type
     pointer: Operand
-    volatile: bool
-    align: int
 
 
-@dataclass(slots=True, eq=False)
 class Store(Instruction):
+    volatile: bool
     value: Operand
     pointer: Operand
-    volatile: bool
-    align: int
 
 
-@dataclass(slots=True, eq=False)
 class GetElementPointer(Instruction):
     source: Type
     base: Operand
     indices: list[Operand]
 
 
-@dataclass(slots=True, eq=False)
 class Binary(Instruction):
     """`add`, `sdiv`, `fmul` and so on; `flags` are promises (`nsw`) that change no value."""
 
     operation: str
+    flags: frozenset[str]
     left: Operand
     right: Operand
-    flags: frozenset[str]
 
 
-@dataclass(slots=True, eq=False)
-class Negate(Instruction):
-    """`fneg`."""
-
-    operand: Operand
-
-
-@dataclass(slots=True, eq=False)
 class Convert(Instruction):
     """`trunc`, `zext`, `ptrtoint`, `sitofp` and so on."""
 
@@ -91,65 +83,56 @@ class Convert(Instruction):
     type: Type
 
 
-@dataclass(slots=True, eq=False)
 class Compare(Instruction):
     """`icmp` or, if `floating`, `fcmp`."""
 
+    floating: bool
     predicate: str
     left: Operand
     right: Operand
-    floating: bool
 
 
-@dataclass(slots=True, eq=False)
 class Select(Instruction):
     condition: Operand
     then: Operand
     otherwise: Operand
 
 
-@dataclass(slots=True, eq=False)
 class Freeze(Instruction):
     operand: Operand
 
 
-@dataclass(slots=True, eq=False)
 class Phi(Instruction):
-    """The value by the block that control comes from."""
+    """A value that depends on the block that control comes from."""
 
     type: Type
-    ways: list[tuple[Operand, str]]
+    incoming: list[tuple[Operand, str]]
 
 
-@dataclass(slots=True, eq=False)
 class ExtractValue(Instruction):
     aggregate: Operand
     indices: list[int]
 
 
-@dataclass(slots=True, eq=False)
 class InsertValue(Instruction):
     aggregate: Operand
     value: Operand
     indices: list[int]
 
 
-@dataclass(slots=True, eq=False)
 class ExtractElement(Instruction):
     vector: Operand
     index: Operand
 
 
-@dataclass(slots=True, eq=False)
 class InsertElement(Instruction):
     vector: Operand
     value: Operand
     index: Operand
 
 
-@dataclass(slots=True, eq=False)
 class ShuffleVector(Instruction):
-    """Elements of two vectors one behind the other, by number; None for any value."""
+    """The elements of two concatenated vectors, by number; None for any value."""
 
     left: Operand
     right: Operand
@@ -171,24 +154,20 @@ class Passing:
 PLAIN: Final = Passing()
 
 
-@dataclass(slots=True, eq=False)
-class Argument:
+class Argument(NamedTuple):
     operand: Operand
     passing: Passing
 
 
-@dataclass(slots=True, eq=False)
-class Assembly:
+class Assembly(Record):
     """Inline assembly as a callee."""
 
     template: str
     constraints: str
-    sideeffect: bool
 
 
-@dataclass(slots=True, eq=False)
 class Call(Instruction):
-    """A call of an operand or of assembly. `declared` is the type of the callee if the call writes it, as it
+    """A call of an operand or of assembly. `declared` is the type of the callee, if the call states it, as it
     does for variadic functions; `words` are attributes that are single words (`noreturn`)."""
 
     result: Type
@@ -199,76 +178,60 @@ class Call(Instruction):
     targets: list[str] = field(default_factory=list)  # of `callbr`: the way on, then labels
 
 
-@dataclass(slots=True, eq=False)
 class AtomicUpdate(Instruction):
     """`atomicrmw`: the result is the old value."""
 
     operation: str
     pointer: Operand
     value: Operand
-    align: int
 
 
-@dataclass(slots=True, eq=False)
 class CompareExchange(Instruction):
     """`cmpxchg`: the result is the old value, and whether it was replaced. A weak one may fail at will."""
 
+    weak: bool
     pointer: Operand
     expected: Operand
     new: Operand
-    weak: bool
-    align: int
 
 
-@dataclass(slots=True, eq=False)
 class Fence(Instruction):
-    pass
+    """`fence`: without threads it does nothing."""
 
 
-@dataclass(slots=True, eq=False)
-class VariableArgument(Instruction):
-    """`va_arg`."""
-
-    pointer: Operand
-    type: Type
+class Other(Instruction):
+    """`fneg` and `va_arg`, which are read and then refused."""
 
 
-@dataclass(slots=True, eq=False)
 class Jump(Instruction):
     target: str
 
 
-@dataclass(slots=True, eq=False)
 class Branch(Instruction):
     condition: Operand
     then: str
     otherwise: str
 
 
-@dataclass(slots=True, eq=False)
 class Switch(Instruction):
     value: Operand
     default: str
     cases: list[tuple[int, str]]
 
 
-@dataclass(slots=True, eq=False)
 class IndirectJump(Instruction):
     address: Operand
     targets: list[str]
 
 
-@dataclass(slots=True, eq=False)
 class Return(Instruction):
-    value: Operand | None
+    value: Operand | None = None
 
 
-@dataclass(slots=True, eq=False)
 class Unreachable(Instruction):
-    pass
+    """`unreachable`: control never comes here."""
 
 
-@dataclass(slots=True, eq=False)
 class Declare(Instruction):
     """`#dbg_declare`: the debug variable of this number is the object at an address from here on."""
 
@@ -276,69 +239,92 @@ class Declare(Instruction):
     variable: int
 
 
-@dataclass(slots=True, eq=False)
 class DebugRecord(Instruction):
-    """`#dbg_value`, `#dbg_label`, `#dbg_assign`: nothing is done here."""
-
-
-Terminator = Jump | Branch | Switch | IndirectJump | Return | Unreachable
+    """`#dbg_value`, `#dbg_label`, `#dbg_assign`: these do nothing."""
 
 
 def successors(last: Instruction) -> list[str]:
-    """Return the labels that control may go to behind the last instruction of a block, in order."""
-    if isinstance(last, Jump):
-        return [last.target]
-    if isinstance(last, Branch):
-        return [last.then, last.otherwise]
-    if isinstance(last, Switch):
-        return list(dict.fromkeys([last.default, *(label for _, label in last.cases)]))
-    if isinstance(last, IndirectJump):
-        return list(dict.fromkeys(last.targets))
-    if isinstance(last, Call):
-        return list(last.targets)
-    return []
-
-
-def operands(instruction: Instruction) -> list[Operand]:
-    """Return all operands of an instruction, in order."""
-    match instruction:
-        case Alloca():
-            return [] if instruction.count is None else [instruction.count]
-        case Load() | VariableArgument():
-            return [instruction.pointer]
-        case Store():
-            return [instruction.value, instruction.pointer]
-        case GetElementPointer():
-            return [instruction.base, *instruction.indices]
-        case Binary() | Compare() | ShuffleVector():
-            return [instruction.left, instruction.right]
-        case Convert() | Freeze() | Negate():
-            return [instruction.operand]
-        case Select():
-            return [instruction.condition, instruction.then, instruction.otherwise]
-        case Phi():
-            return [value for value, _ in instruction.ways]
-        case ExtractValue():
-            return [instruction.aggregate]
-        case InsertValue():
-            return [instruction.aggregate, instruction.value]
-        case ExtractElement():
-            return [instruction.vector, instruction.index]
-        case InsertElement():
-            return [instruction.vector, instruction.value, instruction.index]
-        case Call():
-            called = [] if isinstance(instruction.callee, Assembly) else [instruction.callee]
-            return called + [argument.operand for argument in instruction.arguments]
-        case AtomicUpdate():
-            return [instruction.pointer, instruction.value]
-        case CompareExchange():
-            return [instruction.pointer, instruction.expected, instruction.new]
+    """Return the labels that the last instruction of a block may jump to, in order."""
+    match last:
+        case Jump():
+            return [last.target]
         case Branch():
-            return [instruction.condition]
+            return [last.then, last.otherwise]
         case Switch():
-            return [instruction.value]
-        case IndirectJump() | Declare():
-            return [instruction.address]
-        case Return():
-            return [] if instruction.value is None else [instruction.value]
+            return list(dict.fromkeys([last.default, *(label for _, label in last.cases)]))
+        case IndirectJump() | Call():
+            return list(dict.fromkeys(last.targets))
     return []
+
+
+class Operand(Record):
+    """A value that an instruction takes, or a part of an initialiser."""
+
+    type: Type
+
+
+class Local(Operand):
+    """The result of an instruction, or a parameter: `%name`."""
+
+    name: str
+
+
+class Integer(Operand):
+    value: int
+
+
+class Float(Operand):
+    text: str  # the number as IR writes it
+
+
+class Null(Operand):
+    """The null pointer."""
+
+
+class Zero(Operand):
+    """`zeroinitializer`, or `none` of a token."""
+
+
+class Undefined(Operand):
+    """`undef` or, if `poison`, the result of an operation without a defined value."""
+
+    poison: bool
+
+
+class Symbol(Operand):
+    """The address of a global variable, a function or an alias: `@name`."""
+
+    name: str
+
+
+class Aggregate(Operand):
+    """An array, a vector or a structure, part by part."""
+
+    parts: list[Operand]
+
+
+class Data(Operand):
+    """An array or a vector of integers."""
+
+    values: list[int]
+
+
+class Bytes(Operand):
+    """An array of bytes: `c"..."`."""
+
+    data: bytes
+
+
+class Expression(Operand):
+    """An operation on constants; `source` is the type that `getelementptr` indexes."""
+
+    operation: str
+    operands: list[Operand]
+    source: Type | None
+
+
+class BlockAddress(Operand):
+    """The address of a label: `&&label`."""
+
+    function: str
+    label: str

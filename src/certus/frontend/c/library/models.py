@@ -1,8 +1,12 @@
-"""The models in C, compiled when they are asked for."""
+"""Models of library functions in C (`c/*.c`), and tables of the names of the C library.
+
+The models are compiled when they are first needed. `model/c_types.py` explains the signatures;
+`model/library.py` says what the functions without a model mean."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -10,10 +14,84 @@ from typing import Final
 
 from certus.frontend.c.compile import compile_file
 from certus.frontend.c.ir.module import Module
+from certus.frontend.c.ir.text import word_set
 from certus.frontend.c.ir.types import TypeTable
-from certus.frontend.c.library.meanings import Model
-from certus.frontend.c.library.table import CHECKED_FILE, lookup
 
+CHECKED_FILE: Final = "arithmetic.c"  # the only file that is compiled with the checks of the property
+MODELS: Final = (
+    ("memory.c", "*(**i) memcpy mempcpy memmove v(**i) bcopy *(**ii) memccpy *(*ii) memset memchr memrchr"),
+    ("memory.c", "v(*i) bzero i(**i) memcmp *(*i) rawmemchr *(*i*i) memmem"),
+    ("string.c", "i(p) strlen i(pi) strnlen p(pp) stpcpy strcpy strcat strpbrk strstr strcasestr strsep"),
+    ("string.c", "p(pp) strtok p(ppi) stpncpy strncpy strncat p(pi) strndup strchr strchrnul strrchr"),
+    ("string.c", "p(p) strdup i(pp) strcmp strcasecmp strspn strcspn i(ppi) strncmp strncasecmp"),
+    ("string.c", "p(ppp) strtok_r"),
+    ("ctype.c", "i(i) isalnum isalpha isascii isblank iscntrl isdigit isgraph islower isprint ispunct"),
+    ("ctype.c", "i(i) isspace isupper isxdigit toascii tolower toupper"),
+    ("ctype.c", "p() __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc"),
+    ("stdlib.c", "p() __errno_location i(ppi) strtol strtoll strtoul strtoull strtoimax strtoumax"),
+    ("stdlib.c", "i(ppi) __isoc23_strtol __isoc23_strtoll __isoc23_strtoul __isoc23_strtoull"),
+    ("stdlib.c", "i(p) atoi atol atoll i(ppii) __strtol_internal __strtoul_internal"),
+    ("stdlib.c", "v(*iiF) qsort *(**iiF) bsearch"),
+    (CHECKED_FILE, "i(i) abs labs llabs imaxabs ffs ffsl ffsll htonl ntohl h(i) htons ntohs"),
+    (CHECKED_FILE, "s(ii) div ldiv lldiv imaxdiv"),
+    ("wchar.c", "i(p) wcslen i(pi) wcsnlen p(ppi) wmemcpy wmemmove wcsncpy wcsncat p(pii) wmemset wmemchr"),
+    ("wchar.c", "i(ppi) wmemcmp wcsncmp p(pp) wcscpy wcscat wcsstr wcspbrk i(pp) wcscmp"),
+    ("wchar.c", "i(pp) wcsspn wcscspn p(pi) wcschr wcsrchr"),
+    ("world.c", "i(F) atexit"),
+)
+OTHER_NAMES: Final = (  # other names of functions in MODELS: model, name
+    *("bzero __bzero", "stpcpy __stpcpy", "strdup __strdup", "strtok_r __strtok_r", "memcmp bcmp"),
+    *("strchr index", "strrchr rindex", "strcmp strcoll", "wcscmp wcscoll", "strtoll strtoq"),
+    "strtoull strtouq",
+)
+# Functions with models that depend on the locale, and prefixes of those that also store the end of a number.
+OF_LOCALE: Final = """strcoll wcscoll strcasecmp strncasecmp strcasestr atoi atol atoll tolower toupper
+isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit"""
+NUMBERS_OF_LOCALE: Final = ("strto", "__isoc23_strto", "__strto")
+
+# The arguments of checked variants (`__memcpy_chk`) that belong to the plain function; "...": all later ones.
+CHECKED_VARIANTS: Final = (
+    ("0 1 2", "memcpy memmove mempcpy memset strncpy stpncpy strncat read recv pread readlink"),
+    ("0 1", "strcpy stpcpy strcat getcwd gethostname realpath"),
+    ("0", "gets"),
+    ("1 ...", "printf vprintf wprintf"),
+    ("0 2 ...", "fprintf vfprintf dprintf vdprintf fwprintf syslog asprintf vasprintf"),
+    ("0 3 ...", "sprintf vsprintf"),
+    ("0 1 4 ...", "snprintf vsnprintf"),
+    ("0 2 3", "fgets fgets_unlocked"),
+    ("0 2 3 4", "fread fread_unlocked"),
+)
+# Functions of the C library without a meaning here: they are defined, whatever the program declares.
+STANDARD: Final = word_set(
+    "strtod strtof strtold atof difftime getw ioctl fcntl fcntl64 sqrt pow floor ceil fabs sin cos tan "
+    "exp log log10 fmod round trunc wcstoimax wcstoumax vfscanf vscanf vsscanf timespec_get mbrtoc16 "
+    "c16rtomb mbrtoc32 c32rtomb fwscanf swprintf swscanf vfwprintf vfwscanf vswprintf vswscanf vwprintf "
+    "vwscanf wscanf fgetwc fgetws fputwc fputws fwide getwc getwchar putwc putwchar ungetwc wcstod wcstof "
+    "wcstold wcstol wcstoll wcstoul wcstoull wcsxfrm wcstok wcsftime mbsinit mbrlen mbrtowc wcrtomb "
+    "mbsrtowcs wcsrtombs iswalnum iswalpha iswblank iswcntrl iswdigit iswgraph iswlower iswprint iswpunct "
+    "iswspace iswupper iswxdigit iswctype wctype towlower towupper towctrans wctrans swab strlcpy strlcat "
+    "wcsdup wcpcpy wcpncpy wcscasecmp wcsncasecmp"
+)
+STREAMS: Final = ("stdin", "stdout", "stderr")  # variables that point to three different objects
+# Variables of the C library whose values follow its rules.
+VARIABLES: Final = word_set("optind optarg opterr optopt environ __environ timezone daylight tzname")
+# Parts of the paths of system headers; functions declared there are defined in the C library.
+SYSTEM_HEADERS: Final = ("/usr/include/", "/libc/include/", "/lib/include/")
+
+
+def signed_names(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the names in a text like `i(p) puts atoi i() rand`, each with the signature before it."""
+    signature = ""
+    for word in text.split():
+        if "(" in word:
+            signature = word
+        else:
+            yield word, signature
+
+
+FILES: Final = {name: file for file, text in MODELS for name, _ in signed_names(text)}
+
+# functions and variables that only the lowering and other models mention
 _INTERNAL: Final = (
     (re.compile(r"__certus_(?:copy|move|fill|unknown|input)\d"), "memory.c"),
     (re.compile(r"__certus_(?:qsort|bsearch)\w*|__certus_errno"), "stdlib.c"),
@@ -32,23 +110,15 @@ class LibraryModels:
 
     def defining(self, name: str) -> Module | None:
         """Return the module that defines a function or variable of the models."""
-        file = _file_of(name)
+        file = FILES.get(name) or next((file for names, file in _INTERNAL if names.fullmatch(name)), None)
         if file is None:
             return None
-        found = self._modules.get(file)
-        if found is None:
+        module = self._modules.get(file)
+        if module is None:
             checks = self._property if file == CHECKED_FILE else ""
-            found = self._modules[file] = Module(_compiled(file, self._model, checks), self._types)
-        defined = name in found.functions and found.functions[name].defined
-        return found if defined or name in found.globals else None
-
-
-def _file_of(name: str) -> str | None:
-    known = lookup(name)
-    if known is not None:
-        meaning = known.meaning
-        return meaning.file if isinstance(meaning, Model) and known.passed is None else None
-    return next((file for pattern, file in _INTERNAL if pattern.fullmatch(name)), None)
+            module = self._modules[file] = Module(_compiled(file, self._model, checks), self._types)
+        defined = name in module.functions and module.functions[name].defined
+        return module if defined or name in module.globals else None
 
 
 @cache

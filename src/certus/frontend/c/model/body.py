@@ -1,51 +1,182 @@
-"""The state while one function is lowered: the graph so far, the values of instructions, variables.
+"""The state of the lowering of one function: the graph so far, the variables, the values of instructions.
 
-The value of an instruction is kept as a term over program variables. A term that reads variables which the
-program may change is *pending*: it is computed into a temporary before one of them is written, or at once if
-it is used in another block. All other terms stay as they are: what they read is written only once, before.
+The value of an instruction is a term over program variables. A term that reads variables which may still
+change is *pending*: it is computed into a temporary before one of them is written, or at once if another
+block uses it. All other terms stay as they are, because the variables they read are written only once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.program import Assign, Assume, BasicOp, Havoc
+from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load
 from certus.core.sorts import INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
-from certus.core.witness import probe_kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
-from certus.frontend.c.model.births import Births
+from certus.frontend.c.ir.types import VoidType
+from certus.frontend.c.model import terms
 from certus.frontend.c.model.cells import Roots
 from certus.frontend.c.model.flow import Flow
-from certus.frontend.c.model.redirect import redirected
-from certus.frontend.c.model.terms import (
-    Lanes,
-    Piece,
-    Pieces,
-    Unmodelled,
-    Value,
-    as_sort,
-    joined,
-    terms_in,
-    truth,
-)
-from certus.frontend.c.model.wording import part_of
+from certus.frontend.c.model.local_variables import LocalVariables
+from certus.frontend.c.model.signature import Signature, make_signature
+from certus.frontend.c.model.sources import Cursor
+from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value
 from certus.frontend.graph import Draft, DraftEdge
 
 if TYPE_CHECKING:
-    from certus.frontend.c.model.signature import Signature
     from certus.frontend.c.model.unit import Unit
 
 _NOTHING: Final[frozenset[Expr]] = frozenset()
-HEAVY: Final = 300  # a term made of more instructions than this is computed into a temporary
+HEAVY: Final = 300  # a term of more instructions than this is computed into a temporary
+
+
+class Registers:
+    """The values of the instructions of a function."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        self.values: dict[str, Value] = {}
+        self.phis: dict[ir.Phi, Expr] = {}
+        self.mutable: set[Expr] = set()  # local variables that are written more than once
+        self.folding = False  # whether all values stay terms
+        self.skipped: set[ir.Instruction] = set()  # instructions that are part of another step
+        self.refused: dict[str, Unmodelled] = {}  # why instructions have no value
+        self._pending: dict[str, tuple[frozenset[Expr], float]] = {}  # variables read, number of the last use
+        self._weight: dict[str, int] = {}  # how many instructions a term consists of
+        self._read: dict[Expr, frozenset[Expr]] = {}  # the variables of a term that may change
+
+    def define(self, instruction: ir.Instruction, value: Value) -> None:
+        """Set the value of an instruction."""
+        name = instruction.name
+        if name is None:
+            return
+        self.values[name] = value
+        if self.folding or (isinstance(value, Expr) and value.kind is Kind.CONST):
+            return
+        reads = self._reads(*terms.terms_in(value))
+        weight = 1 + sum(self._weight.get(getattr(o, "name", ""), 0) for o in instruction.operands)
+        heavy = weight > HEAVY
+        self._weight[name] = 1 if heavy else weight
+        if not reads and not heavy:
+            return
+        if heavy or self._body.flow.is_used_elsewhere(instruction):
+            self._compute(name)
+        else:
+            self._pending[name] = (reads, self._body.flow.last_use(name))
+
+    def _reads(self, *values: Expr) -> frozenset[Expr]:
+        """Return the variables that some terms read and that may change."""
+        cache, mutable, shared = self._read, self.mutable, self._body.unit.symbols.shared
+        stack = [term for term in values if term not in cache]
+        while stack:
+            term = stack[-1]
+            missing = [argument for argument in term.args if argument not in cache]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if term.kind is Kind.VAR and (term in mutable or term in shared):
+                cache[term] = frozenset((term,))
+            else:
+                parts = [reads for argument in term.args if (reads := cache[argument])]
+                cache[term] = parts[0].union(*parts[1:]) if parts else _NOTHING
+        if len(values) == 1:
+            return cache[values[0]]
+        return _NOTHING.union(*(cache[term] for term in values))
+
+    def _compute(self, name: str) -> None:
+        """Compute the value of an instruction into temporaries."""
+        value = self.values[name]
+        if isinstance(value, Expr):
+            self.values[name] = self.in_temporary(value)
+        elif isinstance(value, Pieces):
+            parts = tuple(Piece(p.offset, p.size, self.in_temporary(p.term)) for p in value.parts)
+            self.values[name] = Pieces(value.size, parts)
+        else:
+            self.values[name] = Lanes(tuple(self.in_temporary(part) for part in value.parts))
+
+    def in_temporary(self, term: Expr) -> Expr:
+        """Compute a term into a temporary, unless its value cannot change."""
+        if term.kind is Kind.CONST or term in self._body.temporaries:
+            return term
+        temporary = self._body.fresh(term.sort)
+        self._body.emit(Assign((temporary,), (term,)))
+        return temporary
+
+    def forget(self) -> None:
+        """Begin a new block: no pending value is used any more."""
+        self._pending.clear()
+
+    def before_write(self, written: Expr) -> None:
+        """Compute the pending values that read a variable, which is about to change."""
+        if self._pending:
+            self._compute_if(lambda reads: written in reads)
+
+    def before_call(self) -> None:
+        """Compute the pending values that read global variables, which a call may change."""
+        if self._pending:
+            shared = self._body.unit.symbols.shared
+            self._compute_if(lambda reads: not shared.isdisjoint(reads))
+
+    def _compute_if(self, changes: Callable[[frozenset[Expr]], bool]) -> None:
+        """Compute the pending values that a write changes, and forget those that are not used any more."""
+        for name, (reads, last) in list(self._pending.items()):
+            if last <= self._body.cursor.number:
+                del self._pending[name]
+            elif changes(reads):
+                del self._pending[name]
+                self._compute(name)
+
+    def assign(
+        self, variable: Expr, term: Expr, name: str | None = None, *, spare: Expr | None = None
+    ) -> None:
+        """Emit `variable = term`. If the last step only gave `term` its value, it writes `variable` instead:
+        `spare` is a temporary that nothing else reads. If the instruction `name` has this value and is used
+        later, it is then read from the variable."""
+        body, flow, kept = self._body, self._body.flow, self._kept(name, variable)
+        if name is not None and kept is not None:
+            self._pending.pop(name, None)
+        self.before_write(variable)
+        last, op = body.last_step(), None
+        if last is not None and term.sort is variable.sort:
+            if name is not None and kept is not None:
+                redirects = last.order[0] == flow.number[flow.definitions[name]]
+            else:
+                redirects = term is spare and term in body.temporaries
+            op = redirected(last.op, term, variable) if redirects else None
+        if last is not None and op is not None:
+            last.op, last.span, last.text = op, body.cursor.span, body.cursor.text or last.text
+        else:
+            body.emit(Assign((variable,), (term,)))
+        if name is not None and kept is not None:
+            self.values[name] = terms.as_sort(variable, kept.sort)
+            self._pending[name] = (frozenset((variable,)), flow.last_use(name))
+
+    def _kept(self, name: str | None, variable: Expr) -> Expr | None:
+        """Return the value of an instruction that is being stored, if all its uses are in its block, from the
+        store on."""
+        flow, cursor = self._body.flow, self._body.cursor
+        definition = None if name is None else flow.definitions.get(name)
+        value, uses = self.values.get(name or ""), flow.uses.get(name or "", ())
+        if not isinstance(value, Expr) or value.kind is Kind.CONST or definition is None or len(uses) < 2:
+            return None
+        wanted, sort = variable.sort, value.sort
+        same = sort is wanted or (
+            isinstance(sort, MachineSort) and isinstance(wanted, MachineSort) and sort.width == wanted.width
+        )
+        here = flow.home[definition] == cursor.block and not flow.is_used_elsewhere(definition)
+        later = all(flow.number[use] >= cursor.number for use in uses)
+        return value if same and here and later else None
 
 
 class Body:
-    """One function, or the start of the program, while it is lowered."""
+    """One function, or the start of the program, while it is lowered. `at` is the present node of the graph:
+    the next step begins there."""
 
     def __init__(self, unit: Unit, module: Module, function: Function | None, name: str) -> None:
         self.unit = unit
@@ -55,144 +186,38 @@ class Body:
         self.name = name
         self.draft = Draft(name, unit.span_of(module, function))
         self.at = Draft.ENTRY
-        self.parameters: list[Expr] = []
-        self.results: tuple[Expr, ...] = ()
         self.variables: dict[Expr, None] = {}  # all locals, in order
         self.temporaries: set[Expr] = set()
-        self.values: dict[str, Value] = {}
-        self.skipped: set[ir.Instruction] = set()  # what another step does
-        self.more: Expr | None = None  # where the arguments behind the named ones are
-        self.span: Span | None = None  # of the step that is being lowered
-        self.statement: Span | None = None
-        self.text = ""
-        self.begun: dict[Span, int] = {}  # where statements begin
-        self.probe: int | None = None  # whose expression is being lowered
-        self._instruction: ir.Instruction | None = None  # whose words are not looked up yet
-        self.number = 0
-        self.block = ""
-        self.condition: int | None = None  # where the condition is evaluated that decided to come here
-        self._sequence = 0
-        self._pending: dict[str, tuple[frozenset[Expr], float]] = {}  # what they read, and their last use
-        self._weight: dict[str, int] = {}
-        self._read: dict[Expr, frozenset[Expr]] = {}  # the changing variables of terms
-        self.folding = False
-        self.lowered = function is None
-        self.foldable: bool | None = None
-        self.phis: dict[ir.Phi, Expr] = {}
-        self.mutable: set[Expr] = set()  # local variables that are written more than once
-        self.declared_at: dict[str, int | None] = {}  # locations of declarations, by name and line
-        self._location: int | None = None
+        self.cursor = Cursor(self)
+        self.registers = Registers(self)
         self.roots = Roots(module, {})
+        self.signature = Signature(VoidType("void"))
         if function is not None:
             self.flow = Flow(module.blocks(function))
             self.roots = Roots(module, self.flow.definitions)
-            self.births = Births(self)
-            self.signature: Signature = unit.make_signature(self)
-            self.mutable = {s.variable for s in self.births.slots.values() if s.variable is not None}
-
-    # --------------------------------------------------------------------------------- names
+            self.locals = LocalVariables(self)
+            make_signature(self)
+            slots = self.locals.slots.values()
+            self.registers.mutable = {s.variable for s in slots if s.variable is not None}
 
     def local(self, name: str, sort: Sort) -> Expr:
-        """Make a local variable with a name like this."""
-        wanted, number = f"{self.name}.{name}", 1
-        while wanted in self.unit.names:
-            number += 1
-            wanted = f"{self.name}.{name}${number}"
-        self.unit.names.add(wanted)
-        made = build.var(wanted, sort)
-        self.variables[made] = None
-        return made
+        """Create a local variable; its name is the given one, perhaps with a number."""
+        variable = build.var(self.unit.names.unique(f"{self.name}.{name}", "$"), sort)
+        self.variables[variable] = None
+        return variable
 
     def fresh(self, sort: Sort) -> Expr:
-        """Make a temporary. It is written once, before it is read."""
-        made = self.local(f"${len(self.temporaries) + 1}", sort)
-        self.temporaries.add(made)
-        return made
+        """Create a temporary, which is written once, before it is read."""
+        temporary = self.local(f"${len(self.temporaries) + 1}", sort)
+        self.temporaries.add(temporary)
+        return temporary
 
-    # ------------------------------------------------------------------------------- places
-
-    def place(self, instruction: ir.Instruction | None) -> None:
-        """Steps from here on are of this instruction."""
-        if instruction is None:
-            self.number, self._location = 0, None
-            self.span, self.text, self.statement = self.draft.span, "", self.draft.span
-            return
-        self.number, self._location = self.flow.number[instruction], instruction.location
-        if not self.unit.is_program(self.module):
-            self.text = f"{self.name.lstrip('$')}(...)"
-            return
-        written = self.unit.sources.written(instruction.location)
-        self.probe = self.unit.sources.probe(instruction.location)
-        if self.probe is not None:
-            self.span = None if written is None else written.span
-            self.text = probe_kind(self.probe)
-        elif instruction.location is None:
-            self._instruction = instruction
-        elif written is not None:
-            self.span, self.text, self.statement = written.span, written.text, written.statement
-            self._instruction = instruction
-            if written.statement not in self.begun and written.text:
-                self.begun[written.statement] = self.at
-                self.draft.starts[self.at] = written.statement
-
-    @property
-    def span(self) -> Span | None:
-        self._look_up()
-        return self._span
-
-    @span.setter
-    def span(self, span: Span | None) -> None:
-        self._span, self._instruction = span, None
-
-    @property
-    def text(self) -> str:
-        self._look_up()
-        return self._text
-
-    @text.setter
-    def text(self, text: str) -> None:
-        self._text, self._instruction = text, None
-
-    def _look_up(self) -> None:
-        """Find the part of the statement whose step comes next."""
-        if self._instruction is not None:
-            found = part_of(self, self._instruction)
-            self._instruction = None
-            if found is not None:
-                self._span, self._text = found
-
-    def say(self, words: tuple[Span | None, str] | None) -> None:
-        """Steps from here on are of this part of the statement."""
-        if words is not None:
-            self.span, self.text = words
-
-    def call_span(self) -> Span | None:
-        """Return the stretch of the call that is being lowered."""
-        if not self.unit.is_program(self.module):
-            return None
-        found = self.unit.sources.call(self._location)
-        return self.span if found is None else found[0]
-
-    def written_call(self, name: str) -> str:
-        """Return the call that is being lowered as it is written, which may be the use of a macro."""
-        found = self.unit.sources.call(self._location) if self.unit.is_program(self.module) else None
-        return found[1] if found is not None else self.text or f"{name}()"
-
-    def condition_start(self) -> int | None:
-        """Return where the evaluation began of what decided that control comes here: of the statement, if it
-        has conditions itself, and else of the `if` around it."""
-        begun = None if self.statement is None else self.begun.get(self.statement)
-        if begun is not None and begun != self.at:
-            return begun
-        around = self.unit.sources.around(self._location) if self.unit.is_program(self.module) else None
-        return None if around is None else self.begun.get(around, self.condition)
+    def is_watched(self, instruction: ir.Instruction) -> bool:
+        """Whether a witness refers to the `?:` of an instruction, so that it must become a branch."""
+        watched, program = self.unit.rules.watched, self.unit.is_program(self.module)
+        return program and self.unit.sources.watched(instruction.location, watched)
 
     # --------------------------------------------------------------------------------- steps
-
-    def order(self) -> tuple[int, int]:
-        """Return the place of the next step among the steps of the function: as in the text."""
-        self._sequence += 1
-        return self.number, self._sequence
 
     def emit(
         self,
@@ -205,20 +230,20 @@ class Body:
         call: Span | None = None,
     ) -> DraftEdge:
         """Add a step from the present node to a new one, or to `target`."""
+        self.unit.budget.check()
         after = self.draft.node() if target is None else target
-        made = self.draft.edge(
-            self.at,
-            op,
-            after,
-            self.span,
-            self.text if text is None else text,
-            branch=branch,
-            declares=declares,
-            order=self.order(),
-            call=call,
+        cursor = self.cursor
+        words, order = cursor.text if text is None else text, cursor.order()
+        step = self.draft.edge(
+            self.at, op, after, cursor.span, words, branch=branch, declares=declares, order=order, call=call
         )
         self.at = after
-        return made
+        return step
+
+    def last_step(self) -> DraftEdge | None:
+        """Return the step that was added last, if it leads to the present node."""
+        last = self.draft.edges[-1] if self.draft.edges else None
+        return last if last is not None and last.target == self.at else None
 
     def assume(self, condition: Expr, text: str | None = None) -> None:
         if condition is not build.TRUE:
@@ -227,7 +252,7 @@ class Body:
     def fork(
         self, condition: Expr, then: int, otherwise: int, *, branch: bool = False, flip: bool = False
     ) -> None:
-        """Go to one of two nodes. With `branch` the source has a branch here, which `flip` turns around."""
+        """Go to one of two nodes. `branch` marks a branch of the source, whose sides `flip` exchanges."""
         at = self.at
         for holds, target in ((True, then), (False, otherwise)):
             term = condition if holds else build.not_(condition)
@@ -237,60 +262,59 @@ class Body:
         self.at = self.draft.node()
 
     def havoc(self, sort: Sort, function: str | None = None, approximates: str = "") -> Expr:
-        """Make an input of the program: natural, and below the end of memory, if it is an address."""
-        made = self.fresh(sort)
-        self.set_freely((made,), function, approximates)
-        return made
+        """Create an input of the program; an address is natural and below the end of memory. `approximates`:
+        see `Havoc`."""
+        value = self.fresh(sort)
+        self.set_freely(value, function, approximates)
+        return value
 
-    def set_freely(
-        self, targets: tuple[Expr, ...], function: str | None = None, approximates: str = ""
-    ) -> None:
-        """Give variables any values. `approximates`: see `Havoc`."""
-        self.emit(Havoc(targets, function, approximates), call=None if function is None else self.span)
-        self.assume(self.are_addresses(targets))
+    def set_freely(self, variable: Expr, function: str | None = None, approximates: str = "") -> None:
+        """Give a variable any value of its type."""
+        call = None if function is None else self.cursor.span
+        self.emit(Havoc((variable,), function, approximates), call=call)
+        self.assume(self.are_addresses((variable,)))
 
     def are_addresses(self, targets: Iterable[Expr]) -> Expr:
-        """Whether all that are pointers fit into pointers."""
+        """Return the condition that all pointers among some variables are addresses."""
         low, high = build.integer(0), build.integer(1 << self.layout.pointer_bits)
-        found = [build.and_(build.le(low, v), build.lt(v, high)) for v in targets if v.sort is INT]
-        return build.conjunction(found)
+        bounds = [build.and_(build.le(low, v), build.lt(v, high)) for v in targets if v.sort is INT]
+        return build.conjunction(bounds)
 
-    def doubtful(self, why: str) -> None:
-        """No counterexample gets past here."""
+    def bar_counterexamples(self, why: str) -> None:
+        """Let no counterexample get past this point; `why` names what the model does not know."""
         sort = machine(8, signed=False)
         marker = self.havoc(sort, approximates=why)
         self.assume(build.eq(marker, build.constant(0, sort)))
 
     def undefined(self, why: str) -> None:
-        """The behaviour is undefined from here on: an execution that comes here ends as undefined."""
+        """Make the behaviour undefined: an execution that comes here ends as undefined."""
         sort = machine(32, signed=True)
         one, zero = build.constant(1, sort), build.constant(0, sort)
         self.emit(Assign((self.fresh(sort),), (build.quot(one, zero),)), text=f"undefined: {why}")
         self.stop()
 
     def stop(self) -> None:
-        """The execution does not go on; what follows starts at a node nothing leads to."""
+        """End the execution; what follows starts at a node that nothing leads to."""
         self.at = self.draft.node()
 
     def refuse(self, code: str, what: str, hint: str | None = None) -> None:
-        """Record that what stands here is not modelled. It matters only if control can reach it."""
+        """Record that something is not modelled. The program is refused if control can reach this point."""
         message = what if what[:1].isupper() and what.endswith(".") else f"{what} is not modelled."
-        span = self.span or self.unit.nowhere
-        diagnostic = Diagnostic(code, message[:1].upper() + message[1:], span=span, hint=hint)
-        self.draft.refusals.append((self.at, diagnostic))
+        message, hint = message[:1].upper() + message[1:], hint or terms.HINTS.get(code)
+        span = self.cursor.span or self.unit.sources.start()
+        self.draft.refusals.append((self.at, Diagnostic(code, message, span=span, hint=hint)))
 
     def claim(self, condition: Expr, kind: str, text: str, function: str | None = None) -> None:
-        """An error unless the condition holds."""
-        start, after, failed = self.at, self.draft.node(), self.draft.node()
-        self.draft.error(
-            failed, kind, self.span, text, statement=self.statement, function=function, start=start
-        )
+        """Make it an error if the condition does not hold."""
+        after, failed = self.draft.node(), self.draft.node()
+        span, statement = self.cursor.span, self.cursor.statement
+        self.draft.error(failed, kind, span, text, statement=statement, function=function, start=self.at)
         if condition is not build.TRUE:
             self.fork(condition, after, failed, branch=True)
             self.at = after
 
     def choose(self, condition: Expr, then: Callable[[], Expr], otherwise: Callable[[], Expr]) -> Expr:
-        """Take the steps of one of two ways; the value is that of the way taken."""
+        """Take the steps of one of two branches; return the value of the branch taken."""
         nodes = self.draft.node(), self.draft.node()
         after = self.draft.node()
         self.fork(condition, *nodes)
@@ -305,189 +329,47 @@ class Body:
         assert result is not None
         return result
 
-    def when(self, condition: Expr, steps: Callable[[], None]) -> None:
-        """Take steps if a condition holds."""
-        if condition is build.FALSE:
+    def when(
+        self, condition: Expr, steps: Callable[[], None], otherwise: Callable[[], None] | None = None
+    ) -> None:
+        """Take steps if a condition holds, and perhaps others if it does not."""
+        if condition is build.FALSE and otherwise is None:
             return
-        inside, after = self.draft.node(), self.draft.node()
-        self.fork(condition, inside, after)
-        self.at = inside
-        steps()
-        self.draft.skip(self.at, after)
+        start, after = self.draft.node(), self.draft.node()
+        other = after if otherwise is None else self.draft.node()
+        self.fork(condition, start, other)
+        for node, take in ((start, steps), (other, otherwise)):
+            if take is not None:
+                self.at = node
+                take()
+                self.draft.skip(self.at, after)
         self.at = after
 
-    # -------------------------------------------------------------------------------- values
-
-    def define(self, instruction: ir.Instruction, value: Value) -> None:
-        """Note the value of an instruction."""
-        name = instruction.name
-        if name is None:
-            return
-        self.values[name] = value
-        if self.folding or (isinstance(value, Expr) and value.kind is Kind.CONST):
-            return
-        reads = self._reads(*terms_in(value))
-        heavy = self._weigh(instruction, name)
-        if not reads and not heavy:
-            return
-        if heavy or self._escapes(instruction, name):
-            self.hold(name)
-        else:
-            self._pending[name] = (reads, self._last_use(name))
-
-    def _reads(self, *terms: Expr) -> frozenset[Expr]:
-        """The variables that terms read and that may change."""
-        known = self._read
-        stack = [term for term in terms if term not in known]
-        while stack:
-            term = stack[-1]
-            missing = [argument for argument in term.args if argument not in known]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            if term.kind is Kind.VAR and (term in self.mutable or term in self.unit.shared):
-                known[term] = frozenset((term,))
-            else:
-                parts = [reads for argument in term.args if (reads := known[argument])]
-                known[term] = parts[0].union(*parts[1:]) if parts else _NOTHING
-        if len(terms) == 1:
-            return known[terms[0]]
-        return _NOTHING.union(*(known[term] for term in terms))
-
-    def _weigh(self, instruction: ir.Instruction, name: str) -> bool:
-        total = 1
-        for operand in ir.operands(instruction):
-            total += self._weight.get(getattr(operand, "name", ""), 0)
-        heavy = total > HEAVY
-        self._weight[name] = 1 if heavy else total
-        return heavy
-
-    def _escapes(self, instruction: ir.Instruction, name: str) -> bool:
-        """Whether a value is used in another block; by the phis of a successor it is used in its own."""
-        home = self.flow.home[instruction]
-        for use in self.flow.uses.get(name, ()):
-            if isinstance(use, ir.Phi):
-                if any(getattr(value, "name", "") == name and label != home for value, label in use.ways):
-                    return True
-            elif self.flow.home[use] != home:
-                return True
-        return False
-
-    def _last_use(self, name: str) -> float:
-        """The number of the last instruction that uses a value; a phi does so at the end of the block."""
-        number = self.flow.number
-        uses = self.flow.uses.get(name, ())
-        return max((float("inf") if isinstance(use, ir.Phi) else number[use] for use in uses), default=0)
-
-    def hold(self, name: str) -> None:
-        """Compute the value of an instruction into temporaries."""
-        value = self.values[name]
-        if isinstance(value, Expr):
-            self.values[name] = self.held(value)
-        elif isinstance(value, Pieces):
-            parts = tuple(Piece(p.offset, p.size, self.held(p.term)) for p in value.parts)
-            self.values[name] = Pieces(value.size, parts)
-        else:
-            self.values[name] = Lanes(tuple(self.held(part) for part in value.parts))
-
-    def held(self, term: Expr) -> Expr:
-        """Compute a term into a temporary, unless it cannot change."""
-        if term.kind is Kind.CONST or term in self.temporaries:
-            return term
-        made = self.fresh(term.sort)
-        self.emit(Assign((made,), (term,)))
-        return made
-
-    def forget(self) -> None:
-        """A new block begins: what is pending is not used any more."""
-        self._pending.clear()
-
-    def before_write(self, written: Expr) -> None:
-        """A variable is about to change: compute what reads it and is used later."""
-        if self._pending:
-            self._compute(lambda reads: written in reads)
-
-    def before_call(self) -> None:
-        """A call may change all global variables."""
-        if self._pending:
-            shared = self.unit.shared
-            self._compute(lambda reads: not shared.isdisjoint(reads))
-
-    def _compute(self, changes: Callable[[frozenset[Expr]], bool]) -> None:
-        """Compute pending values that change, and forget those that are not used any more."""
-        for name, (reads, last) in list(self._pending.items()):
-            if last <= self.number:
-                del self._pending[name]
-            elif changes(reads):
-                del self._pending[name]
-                self.hold(name)
-
-    def assign(self, variable: Expr, term: Expr, name: str | None = None) -> None:
-        """`variable = term`. If the last step only gave `term` its value, it writes `variable` instead. If
-        the instruction `name` has this value and is used later, it is read from the variable then."""
-        if name is not None and self._is_kept(name, variable):
-            self._pending.pop(name, None)
-            self.before_write(variable)
-            last = self.draft.edges[-1] if self.draft.edges else None
-            op, made = None, self.flow.number[self.flow.definitions[name]]
-            if last is not None and last.target == self.at and last.order[0] == made:
-                op = redirected(last.op, term, variable) if term.sort is variable.sort else None
-            if op is not None and last is not None:
-                last.op, last.span, last.text = op, self.span, self.text or last.text
-            else:
-                self.emit(Assign((variable,), (term,)))
-            kept = self.values[name]
-            assert isinstance(kept, Expr)
-            self.values[name] = as_sort(variable, kept.sort)
-            self._pending[name] = (frozenset((variable,)), self._last_use(name))
-            return
-        self.before_write(variable)
-        last = self.draft.edges[-1] if self.draft.edges else None
-        if last is not None and last.target == self.at and term in self.temporaries:
-            op = redirected(last.op, term, variable)
-            if op is not None and term.sort is variable.sort and self._is_dead(term):
-                last.op, last.span, last.text = op, self.span, self.text or last.text
-                return
-        self.emit(Assign((variable,), (term,)))
-
-    def _is_kept(self, name: str, variable: Expr) -> bool:
-        """Whether the value of an instruction, which is being stored, is used again in its block, and nowhere
-        else, nor was it used before."""
-        value, uses = self.values.get(name), self.flow.uses.get(name, ())
-        made = self.flow.definitions.get(name)
-        if not isinstance(value, Expr) or value.kind is Kind.CONST or made is None or len(uses) < 2:
-            return False
-        wanted, sort = variable.sort, value.sort
-        same = sort is wanted or (
-            isinstance(sort, MachineSort) and isinstance(wanted, MachineSort) and sort.width == wanted.width
-        )
-        here = self.flow.home[made] == self.block and not self._escapes(made, name)
-        return same and here and all(self.flow.number[use] >= self.number for use in uses)
-
-    def _is_dead(self, temporary: Expr) -> bool:
-        """Whether no other value needs a temporary that has just been written."""
-        return self._spare is temporary
-
-    _spare: Expr | None = None  # the temporary of an instruction whose only use is the present one
-
-    def spare(self, temporary: Expr | None) -> None:
-        self._spare = temporary
-
-    # -------------------------------------------------------------------------- uncertain values
-
     def unset(self, size: int) -> Expr:
-        """Return `size` bytes without a value."""
+        """Return `size` bytes that have no value."""
         return self.havoc(machine(8 * size, signed=False), approximates="bytes that have no value")
 
     def truth(self, value: Value) -> Expr:
         """Return a value as a condition."""
-        return truth(self.scalar(value))
+        return terms.truth(self.scalar(value))
 
     def scalar(self, value: Value) -> Expr:
         """Return a value as one term."""
         if isinstance(value, Expr):
             return value
         if isinstance(value, Pieces):
-            return joined(value, 0, value.size, self.unset)
+            return terms.joined(value, 0, value.size, self.unset)
         raise Unmodelled("unsupported-vector", "a vector as a number")
+
+
+def redirected(op: BasicOp, old: Expr, new: Expr) -> BasicOp | None:
+    """Return the step that writes `new` instead of `old`, if `old` is the only variable it writes."""
+    if isinstance(op, Havoc) and op.targets == (old,):
+        return Havoc((new,), op.function, op.approximates)
+    if isinstance(op, Call) and op.targets == (old,) and not op.procedure.startswith("$"):
+        return Call(op.procedure, op.arguments, (new,))
+    if isinstance(op, Alloc) and op.target is old:
+        return replace(op, target=new)
+    if isinstance(op, Load) and op.target is old:
+        return Load(new, op.address)
+    return None

@@ -1,114 +1,302 @@
-"""Calls: of functions with a body, and the way to all others."""
+"""Calls of functions with a body, and the dispatch to all other kinds of calls.
+
+The caller evaluates the arguments and copies objects that are passed by value. The callee takes the arguments
+as its signature says: cell by cell, or packed into one object (`...`). A function may also be called as a
+function of another type: see `adapted`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from certus.core import build
-from certus.core.program import Alloc, Assume, Call
-from certus.core.sorts import INT
+from certus.core.diagnostic import Span
+from certus.core.program import Alloc, Call, Free
+from certus.core.sorts import INT, machine
 from certus.core.terms import Expr
+from certus.core.witness import PROBE
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.operands import Symbol
-from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
-from certus.frontend.c.model import assembly, checks, externals, indirect, intrinsics, probing
-from certus.frontend.c.model.arguments import bound, end_copies, fitted, given_arguments, pack
+from certus.frontend.c.ir.instructions import Operand, Symbol
+from certus.frontend.c.ir.module import Function, Parameter
+from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type, VoidType
+from certus.frontend.c.model import checks, intrinsics, library, memory
+from certus.frontend.c.model.cells import cells_at, simple
 from certus.frontend.c.model.folding import folded, is_foldable
-from certus.frontend.c.model.operands import term_of
-from certus.frontend.c.model.terms import NULL, Piece, Pieces, Value, as_sort, sort_of
-from certus.frontend.c.source.probes import FUNCTION as PROBE
+from certus.frontend.c.model.operands import address_of, from_integer, term_of, value_is_signed, value_of
+from certus.frontend.c.model.signature import Cells, fields, pieces, store_of
+from certus.frontend.c.model.terms import NULL, Unmodelled, Value, as_sort, sort_of, taken
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a call. If an object is passed by value, the value is the address of a copy."""
+
+    value: Value
+    type: Type
+    passing: ir.Passing
+
+
+@dataclass(slots=True, eq=False)
+class IndirectCall:
+    """A call through a pointer, from the node `source` to the node `target`. `results` receive the result:
+    one scalar, or the cells that the caller wants. `place` is the span, the statement, the text and the
+    number of the step."""
+
+    body: Body
+    instruction: ir.Call
+    source: int
+    target: int
+    pointer: Expr
+    arguments: list[Argument]
+    results: tuple[Expr, ...]
+    cells: Cells
+    place: tuple[Span | None, Span | None, str, int]
 
 
 def call(body: Body, instruction: ir.Call) -> None:
     """Lower a call of any kind."""
     callee, unit = instruction.callee, body.unit
     if isinstance(callee, ir.Assembly):
-        assembly.lower(body, instruction, callee)
+        intrinsics.assembly(body, instruction, callee)
         return
     if not isinstance(callee, Symbol):
-        indirect.call(body, instruction, callee)
+        _indirect(body, instruction, callee)
         return
     name = callee.name
     if name.startswith("llvm."):
         intrinsics.lower(body, instruction, name)
-    elif body.probe is not None and name == PROBE:
-        probing.lower(body, instruction, body.probe)
+    elif body.cursor.probe is not None and name == PROBE:
+        checks.lower_probe(body, instruction, body.cursor.probe)
     elif name.startswith("__ubsan_handle_"):
-        checks.failed(body, instruction, name)
+        checks.lower_check(body, instruction, name)
     elif name in unit.rules.functions and unit.is_program(body.module):
-        error(body, unit.rules.functions[name], name, instruction)
+        checks.lower_error_call(body, unit.rules.functions[name], name, instruction)
     elif (defined := unit.definition(body.module, name)) is not None:
         direct(body, instruction, defined)
     else:
-        externals.call(body, instruction, name)
-
-
-def error(body: Body, kind: str, name: str, instruction: ir.Call | None = None) -> None:
-    """A call that must not happen."""
-    written = claimed = body.written_call(name)
-    if kind == "assertion" and instruction is not None and instruction.arguments:
-        claimed = body.unit.literal(body.module, instruction.arguments[0].operand) or written
-    failed, start = body.draft.node(), body.condition_start()
-    body.emit(Assume(build.TRUE), text=written, target=failed)
-    body.draft.error(failed, kind, body.span, claimed, statement=body.statement, function=name, start=start)
-    body.stop()
+        library.call(body, instruction, name)
 
 
 def direct(body: Body, instruction: ir.Call, callee: Body) -> None:
     """Call a function that is defined."""
-    given = given_arguments(body, instruction)
-    if (
-        not body.unit.is_program(callee.module)
-        and is_foldable(callee)
-        and len(given) == len(callee.parameters)
-    ):
-        passed = bound(body, given, callee, NULL)
-        result = folded(body, callee, passed)
-        if instruction.name is not None:
-            body.define(instruction, result_as(body, result, instruction.result))
-        return
-    body.before_call()
-    packed = NULL if callee.more is None else pack(body, given[len(callee.signature.cells) :])
-    passed = bound(body, given, callee, packed)
-    targets, value = targets_of(body, callee)
-    body.emit(Call(callee.name, passed, targets), call=body.call_span())
-    end_copies(body, given, packed)
+    function = callee.function
+    assert function is not None
+    arguments = evaluated(body, instruction)
+    if not fits(body, instruction.result, arguments, function):
+        if not passes_alike(body, instruction.result, arguments, function):
+            raise Unmodelled("unsupported-call", f"a call of `{callee.name}` as a function of another type")
+        body.bar_counterexamples(f"what a call of `{callee.name}` as a function of another type does")
+    if not body.unit.is_program(callee.module) and is_foldable(callee):
+        value: Value | None = folded(body, callee, bound(body, arguments, callee))
+    else:
+        body.registers.before_call()
+        value = enter(body, arguments, callee, body.cursor.call()[0])
+        end_copies(body, arguments)
     if instruction.name is not None:
-        body.define(instruction, result_as(body, value, instruction.result))
+        body.registers.define(instruction, adapted(body, value, function.type.result, instruction.result))
 
 
-def targets_of(body: Body, callee: Body) -> tuple[tuple[Expr, ...], Value | None]:
-    """Make the variables that a call of a function writes; return them and the value they make."""
-    made = tuple(body.fresh(v.sort) for v in callee.results)
-    cells = callee.signature.result_cells
+def enter(
+    body: Body,
+    arguments: Sequence[Argument],
+    callee: Body,
+    span: Span | None,
+    results: tuple[Expr, ...] | None = None,
+) -> Value | None:
+    """Call a function; `results`, or new variables, receive its result. Return the result as a value."""
+    signature, packed = callee.signature, NULL
+    if signature.variadic is not None:
+        packed = pack(body, arguments[len(signature.cells) :])
+    passed = bound(body, arguments, callee, packed)
+    if results is None:
+        results = tuple(body.fresh(v.sort) for v in signature.results)
+    body.emit(Call(callee.name, passed, results), call=span)
+    if packed is not NULL:
+        _end(body, packed)
+    if signature.result_cells is None:
+        return results[0] if results else None
+    return pieces(callee.layout, signature.result, signature.result_cells, results)
+
+
+# ------------------------------------------------------------------------------------- arguments
+
+
+def evaluated(body: Body, instruction: ir.Call) -> list[Argument]:
+    """Evaluate the arguments of a call; objects that are passed by value are copied."""
+    arguments: list[Argument] = []
+    for argument in instruction.arguments:
+        operand, passing = argument.operand, argument.passing
+        value = value_of(body, operand)
+        if passing.byval is not None:
+            address = as_sort(body.scalar(value), INT)
+            value = memory.copied_object(body, address, passing.byval, passing.align)
+        arguments.append(Argument(value, operand.type, passing))
+    return arguments
+
+
+def end_copies(body: Body, arguments: Sequence[Argument]) -> None:
+    """End the lifetimes of the copies of objects that were passed by value."""
+    for argument in arguments:
+        if argument.passing.byval is not None and isinstance(argument.value, Expr):
+            _end(body, argument.value)
+
+
+def _end(body: Body, base: Expr) -> None:
+    body.emit(Free(base, "stack"), text="end of an argument")
+
+
+def bound(body: Body, arguments: Sequence[Argument], callee: Body, packed: Expr = NULL) -> tuple[Expr, ...]:
+    """Return the arguments as a function takes them; `packed` is the address of the variadic arguments."""
+    assert callee.function is not None
+    passed: list[Expr] = []
+    for number, parameter in enumerate(callee.function.parameters):
+        value, cells = argument_as(body, arguments, number, parameter.type), callee.signature.cells[number]
+        if cells is None:
+            passed.append(as_sort(body.scalar(value), callee.signature.parameters[len(passed)].sort))
+        else:
+            passed += taken(value, cells, body.unset)
+    return tuple(passed) if callee.signature.variadic is None else (*passed, packed)
+
+
+def pack(body: Body, arguments: Sequence[Argument]) -> Expr:
+    """Create an object with the variadic arguments, laid out as on a stack; return its address."""
+    if not arguments:
+        return NULL
+    layout, places, end = body.layout, list[tuple[int, Argument]](), 0
+    word = layout.word
+    for each in arguments:
+        type_ = each.passing.byval or each.type
+        align = max(word, each.passing.align or layout.align(type_)) if word == 8 else word
+        start = -(-end // align) * align
+        places.append((start, each))
+        end = start + -(-layout.size(type_) // word) * word
+    base = body.local("$&arguments", INT)
+    body.emit(Alloc(base, build.integer(end), 16, "stack", "arguments"), text="begin of arguments")
+    for start, each in places:
+        at = build.add(base, build.integer(start))
+        if each.passing.byval is not None:
+            memory.copy_object(body, at, as_sort(body.scalar(each.value), INT), each.passing.byval)
+        else:
+            memory.write(body, at, each.value, each.type, None)
+    return base
+
+
+# --------------------------------------------------------------------- functions of another type
+
+
+def fits(body: Body, result: Type, arguments: Sequence[Argument], function: Function) -> bool:
+    """Whether a call has the type of a function: the same result, and the same arguments passed in the same
+    way."""
+    own, count = function.type, len(function.parameters)
+    enough = len(arguments) >= count if own.variadic else len(arguments) == count
+    pairs = zip(arguments, function.parameters, strict=False)
+    return enough and result is own.result and all(_same(body, a, p) for a, p in pairs)
+
+
+def passes_alike(body: Body, result: Type, arguments: Sequence[Argument], function: Function) -> bool:
+    """Whether a machine can call a function of another type: each argument that differs takes one register or
+    stack slot, so the function finds all of them, and so does the result. In C the behaviour is undefined:
+    proofs cover such a call, and no counterexample gets past it."""
+    own, missing = function.type.result, function.parameters[len(arguments) :]
+    if result is not own and not all(isinstance(t, VoidType) or _bits(body, t) for t in (result, own)):
+        return False
+    pairs = [each for each in zip(arguments, function.parameters, strict=False) if not _same(body, *each)]
+    return all(_in_slot(body, each) for each in (*missing, *(each for pair in pairs for each in pair)))
+
+
+def _same(body: Body, argument: Argument, parameter: Parameter) -> bool:
+    """Whether an argument is passed in the way a parameter is taken. A copied object may have another type of
+    the same size."""
+    here, there = argument.passing, parameter.passing
+    sizes = [None if copied is None else body.layout.size(copied) for copied in (here.byval, there.byval)]
+    placed = (here.sret is None) == (there.sret is None)
+    return argument.type is parameter.type and sizes[0] == sizes[1] and placed
+
+
+def _in_slot(body: Body, each: Argument | Parameter) -> bool:
+    """Whether an argument or a parameter takes one register or stack slot."""
+    plain = each.passing.byval is None and each.passing.sret is None
+    return plain and 0 < _bits(body, each.type) <= 8 * body.layout.word
+
+
+def _bits(body: Body, type_: Type) -> int:
+    """Return the width of a scalar type, and 0 for any other type."""
+    bits = type_.bits if isinstance(type_, IntegerType) else 0
+    return body.layout.pointer_bits if isinstance(type_, PointerType) else bits
+
+
+def argument_as(body: Body, arguments: Sequence[Argument], number: int, type_: Type) -> Value:
+    """Return the argument that a function takes as its parameter of this number and type."""
+    if number >= len(arguments):
+        return body.havoc(sort_of(type_), approximates="an argument that is missing")
+    return adapted(body, arguments[number].value, arguments[number].type, type_)
+
+
+def adapted(body: Body, value: Value | None, type_: Type, wanted: Type) -> Value:
+    """Return a value that is passed as one type and taken as another. Machines pass the low bits of numbers;
+    the other bits are arbitrary, and so is the result of a function that returns none."""
+    if value is not None and type_ is wanted:
+        return value
+    if value is not None and _bits(body, type_) >= _bits(body, wanted) >= 32:
+        term = body.scalar(value)
+        return from_integer(body, term) if isinstance(wanted, PointerType) else as_sort(term, sort_of(wanted))
+    return body.havoc(sort_of(wanted), approximates="what a function of another type takes or returns")
+
+
+# ------------------------------------------------------------------------- calls through pointers
+
+
+def _indirect(body: Body, instruction: ir.Call, callee: Operand) -> None:
+    """Record a call through a pointer; its possible callees are known when everything is lowered."""
+    pointer, arguments = address_of(body, callee), evaluated(body, instruction)
+    body.registers.before_call()
+    type_, results = instruction.result, tuple[Expr, ...]()
+    value: Value | None = None
+    cells = None if isinstance(type_, VoidType) else _wanted_cells(body, instruction.name or "", type_)
     if cells is not None:
-        parts = tuple(Piece(o, w, t) for (o, w), t in zip(cells, made, strict=True))
-        return made, Pieces(callee.layout.store_size(callee.signature.type.result), parts)
-    return made, made[0] if made else None
+        results = tuple(body.fresh(machine(8 * w, signed=False)) for _, w in cells)
+        value = pieces(body.layout, type_, cells, results)
+    elif not isinstance(type_, VoidType):
+        hint = value_is_signed(body, instruction.name or "")
+        signed = hint if hint is not None else isinstance(type_, IntegerType) and type_.bits == 32
+        results = (body.fresh(sort_of(type_, signed=signed)),)
+        value = results[0]
+    source, after = body.at, body.draft.node()
+    cursor = body.cursor
+    place = cursor.span, cursor.statement, cursor.text, cursor.number
+    body.unit.indirect.append(
+        IndirectCall(body, instruction, source, after, pointer, arguments, results, cells, place)
+    )
+    body.at = after
+    end_copies(body, arguments)
+    if value is not None:
+        body.registers.define(instruction, value)
 
 
-def result_as(body: Body, value: Value | None, type_: Type) -> Value:
-    """Return a result as the caller expects it; calls by another type than the function's need that."""
-    if value is None:
-        assert not isinstance(type_, VoidType)
-        return body.havoc(sort_of(type_), approximates="the result of a function that returns none")
-    if isinstance(value, Expr) and isinstance(type_, IntegerType | PointerType):
-        wanted = sort_of(type_)
-        if getattr(value.sort, "width", 0) != getattr(wanted, "width", -1):
-            return fitted(body, value, wanted)
-    return value
+def _wanted_cells(body: Body, name: str, type_: Type) -> Cells:
+    """Return the cells of the object that a result is stored to, or the fields of a record."""
+    store = store_of(body, name)
+    root, size = None if store is None else body.roots.of(store.pointer), body.layout.store_size(type_)
+    cells = cells_at(body.layout, root, size)
+    if isinstance(type_, StructType):
+        return simple(fields(body.layout, type_)) if cells is None else cells
+    return cells if cells is not None and len(cells) > 1 else None
 
 
-def dynamic_object(body: Body, instruction: ir.Alloca) -> None:
-    """Make an object whose size, or whose place, is known only at run time."""
+def allocate(body: Body, instruction: ir.Alloca) -> None:
+    """Make an object whose size is known only at run time, or that is not made at the start of the function;
+    all others are local variables (`model.local_variables`)."""
+    if instruction.count is None and body.cursor.block == body.flow.entry:
+        return
     size: Expr = build.integer(body.layout.size(instruction.type))
     if instruction.count is not None:
         size = build.mul(as_sort(term_of(body, instruction.count), INT), size)
     base = body.fresh(INT)
-    name = instruction.name or "array"
     align = instruction.align or body.layout.align(instruction.type)
-    body.emit(Alloc(base, size, align, "stack", name))
-    body.define(instruction, base)
+    body.emit(Alloc(base, size, align, "stack", instruction.name or "array"))
+    body.registers.define(instruction, base)

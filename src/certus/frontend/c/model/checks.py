@@ -1,61 +1,243 @@
-"""The checks of Clang's sanitizers: a call of a handler is an error."""
+"""Error sites: calls of error functions, the checks of Clang's sanitizers, and probes.
+
+A probe is an expression that someone else put into the program (`frontend.c.source.probes`). An instruction
+belongs to a probe if its source position lies in the inserted text; such an instruction may only read. An
+invariant must be defined wherever it is evaluated: a division by zero, an excessive shift or an overflow in
+it is an error site of the probe.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.diagnostic import Span
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.errors import InputError
 from certus.core.program import Assume
-from certus.core.terms import Expr
+from certus.core.sorts import MachineSort, machine
+from certus.core.terms import Expr, Kind
+from certus.core.witness import PROBE, UNDEFINED, probe_kind
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.model import probing
+from certus.frontend.c.ir.instructions import Operand, Symbol, Undefined
+from certus.frontend.c.model import intrinsics
+from certus.frontend.c.model.operands import term_of, value_of
 from certus.frontend.c.model.terms import Unmodelled
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
+# The kind of error of a property, and the handlers that report it. Some handlers serve two kinds (division by
+# zero and overflow of a quotient, base and exponent of a shift), but Clang checks only that of the property.
 _KINDS: Final = {
-    "no-overflow": (
-        "overflow",
-        "add_overflow sub_overflow mul_overflow negate_overflow divrem_overflow shift_out_of_bounds",
-    ),
+    "no-overflow": ("overflow", "(?:add|sub|mul|negate|divrem)_overflow|shift_out_of_bounds"),
     "no-div-zero": ("division-by-zero", "divrem_overflow"),
 }
+_IMPURE: Final = (
+    *(ir.Store, ir.AtomicUpdate, ir.CompareExchange, ir.Fence, ir.Alloca, ir.Other),
+    *(ir.IndirectJump, ir.Return),
+)
+_PURE_INTRINSICS: Final = ("llvm.s", "llvm.u", "llvm.abs", "llvm.objectsize", "llvm.is.constant")
+_PURE_FUNCTIONS: Final = (PROBE, "__ubsan_handle_", *_PURE_INTRINSICS)
+_PARTIAL: Final = frozenset(["sdiv", "udiv", "srem", "urem", "shl", "lshr", "ashr"])
 
 
-def failed(body: Body, instruction: ir.Call, name: str) -> None:
-    """A check fails here."""
-    if body.probe is not None:
-        probing.failed_check(body, body.probe)
-        return
-    kind = _kind(body, name)
-    span, text = claimed(body, instruction.location)
-    body.say((span, text))
-    node, start = body.draft.node(), body.condition_start()
-    body.emit(Assume(build.TRUE), target=node)
-    body.draft.error(node, kind, span, text, statement=body.statement, start=start)
+def lower_error_call(body: Body, kind: str, name: str, instruction: ir.Call | None = None) -> None:
+    """Lower a call of an error function: reaching it is an error."""
+    written = text = body.cursor.call()[1] or f"{name}()"
+    if kind == "assertion" and instruction is not None and instruction.arguments:
+        text = body.module.literal(instruction.arguments[0].operand) or written
+    node, start = body.draft.node(), body.cursor.condition_start()
+    body.emit(Assume(build.TRUE), text=written, target=node)
+    span, statement = body.cursor.span, body.cursor.statement
+    body.draft.error(node, kind, span, text, statement=statement, function=name, start=start)
     body.stop()
 
 
-def claim(body: Body, name: str, condition: Expr) -> None:
-    """A check of a function that is folded fails here, unless the condition holds."""
-    body.claim(condition, _kind(body, name), claimed(body, None)[1])
+def lower_check(body: Body, instruction: ir.Call, name: str) -> None:
+    """Lower the call of a handler; its only argument is the condition that must hold (`model.flow`). A check
+    in a probe is an error site only if the probe is an invariant."""
+    condition = instruction.arguments[0].operand
+    if len(instruction.arguments) != 1 or condition.type is not body.module.types.integer(1):
+        raise Unmodelled("unsupported-check", f"the check `{name}`")
+    holds = body.truth(value_of(body, condition))
+    if body.cursor.probe is None:
+        kind = _kind(body, name)
+        body.cursor.describe(_claim(body, instruction.location))
+        body.claim(holds, kind, body.cursor.text)
+    elif body.unit.rules.invariants:
+        claim_in_probe(body, holds, body.cursor.probe, UNDEFINED)
+
+
+def claim_folded(body: Body, name: str, condition: Expr) -> None:
+    """Make an error site for a check in a library function that is folded into the present step."""
+    body.claim(condition, _kind(body, name), _claim(body, None)[1])
 
 
 def _kind(body: Body, name: str) -> str:
+    """Return the kind of error that a handler reports; refuse handlers of other properties."""
     handler = name.removeprefix("__ubsan_handle_").removesuffix("_abort")
     kind, handlers = _KINDS.get(body.unit.rules.kind, ("", ""))
-    if handler not in handlers.split():
+    if re.fullmatch(handlers, handler) is None:
         raise Unmodelled("unsupported-check", f"the check `{handler}`")
     return kind
 
 
-def claimed(body: Body, location: int | None) -> tuple[Span | None, str]:
-    """Return where the check at a debug location is, and what it claims."""
-    found = body.unit.sources.part(location, expressions.operation)
-    span, text = (body.span, body.text) if found is None else found
+def _claim(body: Body, location: int | None) -> tuple[Span | None, str]:
+    """Return the span of the operation that is checked at a debug location, and the claim in words."""
+    part, cursor = body.unit.sources.part(location, expressions.operation), body.cursor
+    span, text = part or (cursor.span, cursor.text)
     if body.unit.rules.kind == "no-div-zero":
         return span, f"the divisor of {text} is not 0"
     return span, f"{text} does not overflow"
+
+
+# ---------------------------------------------------------------------------------------- probes
+
+
+class Impure(InputError):
+    """The expression of a probe has a side effect."""
+
+    def __init__(self, number: int, span: Span | None) -> None:
+        message = "This expression has a side effect: it may only read variables."
+        super().__init__([Diagnostic("bad-witness", message, span=span)])
+        self.number = number
+
+
+def check_pure(body: Body, instruction: ir.Instruction, number: int) -> None:
+    """Raise `Impure` if an instruction of a probe writes or calls something."""
+    impure = isinstance(instruction, _IMPURE)
+    if isinstance(instruction, ir.Call):
+        name = instruction.callee.name if isinstance(instruction.callee, Symbol) else ""
+        impure = not name.startswith(_PURE_FUNCTIONS)
+    if impure:
+        raise Impure(number, body.cursor.span)
+
+
+def lower_probe(body: Body, instruction: ir.Call, number: int) -> None:
+    """Make it an error if the expression of a probe is 0."""
+    holds = body.truth(term_of(body, instruction.arguments[1].operand))
+    claim_in_probe(body, holds, number, probe_kind(number), always=True)
+
+
+def claim_in_probe(body: Body, holds: Expr, number: int, text: str, *, always: bool = False) -> None:
+    """Make it an error of a probe if a condition does not hold."""
+    if holds is build.TRUE and not always:
+        return
+    after, failed, kind = body.draft.node(), body.draft.node(), probe_kind(number)
+    at = body.at
+    for term, target, side in ((holds, after, True), (build.not_(holds), failed, False)):
+        body.at = at
+        body.emit(Assume(term), target=target, branch=side, text=kind)
+    body.draft.error(failed, kind, body.cursor.span, text, statement=body.cursor.statement)
+    body.at = after
+
+
+def fail_probe(body: Body, number: int) -> None:
+    """Make it an error of an invariant that control comes here: its value is not defined."""
+    failed = body.draft.node()
+    body.emit(Assume(build.TRUE), target=failed)
+    body.draft.error(failed, probe_kind(number), body.cursor.span, UNDEFINED, statement=body.cursor.statement)
+    body.stop()
+
+
+def is_partial(instruction: ir.Instruction) -> bool:
+    """Whether the value of an instruction may be undefined."""
+    return isinstance(instruction, ir.Binary) and (
+        instruction.operation in _PARTIAL or "nsw" in instruction.flags
+    )
+
+
+def is_poison(operand: Operand) -> bool:
+    return isinstance(operand, Undefined) and operand.poison
+
+
+def uses_poison(instruction: ir.Instruction) -> bool:
+    """Whether Clang knows that an operand has no defined value."""
+    return not isinstance(instruction, ir.Phi) and any(map(is_poison, instruction.operands))
+
+
+def gives_poison(body: Body, label: str) -> bool:
+    """Whether a block passes an undefined value to a phi of a successor."""
+    return any(
+        is_poison(value) and source == label
+        for target in ir.successors(body.flow.blocks[label].last)
+        for phi in body.flow.blocks[target].instructions
+        if isinstance(phi, ir.Phi)
+        for value, source in phi.incoming
+    )
+
+
+def require_defined(body: Body, instruction: ir.Binary, number: int) -> None:
+    """Make it an error if an operation of an invariant has no defined value."""
+    left, right = value_of(body, instruction.left), value_of(body, instruction.right)
+    if isinstance(left, Expr) and isinstance(right, Expr):
+        claim_in_probe(body, _is_defined(instruction, left, right), number, UNDEFINED)
+
+
+# ------------------------------------------------------------------- when operations are defined
+
+_OPERATIONS: Final = {Kind.ADD: "add", Kind.SUB: "sub", Kind.MUL: "mul"}
+
+
+def _is_defined(instruction: ir.Binary, a: Expr, b: Expr) -> Expr:
+    """Return the condition under which an operation has a defined value."""
+    operation, sort = instruction.operation, a.sort
+    if not isinstance(sort, MachineSort) or not isinstance(b.sort, MachineSort):
+        return build.TRUE
+    if operation in ("shl", "lshr", "ashr"):
+        return _shift_is_defined(operation, a, b, sort)
+    if operation in ("udiv", "urem"):
+        return build.ne(b, build.constant(0, b.sort))
+    signed = machine(sort.width, signed=True)
+    x, y = build.wrap(a, signed), build.wrap(b, signed)
+    if operation in ("sdiv", "srem"):
+        least, minus = build.constant(signed.low, signed), build.constant(-1, signed)
+        overflow = build.and_(build.eq(x, least), build.eq(y, minus))
+        return build.and_(build.ne(y, build.constant(0, signed)), build.not_(overflow))
+    return _fits(operation, x, y, signed) if "nsw" in instruction.flags else build.TRUE
+
+
+def _shift_is_defined(operation: str, a: Expr, b: Expr, sort: MachineSort) -> Expr:
+    """The amount must be less than the width; a signed left shift must not lose bits of a natural number."""
+    own = machine(sort.width, signed=False)
+    amount = build.wrap(b, own)
+    possible = build.lt(amount, build.constant(sort.width, own))
+    if operation != "shl" or not sort.signed:
+        return possible
+    fits = build.le(a, build.shr(build.constant(sort.high, sort), build.wrap(amount, sort)))
+    return build.and_(possible, build.le(build.constant(0, sort), a), fits)
+
+
+def _fits(operation: str, a: Expr, b: Expr, sort: MachineSort) -> Expr:
+    """Return the condition that the exact result of an operation is a value of the sort."""
+    low, high = _bounds(operation, a, b)
+    if sort.low <= low and high <= sort.high:
+        return build.TRUE
+    return build.not_(intrinsics.checked(f"llvm.s{operation}", a, b)[1])
+
+
+def _bounds(operation: str, a: Expr, b: Expr) -> tuple[int, int]:
+    """Return bounds of the exact result of an operation."""
+    (low, high), (least, most) = _range(a), _range(b)
+    if operation == "add":
+        return low + least, high + most
+    if operation == "sub":
+        return low - most, high - least
+    corners = [x * y for x in (low, high) for y in (least, most)]
+    return min(corners), max(corners)
+
+
+def _range(term: Expr) -> tuple[int, int]:
+    """Return bounds of a term that follow from its form alone."""
+    sort = term.sort
+    assert isinstance(sort, MachineSort)
+    low, high = sort.low, sort.high
+    if term.kind is Kind.CONST:
+        return int(term.value), int(term.value)
+    if term.kind is Kind.WRAP and isinstance(term.args[0].sort, MachineSort):
+        low, high = _range(term.args[0])
+    elif term.kind in _OPERATIONS and len(term.args) == 2:
+        low, high = _bounds(_OPERATIONS[term.kind], *term.args)
+    return (low, high) if sort.low <= low and high <= sort.high else (sort.low, sort.high)

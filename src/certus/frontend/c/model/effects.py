@@ -1,285 +1,278 @@
-"""Library functions by their effects alone: what they write, and where their result points.
+"""Library functions that are modelled only by their effects: what they write, and where their results point.
 
-Nothing of the values is computed. In proofs they are arbitrary; a counterexample must not depend on them, so
-they are marked (`Havoc.approximates`).
+Functions for writes emit steps, functions for results return pointers. Arguments of calls are numbered from
+0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from certus.core import build
-from certus.core.program import Alloc, Storage, Store
+from certus.core.program import Load
 from certus.core.sorts import INT, machine
-from certus.core.terms import Expr, Kind
-from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.operands import Operand
-from certus.frontend.c.ir.types import PointerType, VoidType
-from certus.frontend.c.library import meanings
-from certus.frontend.c.library.meanings import Meaning
-from certus.frontend.c.library.table import EXTENTS
-from certus.frontend.c.model.cells import UNROLLED, cells_between, element, words
-from certus.frontend.c.model.memory import run_model
-from certus.frontend.c.model.operands import address_of, term_of
-from certus.frontend.c.model.terms import NULL, U8, Cell, Unmodelled, as_sort, sort_of
+from certus.core.terms import Expr
+from certus.frontend.c.ir.types import PointerType
+from certus.frontend.c.model import nondeterminism
+from certus.frontend.c.model.cells import UNROLLED, cells_at, words
+from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
+from certus.frontend.c.model.terms import NULL, Unmodelled
 
-if TYPE_CHECKING:
-    from certus.frontend.c.model.body import Body
+Result = Callable[[LibraryCall], Expr]
 
-LIBRARY_OBJECT: Final = 50_000  # bytes; accesses are assumed to stay inside, so it only has to be large
-_DISTANCE: Final = machine(32, signed=False)
-
-
-# ------------------------------------------------------------------------------------ writing anything
+# Sizes in bytes of the types that `target` writes: ILP32, LP64.
+EXTENTS: Final[dict[str, tuple[int, int]]] = {
+    **{"int": (4, 4), "size_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16), "sigset_t": (128, 128)},
+    **{"struct itimerspec": (16, 32), "struct itimerval": (16, 32), "struct rlimit": (8, 16)},
+    **{"struct rusage": (72, 144), "struct stat": (88, 144), "struct stat64": (96, 144)},
+    **{"struct statfs": (64, 120), "struct statvfs": (72, 112), "struct timespec": (8, 16)},
+    **{"struct timeval": (8, 16), "struct timezone": (8, 8), "struct tm": (44, 56)},
+    **{"struct tms": (16, 32), "struct utsname": (390, 390)},
+}
 
 
-def write_cells(body: Body, address: Expr, cells: list[Cell], what: str) -> None:
-    """Give cells any contents."""
-    for offset, size in cells:
-        value = body.havoc(machine(8 * size, signed=False), approximates=what)
-        body.emit(Store(build.add(address, build.integer(offset)), value))
-
-
-def write_bytes(body: Body, address: Expr, count: Expr, what: str, width: int = 1) -> None:
-    """Give `count` elements any contents; `what` is empty if these are inputs."""
-    if what:
-        run_model(body, f"__certus_unknown{width}", (address, count))
-    else:
-        run_model(body, "__certus_input1", (address, build.scale(width, count)))
-
-
-def write_some(body: Body, address: Expr, what: str) -> None:
-    """Give an unknown number of bytes from `address` on any contents."""
-    count = body.havoc(
-        machine(body.layout.pointer_bits, signed=False), approximates=what or "how much is written"
-    )
-    write_bytes(body, address, build.to_int(count), what or "what is written")
-
-
-def room_at(body: Body, pointer: Operand) -> int | None:
-    """Return how many bytes the object has from where a pointer leads to on, if that can be seen."""
-    root = body.roots.of(pointer)
-    return None if root is None else body.layout.size(root.type) - root.offset
-
-
-def write_extent(body: Body, pointer: Operand, address: Expr, what: str) -> None:
-    """Give all of an object that a pointer leads to any contents; some bytes, if it is not known."""
-    root = body.roots.of(pointer)
-    room = room_at(body, pointer)
-    if root is None or room is None or room <= 0:
-        write_some(body, address, what)
-        return
-    cells = cells_between(body.layout, root.type, root.offset, room)
-    if cells is not None and len(cells) <= UNROLLED:
-        write_cells(body, address, cells, what)
-        return
-    width = element(body.layout, root.type)
-    width = width if width in (1, 2, 4, 8) and room % width == 0 else 1
-    write_bytes(body, address, build.integer(room // width), what, width)
-
-
-def write_up_to(body: Body, pointer: Operand, address: Expr, count: Expr, what: str) -> None:
-    """Give bytes any contents, at most `count` of them. An object that has less room than that is not filled,
-    which is left to proofs: a counterexample cannot tell how far."""
-    room = room_at(body, pointer) or 0
-    if count.kind is Kind.CONST and int(count.value) <= room:
-        write_bytes(body, address, count, what)
-        return
-
-    def part() -> None:
-        fewer = build.to_int(body.havoc(machine(body.layout.pointer_bits, signed=False), approximates=what))
-        body.assume(build.le(fewer, count))
-        write_bytes(body, address, fewer, what)
-
-    one_of(body, lambda: write_bytes(body, address, count, what), part)
-
-
-def one_of(body: Body, first: Callable[[], None], second: Callable[[], None]) -> None:
-    """Take the steps of one of two ways, chosen nondeterministically."""
-    choice = build.eq(body.havoc(U8), build.constant(0, U8))
-    starts, after = (body.draft.node(), body.draft.node()), body.draft.node()
-    body.fork(choice, *starts)
-    for start, steps in zip(starts, (first, second), strict=True):
-        body.at = start
-        steps()
-        body.draft.skip(body.at, after)
-    body.at = after
-
-
-# ------------------------------------------------------------------------------------------- effects
-
-
-def effects(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:
-    assert isinstance(meaning, meanings.Effects)
-    apply(body, instruction, name, meaning)
-
-
-def apply(body: Body, instruction: ir.Call, name: str, meaning: meanings.Effects) -> None:
-    """Do what the effects of a function say."""
-    arguments = [argument.operand for argument in instruction.arguments]
-    kept = arguments[meaning.no_pointer :][:1] if meaning.no_pointer is not None else []
-    if any(address_of(body, operand) is not NULL for operand in kept):
-        what = f"a buffer that the program gives to `{name}`"
+@with_options
+def effects(
+    call: LibraryCall,
+    *writes: Meaning,
+    result: Result | None = None,
+    input_null: bool = False,
+    returns: bool = True,
+    no_pointer: int | None = None,
+) -> None:
+    """Write and return values that are not computed. `result` returns the result if it is not null; without
+    it, the result is any value. With `input_null`, the environment decides whether the result is null, so
+    that this is an input. `returns` is false for functions that may never return: counterexamples end there.
+    `no_pointer` is an argument that must be a null constant, or the call is refused: the library would keep
+    the pointer and write there later."""
+    if no_pointer is not None and call.pointer(no_pointer) is not NULL:
+        what = f"a buffer that the program gives to `{call.name}`"
         raise Unmodelled("unsupported-library-function", what)
-    for write in meaning.writes:
-        _write(body, arguments, name, write)
-    if not meaning.returns:
-        body.doubtful(f"what follows on `{name}`")
-    if instruction.name is None or isinstance(instruction.result, VoidType):
-        return
-    if isinstance(meaning.result, meanings.Anything) or not isinstance(instruction.result, PointerType):
-        give_result(body, instruction, name)
-        return
-    unknown = "" if meaning.input_null else _result_of(name)
-    failed = build.eq(body.havoc(U8, approximates=unknown), build.constant(0, U8))
-    result = meaning.result
-    body.define(
-        instruction, body.choose(failed, lambda: NULL, lambda: _pointer(body, arguments, name, result))
+    for write in writes:
+        write(call)
+    if not returns:
+        call.body.bar_counterexamples(f"what happens after `{call.name}`")
+    if result is None or not isinstance(call.instruction.result, PointerType):
+        call.define_anything()
+    elif call.instruction.name is not None:
+        failed = maybe(call.body, "" if input_null else call.result)
+        call.define(call.body.choose(failed, lambda: NULL, lambda: result(call)))
+
+
+# ---------------------------------------------------------------------------------------- writes
+
+
+@with_options
+def some(call: LibraryCall, argument: int) -> None:
+    """Write an unknown number of bytes where an argument points to, unless it is null."""
+    call.when_not_null(
+        argument,
+        lambda at: nondeterminism.write_extent(call.body, call.arguments[argument], at, call.written),
     )
 
 
-def _result_of(name: str) -> str:
-    return f"the result of `{name}`"
+@with_options
+def up_to(call: LibraryCall, count: int, argument: int) -> None:
+    """Write at most as many bytes as the argument `count` says."""
+    body, operands = call.body, call.arguments
+    call.when_not_null(
+        argument,
+        lambda at: nondeterminism.write_up_to(
+            body, operands[argument], at, call.integer(count), call.written
+        ),
+    )
 
 
-def give_result(body: Body, instruction: ir.Call, name: str) -> None:
-    """The result is any value of its type, on which no counterexample may depend."""
-    if instruction.name is None or isinstance(instruction.result, VoidType):
-        return
-    if isinstance(instruction.result, PointerType):
-        body.unit.note_foreign(body.module, body.unit.result_type(body.module, name))
-    sort = sort_of(instruction.result, signed=True)
-    body.define(instruction, body.havoc(sort, approximates=_result_of(name)))
+@with_options
+def target(call: LibraryCall, argument: int, type_: str) -> None:
+    """Write an object of a type whose size is in `EXTENTS`."""
+
+    def write(address: Expr) -> None:
+        body, size = call.body, EXTENTS[type_][call.body.layout.word == 8]
+        cells = cells_at(body.layout, body.roots.of(call.arguments[argument]), size)
+        cells = cells if cells is not None else list(words(0, size))
+        if len(cells) <= UNROLLED:
+            nondeterminism.write_cells(body, address, cells, call.written)
+        else:
+            nondeterminism.write_bytes(body, address, build.integer(size), call.written)
+
+    call.when_not_null(argument, write)
 
 
-def renew_errno(body: Body) -> None:
-    """Any function of the library may have set `errno`."""
-    if not body.unit.mentions("__errno_location"):
-        return
-    module = body.unit.models.defining("__certus_errno")
-    if module is None:
-        return
-    what = "the value of `errno`"
-    variable = body.unit.scalar(module, "__certus_errno")
-    if variable is not None:
-        body.assign(variable, body.havoc(variable.sort, approximates=what))
-        return
-    value = body.havoc(machine(32, signed=True), approximates=what)
-    body.emit(Store(body.unit.address(module, "__certus_errno"), value))
+def _store_new(call: LibraryCall, address: Expr) -> None:
+    nondeterminism.store_pointer(call.body, address, nondeterminism.library_object(call.body, "heap"))
 
 
-def _write(body: Body, arguments: list[Operand], name: str, write: meanings.Write) -> None:
-    what = f"what `{name}` writes"
-    if isinstance(write, meanings.Renewed):
-        before = body.unit.library_variable(f"{write.name}$result", INT)
-        body.when(build.ne(before, NULL), lambda: write_some(body, before, what))
-        return
-    if write.argument >= len(arguments):
-        return
-    operand = arguments[write.argument]
-    address = address_of(body, operand)
-    if address is NULL:
-        return
-
-    def steps() -> None:
-        match write:
-            case meanings.Target():
-                size = EXTENTS[write.type][body.layout.word == 8]
-                _write_target(body, operand, address, size, what)
-            case meanings.Bytes():
-                count = as_sort(term_of(body, arguments[write.count]), INT)
-                write_up_to(body, operand, address, count, what)
-            case meanings.Some():
-                write_extent(body, operand, address, what)
-            case meanings.NewObject():
-                _store_pointer(body, address, library_object(body, "heap"))
-            case meanings.LineBuffer():
-                _line_buffer(body, address, what)
-            case meanings.EndPointer():
-                string = address_of(body, arguments[write.string])
-                _store_pointer(body, address, _inside(body, name, string))
-
-    body.when(build.ne(address, NULL), steps)
+@with_options
+def new_object(call: LibraryCall, argument: int) -> None:
+    """Write a pointer to a new object, which the program may free."""
+    call.when_not_null(argument, lambda address: _store_new(call, address))
 
 
-def _write_target(body: Body, operand: Operand, address: Expr, size: int, what: str) -> None:
-    root = body.roots.of(operand)
-    cells = None if root is None else cells_between(body.layout, root.type, root.offset, size)
-    cells = cells if cells is not None else list(words(0, size))
-    if len(cells) <= UNROLLED:
-        write_cells(body, address, cells, what)
-    else:
-        write_bytes(body, address, build.integer(size), what)
+@with_options
+def line_buffer(call: LibraryCall, argument: int) -> None:
+    """Write a pointer to a new object, or some bytes to the buffer that the pointer already leads to."""
+    body = call.body
+
+    def write(address: Expr) -> None:
+        def keep() -> None:
+            pointer = body.fresh(body.unit.pointer_sort)
+            body.emit(Load(pointer, address))
+            nondeterminism.write_some(body, build.to_int(pointer), call.written)
+
+        body.when(maybe(body, call.written), lambda: _store_new(call, address), keep)
+
+    call.when_not_null(argument, write)
 
 
-def _store_pointer(body: Body, address: Expr, pointer: Expr) -> None:
-    body.emit(Store(address, build.wrap(pointer, body.unit.pointer_sort)))
+@with_options
+def end_pointer(call: LibraryCall, argument: int, string: int) -> None:
+    """Write a pointer into the string that another argument points to."""
+    body = call.body
+    call.when_not_null(
+        argument, lambda at: nondeterminism.store_pointer(body, at, _inside(call, call.address(string)))
+    )
 
 
-def _line_buffer(body: Body, address: Expr, what: str) -> None:
-    """A buffer of the caller's is kept if it is large enough."""
-    from certus.core.program import Load
-
-    def keep() -> None:
-        pointer = body.fresh(body.unit.pointer_sort)
-        body.emit(Load(pointer, address))
-        write_some(body, build.to_int(pointer), what)
-
-    choice = build.eq(body.havoc(U8, approximates=what), build.constant(0, U8))
-    starts, after = (body.draft.node(), body.draft.node()), body.draft.node()
-    body.fork(choice, *starts)
-    body.at = starts[0]
-    _store_pointer(body, address, library_object(body, "heap"))
-    body.draft.skip(body.at, after)
-    body.at = starts[1]
-    keep()
-    body.draft.skip(body.at, after)
-    body.at = after
+@with_options
+def renewed(call: LibraryCall, name: str) -> None:
+    """Change the contents of the object that all calls share (`anywhere`), if it exists already."""
+    body, before = call.body, call.body.unit.library.variable(f"{name}$result", INT)
+    body.when(build.ne(before, NULL), lambda: nondeterminism.write_some(body, before, call.written))
 
 
-# ---------------------------------------------------------------------------- where results point
+# --------------------------------------------------------------------------------------- results
 
 
-def library_object(body: Body, storage: Storage = "static") -> Expr:
-    """Make a new object with any contents, which the library made."""
-    made = body.fresh(INT)
-    body.emit(Alloc(made, build.integer(LIBRARY_OBJECT), 16, storage, body.text))
-    return made
-
-
-def _inside(body: Body, name: str, string: Expr) -> Expr:
-    """A pointer into a string, or to its end."""
-    distance = body.havoc(_DISTANCE, approximates=_result_of(name))
+def _inside(call: LibraryCall, string: Expr) -> Expr:
+    """Return a pointer into a string, or to its end."""
+    distance = call.body.havoc(machine(32, signed=False), approximates=call.result)
     return build.add(string, build.to_int(distance))
 
 
-def _pointer(body: Body, arguments: list[Operand], name: str, result: meanings.Result) -> Expr:
-    if isinstance(result, meanings.SameArgument):
-        base = address_of(body, arguments[result.argument])
-        if base is NULL:
-            return library_object(body)
-        return body.choose(build.ne(base, NULL), lambda: base, lambda: library_object(body))
-    if isinstance(result, meanings.Shared):
-        return _shared(body, name, result.name)
-    if isinstance(result, meanings.SharedOrInto):
-        string = address_of(body, arguments[result.argument])
-        own = build.eq(body.havoc(U8, approximates=_result_of(name)), build.constant(0, U8))
-        shared = result.name
-        return body.choose(own, lambda: _shared(body, name, shared), lambda: _inside(body, name, string))
-    return library_object(body)
+def new_result(call: LibraryCall) -> Expr:
+    """Return a new object of the library."""
+    return nondeterminism.library_object(call.body)
 
 
-def _shared(body: Body, name: str, shared: str) -> Expr:
-    """Whether the results of two calls are the same object is not known, so they point anywhere into one."""
-    kept = body.unit.library_variable(f"{shared}$result", INT)
+@with_options
+def same(call: LibraryCall, argument: int) -> Expr:
+    """Return an argument, or a new object of the library if the argument is null."""
+    base = call.address(argument)
+    if base is NULL:
+        return new_result(call)
+    return call.body.choose(build.ne(base, NULL), lambda: base, lambda: new_result(call))
+
+
+@with_options
+def anywhere(call: LibraryCall, name: str) -> Expr:
+    """Return a pointer to any position in the object that all calls of functions with this name share. It is
+    unknown whether the results of two calls are the same object, so they point anywhere into one."""
+    kept = call.body.unit.library.variable(f"{name}$result", INT)
 
     def first() -> Expr:
-        made = library_object(body)
-        body.assign(kept, made)
+        call.body.registers.assign(kept, new_result(call))
         return kept
 
-    def again() -> Expr:
-        return _inside(body, name, kept)
+    return call.body.choose(build.eq(kept, NULL), first, lambda: _inside(call, kept))
 
-    return body.choose(build.eq(kept, NULL), first, again)
+
+@with_options
+def anywhere_or_into(call: LibraryCall, name: str, argument: int) -> Expr:
+    """Return such a pointer, or a pointer into the string that an argument points to."""
+    string, own = call.address(argument), maybe(call.body, call.result)
+    return call.body.choose(own, lambda: anywhere(name)(call), lambda: _inside(call, string))
+
+
+def shared(name: str, *, input_null: bool = False) -> Meaning:
+    """Return the meaning of a function whose result is an object that its calls share."""
+    return effects(renewed(name), result=anywhere(name), input_null=input_null)
+
+
+# ------------------------------------------------------------------------------------------ the table
+
+ANY: Final = effects()
+EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
+    # no effect on the program's memory
+    (ANY, "__VERIFIER_atomic_begin __VERIFIER_atomic_end i(p) puts remove unlink chdir system rmdir"),
+    (ANY, "i(p) if_nametoindex inet_addr i(pr) fputs fputs_unlocked utime utimes v(p) perror"),
+    (ANY, "i(i) putchar putchar_unlocked sleep usleep setlogmask nice close isatty fchdir getpgid getsid"),
+    (ANY, "i(i) setuid setgid seteuid setegid fsync fdatasync umask btowc wctob sysconf dup fesetround"),
+    (ANY, "i(i) feraiseexcept feclearexcept fetestexcept i(ir) fputc putc ungetc fputc_unlocked"),
+    (ANY, "i(ir) putc_unlocked _IO_putc putw futimes i(r) fflush fclose feof ferror ftell fileno ftello"),
+    (ANY, "i(r) feof_unlocked ferror_unlocked fileno_unlocked fflush_unlocked ftrylockfile pclose closedir"),
+    (ANY, "v(r) setlinebuf rewind clearerr clearerr_unlocked flockfile funlockfile rewinddir"),
+    (ANY, "i(rii) fseek fseeko i(rr) fsetpos settimeofday i(*iir) fwrite_unlocked fwrite"),
+    (ANY, "i() fcloseall sched_yield getpid getuid geteuid getgid getegid getppid getpgrp clock setsid"),
+    (ANY, "i() getpagesize getdtablesize ttyslot gethostid fegetround v(pii) openlog v() closelog sync"),
+    (ANY, "i(pp) rename link symlink strverscmp execv execvp i(ipi) unlinkat i(ipip) renameat"),
+    (ANY, "i(pi) truncate creat access chmod mkdir mkfifo mblen pathconf i(*i) munmap i(*) timer_delete"),
+    (ANY, "i(ii) ftruncate flock setpgid fchmod fpathconf listen shutdown dup2 i(iii) lockf lseek lseek64"),
+    (ANY, "i(iii) fchown socket i(i*i) write i(i*ii) pwrite send i(pi...) open i(ipi...) openat"),
+    (ANY, "i(pii) chown lchown i(ppp) execve i(pp...) execl execlp execle i(iui) bind connect"),
+    (ANY, "i(i*iiui) sendto i(iri) sendmsg i(iii*i) setsockopt"),
+    (effects(no_pointer=1), "i(rpii) setvbuf v(rp) setbuf v(rpi) setbuffer"),
+    (effects(returns=False), "i(i) raise alarm i(ii) kill killpg ualarm i() pause"),
+    # other effects
+    (effects(result=new_result, input_null=True), "r(pp) fopen popen fopen64 r() tmpfile tmpfile64"),
+    (effects(result=new_result, input_null=True), "r(p) opendir p(pp) tempnam *(pi) dlopen"),
+    (effects(result=new_result), "r(ip) fdopen"),
+    (effects(result=same(2), input_null=True), "r(ppr) freopen freopen64"),
+    (shared("getenv"), "p(p) getenv secure_getenv __secure_getenv"),
+    (effects(renewed("getenv")), "i(ppi) setenv i(p) unsetenv i() clearenv"),
+    (shared("readdir", input_null=True), "r(r) readdir readdir64"),
+    (shared("localtime"), "r(p) localtime gmtime"),
+    (shared("asctime"), "p(r) asctime p(p) ctime"),
+    (shared("getpwnam", input_null=True), "r(p) getpwnam r(i) getpwuid"),
+    (shared("getgrnam", input_null=True), "r(p) getgrnam r(i) getgrgid"),
+    (shared("setlocale"), "p(ip) setlocale r() localeconv p(i) nl_langinfo"),
+    (shared("getlogin", input_null=True), "p() getlogin"),
+    (shared("ttyname"), "p(i) ttyname"),
+    (shared("strerror"), "p(i) strerror"),
+    (shared("strsignal"), "p(i) strsignal"),
+    (shared("gethostbyname"), "r(p) gethostbyname"),
+    (shared("getservbyname"), "r(pp) getservbyname"),
+    (shared("inet_ntoa"), "p(s) inet_ntoa"),
+    (shared("dlerror"), "p() dlerror"),
+    (effects(some(0), renewed("basename"), result=anywhere_or_into("basename", 0)), "p(p) dirname basename"),
+    (effects(some(0), renewed("ctermid"), result=anywhere_or_into("ctermid", 0)), "p(p) ctermid"),
+    (effects(some(0), renewed("tmpnam"), result=anywhere_or_into("tmpnam", 0)), "p(p) tmpnam"),
+    (effects(renewed("gettext"), result=anywhere_or_into("gettext", 0)), "p(p) gettext"),
+    (effects(target(1, "struct tm"), result=same(1)), "r(pr) localtime_r gmtime_r"),
+    (effects(target(0, "struct tm")), "i(r) mktime timegm"),
+    (effects(target(0, "struct tms")), "i(r) times"),
+    (effects(target(0, "struct utsname")), "i(r) uname"),
+    (effects(target(0, "int")), "i(p) wait rand_r i(ppi) mbtowc"),
+    (effects(target(1, "int")), "i(ipi) waitpid"),
+    (effects(target(0, "int"), target(2, "struct rusage")), "i(pir) wait3"),
+    (effects(target(0, "sigset_t")), "i(r) sigemptyset sigfillset i(ri) sigaddset sigdelset"),
+    (effects(target(2, "sigset_t")), "i(irr) sigprocmask"),
+    (effects(target(0, "struct timeval"), target(1, "struct timezone")), "i(r*) gettimeofday"),
+    (effects(target(1, "struct timespec")), "i(ir) clock_gettime clock_getres i(rr) nanosleep"),
+    (effects(target(1, "struct rusage")), "i(ir) getrusage"),
+    (effects(target(1, "struct rlimit")), "i(ir) getrlimit"),
+    (effects(target(1, "struct stat")), "i(pr) stat lstat i(ir) fstat"),
+    (effects(target(1, "struct stat64")), "i(pr) stat64 lstat64 i(ir) fstat64"),
+    (effects(target(1, "struct statfs")), "i(pr) statfs i(ir) fstatfs"),
+    (effects(target(1, "struct statvfs")), "i(pr) statvfs"),
+    (effects(target(1, "fpos_t")), "i(rr) fgetpos"),
+    (effects(target(1, "struct itimerval")), "i(ir) getitimer"),
+    (effects(target(1, "struct itimerspec")), "i(*r) timer_gettime"),
+    (effects(*(target(n, "fd_set") for n in (1, 2, 3)), target(4, "struct timeval")), "i(irrrr) select"),
+    (effects(some(1), target(2, "int")), "i(iup) accept getsockname getpeername"),
+    (effects(up_to(2, argument=1), some(4), target(5, "int")), "i(i*iiup) recvfrom"),
+    (effects(line_buffer(0), target(1, "size_t")), "i(ppr) getline i(ppir) getdelim __getdelim"),
+    (effects(new_object(0)), "i(pp...) asprintf i(ppa) vasprintf"),
+    (effects(up_to(2, argument=0)), "i(ppi) strxfrm"),
+    (effects(up_to(1, argument=0)), "i(pipr) strftime i(pi) gethostname getdomainname"),
+    (effects(up_to(1, argument=0), result=same(0), input_null=True), "p(pi) getcwd"),
+    (effects(up_to(2, argument=1)), "i(ppi) readlink i(ipi) ttyname_r confstr"),
+    (effects(up_to(2, argument=1), result=anywhere_or_into("strerror_r", 1)), "p(ipi) strerror_r"),
+    (effects(some(0), result=same(0), input_null=True), "p(p) gets getwd"),
+    (effects(some(0), result=same(0)), "p(p) tmpnam_r mktemp mkdtemp ctermid_r"),
+    (effects(some(0)), "i(p) mkstemp pipe i(pi) mkostemp wctomb pipe2 i(ppi) mbstowcs wcstombs"),
+    (effects(some(1), result=same(1)), "p(rp) asctime_r p(pp) ctime_r"),
+    (effects(some(1), result=same(1), input_null=True), "p(pp) realpath"),
+    (effects(some(0)), "i(rii) poll"),
+)

@@ -1,19 +1,33 @@
-"""The blocks of one function: order, predecessors, dominators, and where values are used."""
+"""The control flow of one function: order, predecessors and dominators of blocks, definitions and uses of
+values.
+
+In Clang's IR, the check of a sanitizer is a branch to a block that calls a handler and ends there. Here it
+becomes one call of the handler inside a block, with the condition that must hold as its only argument, so
+that the code behind the check belongs to the same block.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
+from math import inf
+from typing import Final
 
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.bodies import Block
-from certus.frontend.c.ir.operands import Local
+from certus.frontend.c.ir.instructions import Integer, Local, Symbol
+
+HANDLER: Final = "__ubsan_handle_"  # how the functions are called that report a failed check
 
 
 class Flow:
-    """What control can reach in a function, in an order in which values come before their uses."""
+    """The reachable blocks of a function, in an order in which definitions come before uses."""
 
     def __init__(self, blocks: list[Block]) -> None:
         self.entry = blocks[0].label
+        if any(block.label.startswith("handler.") for block in blocks):
+            blocks = _with_checks_inside(blocks)
         everything = {block.label: block for block in blocks}
         self.order = _order(everything, self.entry)
         self.blocks = {label: everything[label] for label in self.order}
@@ -23,7 +37,6 @@ class Flow:
         self.uses: dict[str, list[ir.Instruction]] = {}
         self.home: dict[ir.Instruction, str] = {}  # the block of an instruction
         self.number: dict[ir.Instruction, int] = {}  # its place in the text
-        self._dominator: dict[str, str] | None = None
         for block in blocks:
             if block.label in self.blocks:
                 self._add(block)
@@ -35,7 +48,7 @@ class Flow:
             self.number[instruction] = len(self.number) + 1
             if instruction.name is not None:
                 self.definitions[instruction.name] = instruction
-            for operand in ir.operands(instruction):
+            for operand in instruction.operands:
                 if isinstance(operand, Local):
                     self.uses.setdefault(operand.name, []).append(instruction)
         for target in ir.successors(block.last):
@@ -46,57 +59,81 @@ class Flow:
         for label in self.order:
             yield from self.blocks[label].instructions
 
+    def is_used_elsewhere(self, instruction: ir.Instruction) -> bool:
+        """Whether a value is used in another block; the phis of a successor use it in its own block."""
+        home, name = self.home[instruction], instruction.name or ""
+        for use in self.uses.get(name, ()):
+            if isinstance(use, ir.Phi):
+                if any(getattr(value, "name", "") == name and label != home for value, label in use.incoming):
+                    return True
+            elif self.home[use] != home:
+                return True
+        return False
+
+    def last_use(self, name: str) -> float:
+        """Return the number of the last use of a value; a phi uses it at the end of a block."""
+        uses = self.uses.get(name, ())
+        return max((inf if isinstance(use, ir.Phi) else self.number[use] for use in uses), default=0)
+
     def only_use(self, name: str) -> ir.Instruction | None:
         """Return the only instruction that uses a value."""
-        found = [use for use in self.uses.get(name, ()) if not isinstance(use, ir.Declare | ir.DebugRecord)]
-        return found[0] if len(found) == 1 else None
+        uses = [use for use in self.uses.get(name, ()) if not isinstance(use, ir.Declare | ir.DebugRecord)]
+        return uses[0] if len(uses) == 1 else None
+
+    def behind(self, label: str) -> set[str]:
+        """Return the blocks that control can reach from the end of a block."""
+        reached: set[str] = set()
+        stack = ir.successors(self.blocks[label].last)
+        while stack:
+            target = stack.pop()
+            if target not in reached:
+                reached.add(target)
+                stack += ir.successors(self.blocks[target].last)
+        return reached
 
     # ------------------------------------------------------------------------------ dominators
 
     def dominates(self, first: ir.Instruction, second: ir.Instruction) -> bool:
-        """Whether control cannot reach `second` without having executed `first`."""
+        """Whether every path to `second` goes through `first`."""
         a, b = self.home[first], self.home[second]
         return self.number[first] < self.number[second] if a == b else self._above(a, b)
 
     def _above(self, a: str, b: str) -> bool:
-        """Whether block `a` is on all ways to block `b`."""
-        dominator = self._dominators()
+        """Whether block `a` is on every path to block `b`."""
         while self.rank[b] > self.rank[a]:
-            b = dominator[b]
+            b = self._dominator[b]
         return a == b
 
-    def _dominators(self) -> dict[str, str]:
-        """The immediate dominators (Cooper, Harvey, Kennedy: a simple, fast dominance algorithm)."""
-        if self._dominator is not None:
-            return self._dominator
-        found = {self.entry: self.entry}
+    @cached_property
+    def _dominator(self) -> dict[str, str]:
+        """Compute the immediate dominators (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm)."""
+        dominator = {self.entry: self.entry}
         changed = True
         while changed:
             changed = False
             for label in self.order[1:]:
-                known = [p for p in self.predecessors[label] if p in found]
-                new = known[0]
-                for other in known[1:]:
-                    new = self._meet(found, new, other)
-                if found.get(label) != new:
-                    found[label] = new
+                above = [p for p in self.predecessors[label] if p in dominator]
+                new = above[0]
+                for other in above[1:]:
+                    new = self._meet(dominator, new, other)
+                if dominator.get(label) != new:
+                    dominator[label] = new
                     changed = True
-        self._dominator = found
-        return found
+        return dominator
 
-    def _meet(self, found: dict[str, str], a: str, b: str) -> str:
+    def _meet(self, dominator: dict[str, str], a: str, b: str) -> str:
         rank = self.rank
         while a != b:
             while rank[a] > rank[b]:
-                a = found[a]
+                a = dominator[a]
             while rank[b] > rank[a]:
-                b = found[b]
+                b = dominator[b]
         return a
 
 
 def _order(blocks: dict[str, Block], entry: str) -> list[str]:
-    """Labels in reverse postorder; what is unreachable is left out."""
-    found: list[str] = []
+    """Return the reachable labels in reverse postorder."""
+    order: list[str] = []
     seen = {entry}
     stack: list[tuple[str, Iterator[str]]] = [(entry, _backwards(blocks, entry))]
     while stack:
@@ -107,11 +144,91 @@ def _order(blocks: dict[str, Block], entry: str) -> list[str]:
                 stack.append((target, _backwards(blocks, target)))
                 break
         else:
-            found.append(label)
+            order.append(label)
             stack.pop()
-    found.reverse()
-    return found
+    order.reverse()
+    return order
 
 
 def _backwards(blocks: dict[str, Block], label: str) -> Iterator[str]:
     return iter(reversed(ir.successors(blocks[label].last)))
+
+
+# --------------------------------------------------------------------------------------- checks
+
+
+def _with_checks_inside(blocks: list[Block]) -> list[Block]:
+    """Put each check into the block that it ends, together with the code behind it. A check of another form
+    stays."""
+    by_label = {block.label: block for block in blocks}
+    entering = Counter(label for block in blocks for label in ir.successors(block.last))
+    straight: list[Block] = []
+    joined: dict[str, str] = {}  # blocks that are part of another one now
+    for block in blocks:
+        if block.label in joined:
+            continue
+        steps, here = list(block.instructions), block.label
+        while isinstance(branch := steps[-1], ir.Branch) and "nosanitize" in branch.attached:
+            first, second = by_label[branch.then], by_label[branch.otherwise]
+            if entering[first.label] != 1:
+                break
+            if (check := _check(branch, second)) is not None:
+                steps[-1:] = [check, *first.instructions]
+                here = first.label
+            elif entering[second.label] == 2 and (choice := _choice(branch, here, first, second)) is not None:
+                steps[-1:] = [*first.instructions[:-1], choice, *second.instructions[1:]]
+                here = second.label
+            else:
+                break
+            joined |= {first.label: block.label, second.label: block.label}
+        straight.append(Block(block.label, steps))
+    for block in straight:
+        block.instructions = [_relabelled(each, joined) for each in block.instructions]
+    return straight
+
+
+def _check(branch: ir.Branch, failed: Block) -> ir.Call | None:
+    """Return the check that a branch stands for, if its false target calls a handler."""
+    match failed.instructions:
+        case [*_, ir.Call(callee=Symbol() as callee) as call, ir.Unreachable()]:
+            if callee.name.startswith(HANDLER):
+                arguments = [ir.Argument(branch.condition, ir.PLAIN)]
+                check = ir.Call(call.result, callee, arguments, None, call.words)
+                operands = [callee, branch.condition]
+                ir.complete(check, location=branch.location, text=branch.text, operands=operands)
+                return check
+    return None
+
+
+def _choice(branch: ir.Branch, here: str, first: Block, second: Block) -> ir.Select | None:
+    """Return the phi of the block `second` as a choice, if `first` only computes a value of it. This is the
+    check of a signed shift: Clang checks the base if the amount is less than the width, and lets other
+    amounts pass. These overflow as well, so here the check fails for them."""
+    match first.last, second.instructions:
+        case [ir.Jump(target=target), [ir.Phi() as phi, following, *_]]:
+            values = {label: value for value, label in phi.incoming}
+            passes = values[here]
+            pure = all(isinstance(i, ir.Binary | ir.Compare | ir.Convert) for i in first.instructions[:-1])
+            if (
+                pure
+                and isinstance(passes, Integer)
+                and passes.value
+                and target == second.label
+                and not isinstance(following, ir.Phi)
+            ):
+                operands = [branch.condition, values[first.label], Integer(phi.type, 0)]
+                choice = ir.Select(*operands)
+                ir.complete_like(choice, phi, operands)
+                return choice
+    return None
+
+
+def _relabelled(instruction: ir.Instruction, joined: dict[str, str]) -> ir.Instruction:
+    """Return a phi with the labels of the remaining blocks."""
+    if not isinstance(instruction, ir.Phi):
+        return instruction
+    phi = ir.Phi(
+        instruction.type, [(value, joined.get(label, label)) for value, label in instruction.incoming]
+    )
+    ir.complete_like(phi, instruction, instruction.operands)
+    return phi

@@ -1,25 +1,25 @@
-"""Initialisers of local variables, of which Clang makes copies of constants and fills with zeros.
+"""The contents of constants: those of static objects, and initialisers of local variables, which Clang
+compiles to copies of constants.
 
-The contents of a constant are stored directly, cell by cell. An initialiser gives no value to padding: it
-gets any, on which no counterexample may depend.
+An initialiser of a local variable gives no value to padding: it gets any value, on which no counterexample
+may depend.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Store
 from certus.core.sorts import machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.operands import Integer, Local, Operand, Symbol
-from certus.frontend.c.ir.types import ArrayType, StructType, Type
-from certus.frontend.c.model.cells import UNROLLED, cells_between, element, scalars, simple, words
-from certus.frontend.c.model.constants import contents
-from certus.frontend.c.model.memory import fill_loop
-from certus.frontend.c.model.operands import address_of
-from certus.frontend.c.model.terms import U8, Piece, Pieces, taken
+from certus.frontend.c.ir.types import ArrayType, IntegerType, StructType, Type, VectorType
+from certus.frontend.c.model import cells as layouts
+from certus.frontend.c.model.memory import at, fill_loop, loop_width
+from certus.frontend.c.model.operands import address_of, term_of
+from certus.frontend.c.model.terms import U8, Cell, Piece, Pieces, bits_of, no_value, taken
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -27,103 +27,119 @@ if TYPE_CHECKING:
 _MANY: Final = 1024  # stores of one initialiser without a loop
 
 
-def copy_constant(body: Body, to: Operand, source: Operand, count: Operand) -> bool:
-    """Initialise a local variable from a constant of the compiler; whether this is such a copy."""
-    variable = body.module.globals.get(source.name) if isinstance(source, Symbol) else None
+def contents(body: Body, constant: ir.Operand) -> Iterator[Piece]:
+    """Yield the scalars of a constant that are not zero, as unsigned integers."""
+    layout = body.layout
+    stack: list[tuple[int, ir.Operand]] = [(0, constant)]
+    while stack:
+        offset, part = stack.pop()
+        type_ = part.type
+        if isinstance(part, ir.Zero | ir.Null | ir.Undefined):
+            continue
+        if isinstance(part, ir.Bytes):
+            yield from _integers(part.data, offset, 8, 1)
+        elif isinstance(part, ir.Aggregate) and isinstance(type_, StructType):
+            places = zip(layout.offsets(type_), part.parts, strict=True)
+            stack += reversed([(offset + start, each) for start, each in places])
+        elif isinstance(part, ir.Aggregate | ir.Data):
+            assert isinstance(type_, ArrayType | VectorType)
+            step = layouts.element_step(layout, type_)
+            if isinstance(part, ir.Data):
+                assert isinstance(type_.element, IntegerType)
+                yield from _integers(part.values, offset, type_.element.bits, step)
+            else:
+                stack += reversed([(offset + i * step, each) for i, each in enumerate(part.parts)])
+        elif isinstance(part, ir.Integer):
+            assert isinstance(type_, IntegerType)
+            yield from _integers((part.value,), offset, type_.bits, 0)
+        elif isinstance(part, ir.Float):
+            if part.text.strip("0x.KLMHRe+"):  # not all bits are zero
+                raise no_value(type_)
+        else:
+            size = layout.store_size(type_)
+            term = bits_of(term_of(body, part), size)
+            if term.kind is not Kind.CONST or term.value:
+                yield Piece(offset, size, term)
+
+
+def _integers(values: Iterable[int], offset: int, bits: int, step: int) -> Iterator[Piece]:
+    """Yield the non-zero integers among elements that are `step` bytes apart."""
+    size = (bits + 7) // 8
+    sort = machine(8 * size, signed=False)
+    for index, value in enumerate(values):
+        if value:
+            yield Piece(offset + index * step, size, build.constant(value % (1 << bits), sort))
+
+
+# ------------------------------------------------------------------------------ local variables
+
+
+def copy_constant(body: Body, to: ir.Operand, source: ir.Operand, count: ir.Operand) -> bool:
+    """Initialise a local variable from a constant of the compiler; return false if this is not such a
+    copy."""
+    variable = body.module.globals.get(source.name) if isinstance(source, ir.Symbol) else None
     if variable is None or variable.linkage != "private" or not variable.constant:
         return False
-    size = body.layout.size(variable.type)
     constant = body.module.initialiser(variable)
-    if not isinstance(count, Integer) or count.value > size or constant is None:
+    if not isinstance(count, ir.Integer) or constant is None:
         return False
     size = count.value
-    address, root = address_of(body, to), body.roots.of(to)
-    parts = [part for part in contents(body, constant) if part[0] < size]
-    cells = None if root is None else cells_between(body.layout, root.type, root.offset, size)
-    if cells is not None and root is not None:
-        gaps = padding(body, root.type, root.offset, size)
-        kept = [cell for cell in cells if cell not in gaps]
-        _store(body, address, parts, size, kept)
-        leave_open(body, address, gaps, to)
-        return True
-    if len(parts) > _MANY:
+    if size > body.layout.size(variable.type):
         return False
-    width = 1 if root is None else element(body.layout, root.type)
-    width = width if width in (1, 2, 4, 8) and size % width == 0 else 1
-    if not all(part[1] == width and part[0] % width == 0 for part in parts):
-        width = 1
-        if not all(part[1] == 1 for part in parts):
-            return False
-    if size // width <= _MANY:
-        given = {offset: term for offset, _, term in parts}
-        zero: Expr = build.constant(0, machine(8 * width, signed=False))
-        for offset in range(0, size, width):
-            _store_constant(body, build.add(address, build.integer(offset)), given.get(offset, zero))
+    address, root = address_of(body, to), body.roots.of(to)
+    parts = [part for part in contents(body, constant) if part.offset < size]
+    cells = layouts.cells_at(body.layout, root, size)
+    if cells is not None and root is not None:
+        open_ = padding(body, root.type, root.offset, size)
+        cells = [cell for cell in cells if cell not in open_]
+        value = Pieces(size, tuple(parts))
+        terms = taken(value, cells, lambda count: build.constant(0, machine(8 * count, signed=False)))
+        for (offset, _), term in zip(cells, terms, strict=True):
+            _store(body, at(address, offset), term)
+        leave_open(body, address, open_, to)
         return True
-    fill_loop(body, address, build.constant(0, U8), size // width, width)
-    for offset, _, term in parts:
-        _store_constant(body, build.add(address, build.integer(offset)), term)
+    width = 1 if root is None else loop_width(layouts.element(body.layout, root.type), size)
+    if any(part.size != width or part.offset % width for part in parts):
+        width = 1
+    if len(parts) > _MANY or any(part.size != width for part in parts):
+        return False
+    if size // width <= _MANY:
+        stored = dict.fromkeys(range(0, size, width), build.constant(0, machine(8 * width, signed=False)))
+    else:
+        stored = {}
+        fill_loop(body, address, build.constant(0, U8), build.integer(size // width), width)
+    stored |= {offset: term for offset, _, term in parts}
+    for offset, term in stored.items():
+        _store(body, at(address, offset), term)
     return True
 
 
-def _store_constant(body: Body, address: Expr, term: Expr) -> None:
-    text = body.unit.constant_text(term)
-    made = body.emit(Store(address, term), text=text or None)
+def _store(body: Body, address: Expr, term: Expr) -> None:
+    """Store a part of an initialiser, with the text that the source may have for it."""
+    text = body.unit.symbols.constant_text(term)
+    edge = body.emit(Store(address, term), text=text or None)
     if text == "0":
-        made.span, made.text = None, ""  # most are not written, and nobody wants to see these steps
+        edge.span, edge.text = None, ""  # most are not written: these steps are not shown
 
 
-def _store(
-    body: Body, address: Expr, parts: list[tuple[int, int, Expr]], size: int, cells: list[tuple[int, int]]
-) -> None:
-    value = Pieces(size, tuple(Piece(*part) for part in parts))
-    terms = taken(value, cells, lambda count: build.constant(0, machine(8 * count, signed=False)))
-    for (offset, _), term in zip(cells, terms, strict=True):
-        _store_constant(body, build.add(address, build.integer(offset)), term)
-
-
-def padding(body: Body, type_: Type, start: int, size: int) -> list[tuple[int, int]]:
-    """Return the bytes of a record that no member has, as words, from `start` on."""
+def padding(body: Body, type_: Type, start: int, size: int) -> list[Cell]:
+    """Return the bytes of a record that belong to no member, as words, from `start` on."""
     inner = type_
     while isinstance(inner, ArrayType):
         inner = inner.element
-    found = scalars(body.layout, type_, UNROLLED)
-    if not isinstance(inner, StructType) or inner.name.startswith("union.") or found is None:
+    scalars = layouts.scalars(body.layout, type_)
+    if not isinstance(inner, StructType) or inner.name.startswith("union.") or scalars is None:
         return []
-    gaps: list[tuple[int, int]] = []
-    at, end = start, start + size
-    for offset, width in simple(found):
-        if start <= offset < end:
-            gaps += words(at, offset)
-            at = offset + width
-    gaps += words(at, end)
-    return [(offset - start, width) for offset, width in gaps]
+    inside = [cell for cell in scalars if start <= cell[0] < start + size]
+    return [(offset - start, width) for offset, width in layouts.gaps(inside, start, start + size)]
 
 
-def leave_open(body: Body, address: Expr, gaps: list[tuple[int, int]], to: Operand) -> None:
-    """Give padding any contents."""
-    name = to.name if isinstance(to, Local) else "an object"
-    span, text = body.span, body.text
-    body.span, body.text = None, ""  # nobody wants to see these steps
-    for offset, size in gaps:
+def leave_open(body: Body, address: Expr, cells: list[Cell], to: ir.Operand) -> None:
+    """Give padding any contents, by steps that reports do not show."""
+    name = to.name if isinstance(to, ir.Local) else "an object"
+    span, text = body.cursor.span, body.cursor.text
+    body.cursor.span, body.cursor.text = None, ""
+    for offset, size in cells:
         value = body.havoc(machine(8 * size, signed=False), approximates=f"the padding of `{name}`")
-        body.emit(Store(build.add(address, build.integer(offset)), value))
-    body.span, body.text = span, text
-
-
-def zeroing(body: Body, declare: ir.Instruction, name: str, size: int) -> ir.Call | None:
-    """Return the fill with zeros that follows on a declaration and covers all of the object."""
-    block = body.flow.blocks[body.flow.home[declare]].instructions
-    for instruction in block[block.index(declare) + 1 :]:
-        if isinstance(instruction, ir.GetElementPointer | ir.DebugRecord):
-            continue
-        if not isinstance(instruction, ir.Call) or not isinstance(instruction.callee, Symbol):
-            return None
-        if not instruction.callee.name.startswith("llvm.memset."):
-            return None
-        to, byte, count = (argument.operand for argument in instruction.arguments[:3])
-        whole = isinstance(count, Integer) and count.value == size
-        zero = isinstance(byte, Integer) and byte.value == 0
-        same = isinstance(to, Local) and to.name == name
-        return instruction if whole and zero and same else None
-    return None
+        body.emit(Store(at(address, offset), value))
+    body.cursor.span, body.cursor.text = span, text

@@ -1,26 +1,26 @@
-"""Functions that read input, draw random numbers, or print.
+"""Library functions that read input, draw random numbers, or print.
 
-What is read comes from outside, so a counterexample may choose it, but not all of it: what the program itself
-put there is read back, and a number ends before what is no digit. Such ways are open to proofs alone.
+Input comes from outside, so a counterexample may choose it, but not all of it: what the program itself wrote
+is read back, and a number ends before the first character that is not a digit. Only proofs consider such
+executions.
 """
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Store
 from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
-from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.types import IntegerType, PointerType
-from certus.frontend.c.library import meanings
-from certus.frontend.c.library.meanings import Meaning
-from certus.frontend.c.library.table import WRITTEN_BACK
-from certus.frontend.c.model.effects import give_result, write_extent, write_some, write_up_to
+from certus.frontend.c.ir.instructions import Operand
+from certus.frontend.c.ir.types import IntegerType, PointerType, Type
+from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.memory import run_model
-from certus.frontend.c.model.operands import address_of, term_of
+from certus.frontend.c.model.nondeterminism import LibraryCall, maybe, with_options
+from certus.frontend.c.model.operands import address_of
 from certus.frontend.c.model.terms import NULL, U8, as_sort, sort_of
 
 if TYPE_CHECKING:
@@ -28,153 +28,133 @@ if TYPE_CHECKING:
 
 _ONE: Final = build.constant(1, U8)
 _ZERO: Final = build.constant(0, U8)
-_SCANNERS: Final = (
-    "scanf",
-    "fscanf",
-    "__isoc99_scanf",
-    "__isoc99_fscanf",
-    "__isoc23_scanf",
-    "__isoc23_fscanf",
-)
-_SEEDERS: Final = ("srand", "srandom", "srand48")
+# If a program mentions one of these, what it reads may depend on what it wrote.
+_WRITTEN_BACK: Final = "ungetc tmpfile tmpfile64 fmemopen pipe pipe2 socketpair"
+_SCANNERS: Final = "scanf fscanf __isoc99_scanf __isoc99_fscanf __isoc23_scanf __isoc23_fscanf"
 
 
-def nondet(body: Body, instruction: ir.Call, name: str) -> None:
-    """`__VERIFIER_nondet_int()` and its relatives: any value of the type."""
-    type_ = instruction.result
-    writes = any(isinstance(argument.operand.type, PointerType) for argument in instruction.arguments)
-    if isinstance(type_, IntegerType | PointerType) and not writes:
-        if isinstance(type_, PointerType):
-            body.unit.note_foreign(body.module, body.unit.result_type(body.module, name))
-        if isinstance(type_, IntegerType) and type_.bits == 1:
-            made = body.havoc(machine(1, signed=False), name)
-            body.define(instruction, as_sort(made, BOOL))
-        else:
-            signed = body.unit.returns_signed(body.module, name)
-            body.define(instruction, body.havoc(sort_of(type_, signed=signed), name))
-    else:
-        from certus.frontend.c.model.unknown import call
-
-        call(body, instruction, name)
+def any_value(body: Body, type_: Type, name: str, approximates: str = "") -> Expr:
+    """Return any value of the result type of a function that is only declared."""
+    result = body.module.result_type(name)
+    if isinstance(type_, PointerType):
+        body.unit.note_foreign(body.module, result)
+    if isinstance(type_, IntegerType) and type_.bits == 1:
+        return as_sort(body.havoc(machine(1, signed=False), name, approximates), BOOL)
+    signed = result is not None and bool(body.module.debug.signed(result))
+    return body.havoc(sort_of(type_, signed=signed), name, approximates)
 
 
-def _what(name: str) -> str:
-    return f"what `{name}` reads"
+def _read(call: LibraryCall) -> str:
+    """Describe what the function reads."""
+    return f"what `{call.name}` reads"
 
 
-def _begin(body: Body, name: str) -> None:
-    if body.unit.mentions(*WRITTEN_BACK):
-        body.doubtful(_what(name))
+def _begin(call: LibraryCall, *, scanned: bool = False) -> None:
+    """Bar counterexamples where the program may have written what it reads or, if `scanned`, where a number
+    that was read before decides what comes next."""
+    if call.body.unit.symbols.mentions(*_WRITTEN_BACK.split()):
+        call.body.bar_counterexamples(_read(call))
+    if scanned and call.body.unit.symbols.mentions(*_SCANNERS.split()):
+        call.body.bar_counterexamples(_read(call))
 
 
-def natural(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:
-    """`rand`: after a seed has been given anew the numbers may be those that were drawn before."""
-    unit = body.unit
-    if unit.mentions(*_SEEDERS):
-        again = build.eq(unit.library_variable("rand$again", U8), _ONE)
-        body.when(again, lambda: body.doubtful(f"the result of `{name}` after a new seed"))
-        body.assign(unit.library_variable("rand$drawn", U8), _ONE)
-    sort = sort_of(instruction.result, signed=True)
-    result = body.havoc(sort, name)
+def _between(call: LibraryCall, low: int, high: int, approximates: str = "") -> Expr:
+    """Return an input of the result type between two numbers."""
+    sort = sort_of(call.instruction.result, signed=True)
+    result = call.body.havoc(sort, call.name, approximates)
     if isinstance(sort, MachineSort):
-        low, high = build.constant(0, sort), build.constant(min(2**31 - 1, sort.high), sort)
-        body.assume(build.and_(build.le(low, result), build.le(result, high)))
-    body.define(instruction, result)
+        least, most = build.constant(low, sort), build.constant(min(high, sort.high), sort)
+        call.body.assume(build.and_(build.le(least, result), build.le(result, most)))
+    return result
 
 
-def seed(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:
-    drawn = body.unit.library_variable("rand$drawn", U8)
-    body.assign(body.unit.library_variable("rand$again", U8), drawn)
+def natural(call: LibraryCall) -> None:
+    """`rand`: a number between 0 and 2^31 - 1. After a new seed the numbers may repeat those drawn before."""
+    body, unit = call.body, call.body.unit
+    if unit.symbols.mentions("srand", "srandom", "srand48"):
+        again = build.eq(unit.library.variable("rand$again", U8), _ONE)
+        body.when(again, lambda: body.bar_counterexamples(f"the result of `{call.name}` after a new seed"))
+        body.registers.assign(unit.library.variable("rand$drawn", U8), _ONE)
+    call.define(_between(call, 0, 2**31 - 1))
 
 
-def character(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:
-    """A character, or -1 at the end of the input."""
-    _begin(body, name)
-    sort = sort_of(instruction.result, signed=True)
-    assert isinstance(sort, MachineSort)
-    if body.unit.mentions(*_SCANNERS):  # it may follow a number
-        ended = build.eq(body.havoc(U8), _ZERO)
-        value = build.wrap(body.havoc(U8, name, _what(name)), sort)
-        body.define(instruction, build.ite(ended, build.constant(-1, sort), value))
+def seed(call: LibraryCall) -> None:
+    """`srand`: numbers that were drawn before may come again."""
+    drawn = call.body.unit.library.variable("rand$drawn", U8)
+    call.body.registers.assign(call.body.unit.library.variable("rand$again", U8), drawn)
+
+
+def character(call: LibraryCall) -> None:
+    """Read a character between 0 and 255, or -1 at the end of the input."""
+    _begin(call)
+    if not call.body.unit.symbols.mentions(*_SCANNERS.split()):
+        call.define(_between(call, -1, 255))
         return
-    result = body.havoc(sort, name)
-    low, high = build.constant(-1, sort), build.constant(255, sort)
-    body.assume(build.and_(build.le(low, result), build.le(result, high)))
-    body.define(instruction, result)
+    sort = sort_of(call.instruction.result, signed=True)  # it may follow a number
+    assert isinstance(sort, MachineSort)
+    ended = maybe(call.body)
+    value = build.wrap(call.body.havoc(U8, call.name, _read(call)), sort)
+    call.define(build.ite(ended, build.constant(-1, sort), value))
 
 
-def time(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:
-    """`time(&t)`: the result is also stored."""
-    pointer = address_of(body, instruction.arguments[0].operand) if instruction.arguments else NULL
-    result = body.havoc(sort_of(instruction.result, signed=True), name)
-    if pointer is not NULL:
-        body.when(build.ne(pointer, NULL), lambda: _store(body, pointer, result))
-    body.define(instruction, result)
+def time(call: LibraryCall) -> None:
+    """`time(&t)`: an input, which is also stored unless the pointer is null."""
+    result = call.body.havoc(sort_of(call.instruction.result, signed=True), call.name)
+
+    def store(pointer: Expr) -> None:
+        call.body.emit(Store(pointer, result))
+
+    call.when_not_null(0, store)
+    call.define(result)
 
 
-def _store(body: Body, pointer: Expr, value: Expr) -> None:
-    body.emit(Store(pointer, value))
+def input_memory(call: LibraryCall) -> None:
+    """`__VERIFIER_nondet_memory(to, count)`: bytes of input."""
+    to, count = call.address(0), call.integer(1)
+    run_model(call.body, "__certus_input1", (to, count))
 
 
-def memory(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:
-    """`__VERIFIER_nondet_memory(to, count)`."""
-    to = address_of(body, instruction.arguments[0].operand)
-    count = as_sort(term_of(body, instruction.arguments[1].operand), INT)
-    run_model(body, "__certus_input1", (to, count))
+@with_options
+def block(call: LibraryCall, to: int, count: int, size: int | None = None) -> None:
+    """Read an input, the number of elements read, and as many bytes of input to where the argument `to`
+    points. `size` is the argument with the size of an element; without it, an element is a byte, and the
+    result may be -1, always if argument 0, the file, is negative. The rest of an incomplete element is
+    unknown."""
+    _begin(call, scanned=True)
+    body, start, most = call.body, call.integer(to), call.integer(count)
+    width = build.integer(1) if size is None else call.integer(size)
+    result = body.havoc(sort_of(call.instruction.result, signed=size is None), call.name)
+    number, least, limit = build.to_int(result), NULL, build.ite(build.eq(width, NULL), NULL, most)
+    if size is None:
+        file = build.wrap(call.term(0), machine(32, signed=True))
+        closed = build.lt(file, build.constant(0, machine(32, signed=True)))
+        least, limit = build.integer(-1), build.ite(closed, build.integer(-1), most)
+    body.assume(build.and_(build.le(least, number), build.le(number, limit)))
+    read = build.ite(build.lt(number, NULL), NULL, build.mul(number, width))
+    run_model(body, "__certus_input1", (start, read))
+    if size is not None:
+        rest = build.ite(build.lt(number, most), width, NULL)
+        run_model(body, "__certus_unknown1", (build.add(start, build.mul(number, width)), rest))
+    call.define(result)
 
 
-def block(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:
-    """A number of bytes is read into memory: as many as the result says."""
-    assert isinstance(meaning, meanings.Block)
-    _begin(body, name)
-    if body.unit.mentions(*_SCANNERS):
-        body.doubtful(_what(name))
-    terms = [as_sort(term_of(body, a.operand), INT) for a in instruction.arguments]
-    to, count = terms[meaning.to], terms[meaning.count]
-    size = build.integer(1) if meaning.size is None else terms[meaning.size]
-    sort = sort_of(instruction.result, signed=meaning.size is None)
-    result = body.havoc(sort, name)
-    number = build.to_int(result)
-    least, most = NULL, build.ite(build.eq(size, NULL), NULL, count)
-    if meaning.size is None:
-        file = term_of(body, instruction.arguments[0].operand)
-        assert isinstance(file.sort, MachineSort)
-        closed = build.lt(
-            build.wrap(file, machine(file.sort.width, signed=True)),
-            build.constant(0, machine(file.sort.width, signed=True)),
-        )
-        least, most = build.integer(-1), build.ite(closed, build.integer(-1), count)
-    body.assume(build.and_(build.le(least, number), build.le(number, most)))
-    read = build.ite(build.lt(number, NULL), NULL, build.mul(number, size))
-    run_model(body, "__certus_input1", (to, read))
-    if meaning.size is not None:  # what is left of an element that ends early has no known value
-        rest = build.ite(build.lt(number, count), size, NULL)
-        end = build.add(to, build.mul(number, size))
-        run_model(body, "__certus_unknown1", (end, rest))
-    body.define(instruction, result)
-
-
-def line(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:
-    """`fgets`: a line, or null at the end of the input, when the contents are anything."""
-    _begin(body, name)
-    if body.unit.mentions(*_SCANNERS):
-        body.doubtful(_what(name))
-    to = address_of(body, instruction.arguments[0].operand)
-    size = term_of(body, instruction.arguments[1].operand)
+def line(call: LibraryCall) -> None:
+    """`fgets(to, size, file)`: a line, or null at the end of the input; then the contents are arbitrary."""
+    _begin(call, scanned=True)
+    to, size = call.address(0), call.term(1)
     room = size.kind is Kind.CONST and int(size.value) > 1
-    unknown = "" if room else "the result of `fgets` where there is no room"
-    failed = build.eq(body.havoc(U8, approximates=unknown), _ZERO)
+    failed = maybe(call.body, "" if room else "the result of `fgets` where there is no room")
 
     def fail() -> Expr:
         what = "what `fgets` leaves when it fails"
-        write_up_to(body, instruction.arguments[0].operand, to, as_sort(size, INT), what)
+        nondeterminism.write_up_to(call.body, call.arguments[0], to, as_sort(size, INT), what)
         return NULL
 
     def succeed() -> Expr:
-        run_model(body, "__certus_line", (to, size))
+        run_model(call.body, "__certus_line", (to, size))
         return to
 
-    body.define(instruction, body.choose(failed, fail, succeed))
+    call.define(call.body.choose(failed, fail, succeed))
 
 
 # ------------------------------------------------------------------------------------- scanf, printf
@@ -184,101 +164,99 @@ _SIZES: Final = {"hh": 1, "h": 2, "": 4, "ll": 8, "j": 8, "q": 8}
 
 
 def _conversions(text: str | None, number: int, word: int) -> list[tuple[str, int]]:
-    """What each of a number of targets gets by a format: `any` value of so many bytes, `some`, if a width
-    limits it or it is a character, or `text`. Nothing if the format is not known."""
-    found = [m for m in _CONVERSION.findall(text or "") if not m[0]]
-    if len(found) != number or any(letter == "n" for *_, letter in found):
+    """Return what a format gives each of a number of targets: `any` value of a number of bytes; `some` value,
+    if a width limits it or it is a character; or `text`. Empty if the format is not understood."""
+    conversions = [m for m in _CONVERSION.findall(text or "") if not m[0]]
+    if len(conversions) != number or any(letter == "n" for *_, letter in conversions):
         return []
-    made: list[tuple[str, int]] = []
-    for _, width, length, letter in found:
+    targets: list[tuple[str, int]] = []
+    for _, width, length, letter in conversions:
         if letter in "s[SC" or (letter == "c" and width):
-            made.append(("text", 0))
-        elif letter == "c":
-            made.append(("some", 1))
-        elif letter == "p":
-            made.append(("some", word))
+            targets.append(("text", 0))
+        elif letter in "cp":
+            targets.append(("some", 1 if letter == "c" else word))
         elif letter in "diouxX":
-            made.append(("some" if width else "any", _SIZES.get(length, word)))
+            targets.append(("some" if width else "any", _SIZES.get(length, word)))
         else:
             return []
-    return made
+    return targets
 
 
-def scan(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:
-    """The result is the number of conversions that succeed, or -1; for each that does, what its pointer
-    points to gets any value. That comes from outside, unless a string is read, or the format is not
-    understood: then nothing is known of it. Where no conversion succeeded, none will if it is tried again."""
-    assert isinstance(meaning, meanings.Scan)
-    arguments = [argument.operand for argument in instruction.arguments]
-    targets = arguments[meaning.format + 1 :]
-    text = body.unit.literal(body.module, arguments[meaning.format])
-    kinds = _conversions(text, len(targets), body.layout.word)
-    outside = meaning.outside and bool(kinds)
-    what = "" if outside else _what(name)
-    sort = sort_of(instruction.result, signed=True)
+@with_options
+def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
+    """Model a function of the `scanf` family; `outside`: it reads input, not a string of the program.
+
+    The result is the number of successful conversions, or -1; each of these gives any value to the target of
+    its pointer. The value comes from outside, unless a string is read or the format is not understood: then
+    nothing is known about it. Where no conversion succeeded, none will succeed if it is tried again.
+    """
+    body, targets = call.body, call.arguments[format + 1 :]
+    text = body.module.literal(call.operand(format))
+    conversions = _conversions(text, len(targets), body.layout.word)
+    outside = outside and bool(conversions)
+    what = "" if outside else _read(call)
     if outside:
-        _begin(body, name)
-    result = body.havoc(sort, name, what)
-    least, most = build.constant(-1, sort), build.constant(len(targets), sort)
-    body.assume(build.and_(build.le(least, result), build.le(result, most)))
+        _begin(call)
+    result = _between(call, -1, len(targets), what)
     if outside:
-        _tried_again(body, name, result)
+        _try_again(call, result)
     for number, target in enumerate(targets):
-        kind, size = kinds[number] if kinds else ("text", 0)
-        if kinds:
-            success = build.lt(build.constant(number, sort), result)
-        else:
-            success = build.eq(body.havoc(U8, approximates=what), _ZERO)
+        kind, size = conversions[number] if conversions else ("text", 0)
         reads = what or ("" if kind == "any" else "the text that a function of the `scanf` family reads")
-
-        def write(target=target, size=size, reads=reads) -> None:  # type: ignore[no-untyped-def]
-            address = address_of(body, target)
-            if size:
-                body.emit(Store(address, body.havoc(machine(8 * size, signed=False), approximates=reads)))
-            else:
-                write_extent(body, target, address, reads)
-
-        body.when(success, write)
-    body.define(instruction, result)
+        below = build.lt(build.constant(number, result.sort), result)
+        success = below if conversions else maybe(body, what)
+        body.when(success, partial(_scanned, body, target, size, reads))
+    call.define(result)
 
 
-def _tried_again(body: Body, name: str, result: Expr) -> None:
-    failed = body.unit.library_variable("scanf$failed", U8)
+def _scanned(body: Body, target: Operand, size: int, reads: str) -> None:
+    """Write the value of a conversion: a number of `size` bytes or, for 0, text."""
+    address = address_of(body, target)
+    if size:
+        body.emit(Store(address, body.havoc(machine(8 * size, signed=False), approximates=reads)))
+    else:
+        nondeterminism.write_extent(body, target, address, reads)
+
+
+def _try_again(call: LibraryCall, result: Expr) -> None:
+    """Bar counterexamples with a success after a failure, and record whether this call failed."""
+    body, failed = call.body, call.body.unit.library.variable("scanf$failed", U8)
     zero = build.constant(0, result.sort)
     other = build.and_(build.eq(failed, _ONE), build.lt(zero, result))
-    body.when(other, lambda: body.doubtful(f"the result of `{name}` after it failed"))
-    body.assign(failed, build.ite(build.eq(result, zero), _ONE, _ZERO))
+    body.when(other, lambda: body.bar_counterexamples(f"the result of `{call.name}` after it failed"))
+    body.registers.assign(failed, build.ite(build.eq(result, zero), _ONE, _ZERO))
 
 
 _COUNT: Final = re.compile(r"%[-+ #0-9.*]*(?:hh?|ll?|[jztLq])?n")
 _PRINTED: Final = "the text that a function of the `printf` family writes"
 
 
-def print_(body: Body, instruction: ir.Call, name: str, meaning: Meaning) -> None:
-    """Printing has no effect on the program's memory, but that of `%n`, and of what goes to a buffer."""
-    assert isinstance(meaning, meanings.Print)
-    arguments = [argument.operand for argument in instruction.arguments]
-    if meaning.buffer is not None:
-        buffer = arguments[meaning.buffer]
-        address = address_of(body, buffer)
-        if meaning.limit is not None:
-            limit = as_sort(term_of(body, arguments[meaning.limit]), INT)
-            write_up_to(body, buffer, address, limit, _PRINTED)
-        else:
-            write_extent(body, buffer, address, _PRINTED)
-    if meaning.format is not None and meaning.format < len(arguments):
-        text = body.unit.literal(body.module, arguments[meaning.format])
+@with_options
+def print_(
+    call: LibraryCall, format: int | None, buffer: int | None = None, limit: int | None = None
+) -> None:
+    """Model a function of the `printf` family: only `%n` writes, and `buffer` receives at most as many bytes
+    as the argument `limit` says. `format` is None if the arguments come in a `va_list`."""
+    body = call.body
+    if buffer is not None and limit is not None:
+        nondeterminism.write_up_to(
+            body, call.operand(buffer), call.address(buffer), call.integer(limit), _PRINTED
+        )
+    elif buffer is not None:
+        nondeterminism.write_extent(body, call.operand(buffer), call.address(buffer), _PRINTED)
+    if format is not None and format < len(call.arguments):
+        text = body.module.literal(call.arguments[format])
         if text is None or _COUNT.search(text.replace("\0", "")):
-            for operand in arguments[meaning.format + 1 :]:
+            for operand in call.arguments[format + 1 :]:
                 if isinstance(operand.type, PointerType) and address_of(body, operand) is not NULL:
                     _count(body, address_of(body, operand), text)
-    give_result(body, instruction, name)
+    call.define_anything()
 
 
 def _count(body: Body, address: Expr, text: str | None) -> None:
-    """What `%n` may count is written where a pointer argument leads."""
+    """Write what `%n` may count where a pointer argument leads."""
     what = "what `%n` counts"
     if text is None or address.kind is Kind.CONST:
-        write_some(body, address, what)
-        return
-    body.emit(Store(address, body.havoc(machine(32, signed=False), approximates=what)))
+        nondeterminism.write_some(body, address, what)
+    else:
+        body.emit(Store(address, body.havoc(machine(32, signed=False), approximates=what)))

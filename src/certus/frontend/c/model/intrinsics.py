@@ -1,270 +1,341 @@
-"""Functions that Clang itself calls: `llvm.*`."""
+"""Functions that Clang itself calls (`llvm.*`), atomic operations and inline assembly."""
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import UNSPECIFIED, Store
-from certus.core.sorts import machine
+from certus.core.sorts import BOOL, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.model import memory, vectors
+from certus.frontend.c.ir.instructions import Operand
+from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type, VoidType
+from certus.frontend.c.model import external_calls, memory, operations, terms
 from certus.frontend.c.model.initialisers import copy_constant
-from certus.frontend.c.model.operands import address_of, term_of, value_of
-from certus.frontend.c.model.terms import (
-    MODULAR,
-    NULL,
-    U32,
-    Lanes,
-    Piece,
-    Pieces,
-    Unmodelled,
-    as_sort,
-    machine_sort,
-    signed,
-    sort_of,
-    unsigned,
-)
+from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of
+from certus.frontend.c.model.terms import Pieces, Unmodelled, Value, as_sort, machine_sort, signed, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-_IGNORED: Final = (
-    "llvm.dbg.",
-    "llvm.lifetime.",
-    "llvm.va_end",
-    "llvm.stackrestore",
-    "llvm.prefetch",
-    "llvm.donothing",
-    "llvm.experimental.noalias.scope.decl",
-    "llvm.assume",
-    "llvm.var.annotation",
-    "llvm.pseudoprobe",
+_COMMENT: Final = re.compile(r"/\*.*?\*/|#[^\n]*", re.DOTALL)
+_CLOBBERS: Final = (
+    "This assembly has the clobber `memory`: it is assumed to write only objects that its operands point to."
 )
-_SAME: Final = (
-    "llvm.expect",
-    "llvm.ptr.annotation",
-    "llvm.annotation",
-    "llvm.launder.invariant.group",
-    "llvm.strip.invariant.group",
-    "llvm.ssa.copy",
-    "llvm.threadlocal.address",
-    "llvm.preserve.",
+_IGNORED: Final = re.compile(
+    r"llvm\.(?:dbg\.|lifetime\.|va_end|stackrestore|prefetch|donothing|var\.annotation|pseudoprobe"
+    r"|experimental\.noalias\.scope\.decl)"
 )
-_OVERFLOW: Final = re.compile(r"llvm\.([su])(add|sub|mul)\.with\.overflow\.")
-_SATURATING: Final = re.compile(r"llvm\.([su])(add|sub|shl)\.sat\.")
+_SAME: Final = re.compile(
+    r"llvm\.(?:expect|ptr\.annotation|annotation|(?:launder|strip)\.invariant\.group|ssa\.copy"
+    r"|threadlocal\.address|preserve\.)"
+)
+_OVERFLOW: Final = re.compile(r"llvm\.[su](?:add|sub|mul)\.with\.overflow\.")
+_SATURATING: Final = re.compile(r"llvm\.[su](?:add|sub)\.sat\.")
 _CHOICE: Final = re.compile(r"llvm\.([su](?:min|max))\.")
 _BITS: Final = re.compile(r"llvm\.(ctpop|ctlz|cttz|bswap|bitreverse|fshl|fshr)\.")
 
 
 def lower(body: Body, instruction: ir.Call, name: str) -> None:
     """Lower a call of an intrinsic."""
-    if name.startswith(_IGNORED):
+    if _IGNORED.match(name):
         return
     arguments = [argument.operand for argument in instruction.arguments]
-    if name.startswith(_SAME):
-        body.define(instruction, value_of(body, arguments[0]))
+    if name == "llvm.assume":
+        fails = build.not_(body.truth(value_of(body, arguments[0])))
+        body.when(fails, lambda: body.undefined("the condition of `__builtin_assume` is false"))
+    elif _SAME.match(name):
+        body.registers.define(instruction, value_of(body, arguments[0]))
     elif name.startswith(("llvm.memcpy.", "llvm.memmove.")):
         to, source, count = arguments[:3]
-        if copy_constant(body, to, source, count):
-            return
-        memory.copy(
-            body,
-            to,
-            source,
-            term_of(body, count),
-            overlapping=name.startswith("llvm.memmove."),
-            members=instruction.attached.get("tbaa.struct"),
-        )
+        if not copy_constant(body, to, source, count):
+            moves, members = name.startswith("llvm.memmove."), instruction.attached.get("tbaa.struct")
+            memory.copy(body, to, source, term_of(body, count), overlapping=moves, members=members)
     elif name.startswith("llvm.memset."):
         to, byte, count = arguments[:3]
         memory.fill(body, to, term_of(body, byte), term_of(body, count))
     elif name.startswith("llvm.va_start"):
         _va_start(body, address_of(body, arguments[0]))
     elif name.startswith("llvm.va_copy"):
-        size = 24 if body.layout.word == 8 else 4
         cells = [(0, 4), (4, 4), (8, 8), (16, 8)] if body.layout.word == 8 else [(0, 4)]
         target, origin = (address_of(body, argument) for argument in arguments[:2])
-        memory.copy_cells(body, target, origin, cells, size)
+        memory.copy_cells(body, target, origin, cells, sum(cells[-1]))
     elif name.startswith("llvm.stacksave"):
-        body.define(instruction, NULL)
+        body.registers.define(instruction, terms.NULL)
     elif name.startswith(("llvm.trap", "llvm.debugtrap", "llvm.ubsantrap")):
         body.stop()
     elif name.startswith("llvm.is.constant"):
-        known = body.havoc(machine(1, signed=False), UNSPECIFIED)
-        body.define(instruction, as_sort(known, sort_of(instruction.result)))
+        constant = body.havoc(machine(1, signed=False), UNSPECIFIED)
+        body.registers.define(instruction, as_sort(constant, sort_of(instruction.result)))
     elif name.startswith("llvm.objectsize"):
         what = "the result of `__builtin_object_size`, which depends on the compiler"
-        body.define(instruction, body.havoc(sort_of(instruction.result), approximates=what))
+        body.registers.define(instruction, body.havoc(sort_of(instruction.result), approximates=what))
     elif name.startswith("llvm.vector.reduce."):
-        value = value_of(body, arguments[0])
-        body.define(instruction, vectors.reduced(body, value, name.split(".")[3]))
+        body.registers.define(instruction, _reduced(value_of(body, arguments[0]), name.split(".")[3]))
     else:
         _arithmetic(body, instruction, name)
 
 
 def _va_start(body: Body, address: Expr) -> None:
-    """All registers count as used, so that all arguments are in the object that the caller packed."""
-    if body.more is None:
+    """Mark all registers as used, so that all arguments are in the object that the caller packed."""
+    if body.signature.variadic is None:
         raise Unmodelled("unsupported-varargs", "`va_start` in a function that is not variadic")
     pointer = machine(body.layout.pointer_bits, signed=False)
+    more = build.wrap(body.signature.variadic, pointer)
     if body.layout.word == 4:
-        body.emit(Store(address, build.wrap(body.more, pointer)))
+        body.emit(Store(address, more))
         return
-    for offset, term in (
-        (0, build.constant(48, U32)),
-        (4, build.constant(304, U32)),
-        (8, build.wrap(body.more, pointer)),
-        (16, build.constant(0, pointer)),
-    ):
+    registers, floats = build.constant(48, terms.U32), build.constant(304, terms.U32)
+    for offset, term in ((0, registers), (4, floats), (8, more), (16, build.constant(0, pointer))):
         body.emit(Store(build.add(address, build.integer(offset)), term))
 
 
+# ------------------------------------------------------------------------------------ arithmetic
+
+
 def _arithmetic(body: Body, instruction: ir.Call, name: str) -> None:
+    """Lower an operation on numbers, or on vectors element by element."""
     arguments = [value_of(body, argument.operand) for argument in instruction.arguments]
-    if any(isinstance(value, Lanes) for value in arguments):
-        lanes = [value.parts if isinstance(value, Lanes) else () for value in arguments]
-        count = max(map(len, lanes))
-        made = []
-        for index in range(count):
-            terms = [
-                value.parts[index] if isinstance(value, Lanes) else body.scalar(value) for value in arguments
-            ]
-            made.append(_computed(body, instruction, name, terms))
-        body.define(instruction, Lanes(tuple(made)))
+    counts = [len(value.parts) for value in arguments if isinstance(value, terms.Lanes)]
+    if counts:
+        elements = [
+            [v.parts[index] if isinstance(v, terms.Lanes) else body.scalar(v) for v in arguments]
+            for index in range(max(counts))
+        ]
+        lanes = tuple(_computed(body, instruction, name, each) for each in elements)
+        body.registers.define(instruction, terms.Lanes(lanes))
         return
-    terms = [body.scalar(value) for value in arguments]
-    overflow = _OVERFLOW.match(name)
-    if overflow is not None:
+    numbers = [body.scalar(value) for value in arguments]
+    if is_checked(name):
         type_ = instruction.arguments[0].operand.type
-        size, offset = body.layout.store_size(type_), body.layout.size(type_)
-        result, exceeds = checked(name, terms[0], terms[1])
-        body.define(instruction, Pieces(offset + 1, (Piece(0, size, result), Piece(offset, 1, exceeds))))
-        return
-    body.define(instruction, _computed(body, instruction, name, terms))
+        body.registers.define(instruction, _pair(body, type_, *checked(name, *numbers)))
+    else:
+        body.registers.define(instruction, _computed(body, instruction, name, numbers))
+
+
+def _pair(body: Body, type_: Type, value: Expr, condition: Expr) -> Pieces:
+    """Return a record of a value of a type and the bit behind it."""
+    size, offset = body.layout.store_size(type_), body.layout.size(type_)
+    return Pieces(offset + 1, (terms.Piece(0, size, value), terms.Piece(offset, 1, condition)))
 
 
 def is_checked(name: str) -> bool:
-    """Whether an intrinsic is an operation that tells whether it overflows."""
+    """Whether an intrinsic is an operation that reports an overflow."""
     return _OVERFLOW.match(name) is not None
 
 
 def checked(name: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Return the result of such an operation, and whether it overflows."""
-    found = _OVERFLOW.match(name)
-    assert found is not None
-    return _checked(found[2], a, b, is_signed=found[1] == "s")
-
-
-def _checked(operation: str, a: Expr, b: Expr, *, is_signed: bool) -> tuple[Expr, Expr]:
-    """The result of an operation, and whether the exact one is another."""
+    """Return the wrapped result of such an operation, or of a saturating one, and whether the exact result
+    differs."""
+    sign, operation = name[5], name[6:9]
     width = machine_sort(a).width
-    sort = machine(width, signed=is_signed)
+    sort = machine(width, signed=sign == "s")
     wide = machine(2 * width + 2 if operation == "mul" else width + 2, signed=True)
     a, b = build.wrap(a, sort), build.wrap(b, sort)
-    exact = MODULAR[operation](build.wrap(a, wide), build.wrap(b, wide))
+    exact = terms.MODULAR[operation](build.wrap(a, wide), build.wrap(b, wide))
     low, high = build.constant(sort.low, wide), build.constant(sort.high, wide)
     fits = build.and_(build.le(low, exact), build.le(exact, high))
-    return MODULAR[operation](a, b), build.not_(fits)
+    return terms.MODULAR[operation](a, b), build.not_(fits)
 
 
 def chosen(operation: str, a: Expr, b: Expr) -> Expr:
     """Return the smaller or the larger of two numbers: `smin`, `umax` and so on."""
-    convert = signed if operation[0] == "s" else unsigned
+    convert = signed if operation[0] == "s" else terms.unsigned
     x, y = convert(a), convert(b)
     less = build.lt(x, y)
     return build.ite(less, x, y) if operation.endswith("min") else build.ite(less, y, x)
 
 
-def _computed(body: Body, instruction: ir.Call, name: str, terms: list[Expr]) -> Expr:
+def _reduced(value: Value, operation: str) -> Expr:
+    """Combine all elements of a vector by an operation."""
+    combine = chosen if operation in ("smin", "smax", "umin", "umax") else terms.binary
+    return functools.reduce(lambda a, b: combine(operation, a, b), operations.lanes(value))
+
+
+def _computed(body: Body, instruction: ir.Call, name: str, numbers: list[Expr]) -> Expr:
     if name.startswith("llvm.abs."):
-        a = signed(terms[0])
+        a = signed(numbers[0])
         return build.ite(build.lt(a, build.constant(0, a.sort)), build.neg(a), a)
-    choice = _CHOICE.match(name)
-    if choice is not None:
-        return chosen(choice[1], terms[0], terms[1])
-    saturating = _SATURATING.match(name)
-    if saturating is not None and saturating[2] != "shl":
-        return _saturated(saturating[2], terms[0], terms[1], is_signed=saturating[1] == "s")
-    bits = _BITS.match(name)
-    if bits is not None:
-        return body.held(_bits(body, bits[1], terms))
+    if (choice := _CHOICE.match(name)) is not None:
+        return chosen(choice[1], numbers[0], numbers[1])
+    if _SATURATING.match(name) is not None:
+        return _saturated(name, numbers[0], numbers[1])
+    if (bits := _BITS.match(name)) is not None:
+        return body.registers.in_temporary(_bits(body, bits[1], numbers))
     if name.startswith("llvm.ptrmask."):
-        return _masked(body, terms[0], terms[1])
+        return _masked(numbers[0], numbers[1])
     if name.startswith(("llvm.readcyclecounter", "llvm.readsteadycounter")):
         return body.havoc(sort_of(instruction.result))
     code = "unsupported-float" if re.search(r"\.f\d+|\.p?f80", name) else "unsupported-builtin"
     raise Unmodelled(code, f"the builtin `{name}`")
 
 
-def _masked(body: Body, pointer: Expr, mask: Expr) -> Expr:
-    """A pointer rounded down to a multiple of a power of two."""
-    if mask.kind is not Kind.CONST:
-        raise Unmodelled("unsupported-builtin", "an address that is masked")
-    step = -int(machine(machine_sort(mask).width, signed=True).wrap(int(mask.value)))
+def _masked(pointer: Expr, mask: Expr) -> Expr:
+    """Return a pointer rounded down to a multiple of a power of two."""
+    step = -int(signed(mask).value) if mask.kind is Kind.CONST else 0
     if step <= 0 or step & (step - 1):
         raise Unmodelled("unsupported-builtin", "an address that is masked")
     return build.sub(pointer, build.mod(pointer, build.integer(step)))
 
 
-def _saturated(operation: str, a: Expr, b: Expr, *, is_signed: bool) -> Expr:
-    result, exceeds = _checked(operation, a, b, is_signed=is_signed)
-    sort = machine_sort(result)
-    down = build.boolean(operation == "sub")
-    if is_signed:
+def _saturated(name: str, a: Expr, b: Expr) -> Expr:
+    result, exceeds = checked(name, a, b)
+    sort, adds = machine_sort(result), name[6:9] == "add"
+    down = build.boolean(not adds)
+    if sort.signed:
         negative = build.lt(build.wrap(b, sort), build.constant(0, sort))
-        down = negative if operation == "add" else build.not_(negative)
+        down = negative if adds else build.not_(negative)
     limit = build.ite(down, build.constant(sort.low, sort), build.constant(sort.high, sort))
     return build.ite(exceeds, limit, result)
 
 
-def _bits(body: Body, operation: str, terms: list[Expr]) -> Expr:
-    a = unsigned(terms[0])
+def _bits(body: Body, operation: str, numbers: list[Expr]) -> Expr:
+    """Count, reverse or shift the bits of a number."""
+    if operation in ("fshl", "fshr"):
+        return _funnel(operation, numbers)
+    a = terms.unsigned(numbers[0])
     sort = machine_sort(a)
     width = sort.width
 
     def constant(number: int) -> Expr:
         return build.constant(sort.wrap(number), sort)
 
-    def bit(number: int) -> Expr:
-        return build.bit_and(build.shr(a, constant(number)), constant(1))
+    def bits(start: int, count: int) -> Expr:
+        return build.bit_and(build.shr(a, constant(start)), constant((1 << count) - 1))
 
+    total = constant(0)
     if operation == "ctpop":
-        total = constant(0)
         for number in range(width):
-            total = build.add(total, bit(number))
-        return total
-    if operation in ("ctlz", "cttz"):
-        found = constant(width)
-        if terms[1] is build.TRUE:  # undefined for 0
-            what = "the number of zeros in 0, which is undefined"
-            zero = build.eq(a, constant(0))
-            if zero is not build.FALSE:
-                found = body.havoc(sort, approximates=what)
-        numbers = range(width) if operation == "ctlz" else reversed(range(width))
-        for number in numbers:
-            count = width - 1 - number if operation == "ctlz" else number
-            found = build.ite(build.ne(bit(number), constant(0)), constant(count), found)
-        return found
-    if operation in ("bswap", "bitreverse"):
+            total = build.add(total, bits(number, 1))
+    elif operation in ("ctlz", "cttz"):
+        total = constant(width)
+        if numbers[1] is build.TRUE and build.eq(a, constant(0)) is not build.FALSE:
+            total = body.havoc(sort, approximates="the number of zeros in 0, which is undefined")
+        leading = operation == "ctlz"
+        for number in range(width) if leading else reversed(range(width)):
+            count = width - 1 - number if leading else number
+            total = build.ite(build.ne(bits(number, 1), constant(0)), constant(count), total)
+    else:
         step = 8 if operation == "bswap" else 1
-        total = constant(0)
         for number in range(0, width, step):
-            part = build.bit_and(build.shr(a, constant(number)), constant((1 << step) - 1))
-            total = build.bit_or(total, build.shl(part, constant(width - step - number)))
-        return total
-    return _funnel(operation, terms)
+            moved = build.shl(bits(number, step), constant(width - step - number))
+            total = build.bit_or(total, moved)
+    return total
 
 
-def _funnel(operation: str, terms: list[Expr]) -> Expr:
-    """Two numbers behind one another, shifted by some bits; what stays of the first, or the second."""
-    width = machine_sort(terms[0]).width
+def _funnel(operation: str, numbers: list[Expr]) -> Expr:
+    """Shift two concatenated numbers; return the high or the low half."""
+    width = machine_sort(numbers[0]).width
     wide, sort = machine(2 * width, signed=False), machine(width, signed=False)
-    high, low, amount = (build.wrap(unsigned(term), wide) for term in terms)
+    high, low, amount = (build.wrap(terms.unsigned(term), wide) for term in numbers)
     both = build.bit_or(build.shl(high, build.constant(width, wide)), low)
     amount = build.rem(amount, build.constant(width, wide))
     if operation == "fshl":
         return build.wrap(build.shr(build.shl(both, amount), build.constant(width, wide)), sort)
     return build.wrap(build.shr(both, amount), sort)
+
+
+# --------------------------------------------------------------------------------------- atomics
+
+
+def _read(body: Body, pointer: Operand, type_: Type) -> Expr:
+    """Read the operand of an atomic operation; without threads it is a plain access."""
+    value: Value | None = memory.variable_at(body, pointer)
+    if value is None:
+        value = memory.read(body, address_of(body, pointer), type_, None)
+    return body.registers.in_temporary(body.scalar(value))
+
+
+def _write(body: Body, pointer: Operand, type_: Type, term: Expr) -> None:
+    variable = memory.variable_at(body, pointer)
+    if variable is None:
+        memory.write(body, address_of(body, pointer), term, type_, None)
+    else:
+        body.registers.assign(variable, as_sort(term, variable.sort))
+
+
+def update(body: Body, instruction: ir.AtomicUpdate) -> Value:
+    """Lower `atomicrmw`."""
+    operation, type_ = instruction.operation, instruction.value.type
+    value = term_of(body, instruction.value)
+    old = _read(body, instruction.pointer, type_)
+    if operation == "xchg":
+        new = value
+    elif operation in ("add", "sub", "and", "or", "xor"):
+        new = terms.binary(operation, old, value)
+    elif operation == "nand":
+        new = build.bit_not(terms.binary("and", old, value))
+    elif operation in ("max", "min", "umax", "umin"):
+        new = chosen(operation if operation[0] == "u" else f"s{operation}", old, value)
+    else:
+        raise Unmodelled("unsupported-atomic", f"the atomic operation `{operation}`")
+    _write(body, instruction.pointer, type_, new)
+    return old
+
+
+def exchange(body: Body, instruction: ir.CompareExchange) -> Value:
+    """Lower `cmpxchg`; a weak one may fail although the values are equal."""
+    type_ = instruction.new.type
+    expected, new = term_of(body, instruction.expected), term_of(body, instruction.new)
+    old = _read(body, instruction.pointer, type_)
+    same = body.fresh(BOOL)
+    holds = terms.compare("eq", old, expected)
+    if instruction.weak:
+        fails = body.havoc(machine(1, signed=False), approximates="a weak exchange that fails")
+        holds = build.and_(holds, build.eq(fails, build.constant(0, fails.sort)))
+    body.registers.assign(same, holds)
+    _write(body, instruction.pointer, type_, build.ite(same, new, as_sort(old, new.sort)))
+    return _pair(body, type_, old, same)
+
+
+# -------------------------------------------------------------------------------------- assembly
+
+
+def assembly(body: Body, instruction: ir.Call, callee: ir.Assembly) -> None:
+    """Lower inline assembly by its constraints: a template without instructions has no effect, any other
+    gives arbitrary values to everything it may write. No counterexample may depend on these."""
+    constraints = [c.strip() for c in callee.constraints.split(",") if c.strip()]
+    empty = not _COMMENT.sub("", callee.template).strip()
+    arguments, result = instruction.arguments, instruction.result
+    if instruction.targets:
+        raise Unmodelled("unsupported-asm", "assembly that jumps")
+    if "~{memory}" in constraints and not empty:
+        _write_memory(body, arguments)
+    outputs = [c for c in constraints if c.startswith("=")]
+    inputs = [c for c in constraints if not c.startswith(("=", "~"))]
+    pointed = [c for c in outputs if "*" in c]
+    for constraint, argument in () if empty else zip(pointed, arguments, strict=False):
+        type_ = argument.passing.element
+        if type_ is None:
+            raise Unmodelled("unsupported-asm", f"assembly with the constraint `{constraint}`")
+        memory.write(body, address_of(body, argument.operand), _written(body, type_), type_, None)
+    if isinstance(result, VoidType):
+        return
+    tied = {int(c): arguments[len(pointed) + n] for n, c in enumerate(inputs) if c.isdigit()}
+    registers = [number for number, c in enumerate(outputs) if "*" not in c]
+    types = result.fields if isinstance(result, StructType) else (result,)
+    values = [
+        value_of(body, tied[number].operand) if empty and number in tied else _written(body, type_)
+        for number, type_ in zip(registers, types, strict=True)
+    ]
+    record = isinstance(result, StructType)
+    body.registers.define(instruction, assembled(body, result, values) if record else values[0])
+
+
+def _write_memory(body: Body, arguments: list[ir.Argument]) -> None:
+    """Give arbitrary contents to all objects that the operands of assembly with the clobber `memory` point
+    to. That it writes no other objects is an assumption."""
+    body.unit.warn("assembly", "inline-assembly", _CLOBBERS, body.cursor.span)
+    for operand, passing in arguments:
+        if isinstance(operand.type, PointerType):
+            size = 1 if passing.element is None else body.layout.store_size(passing.element)
+            external_calls.write_around(body, "assembly", address_of(body, operand), size)
+
+
+def _written(body: Body, type_: Type) -> Value:
+    if not isinstance(type_, IntegerType | PointerType):
+        raise terms.no_value(type_)
+    return body.havoc(sort_of(type_), approximates="what assembly computes")

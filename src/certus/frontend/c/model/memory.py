@@ -1,258 +1,228 @@
-"""Loads, stores, copies and fills."""
+"""Loads, stores, copies and fills: all accesses to memory except those of the library models."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.program import Alloc, Call, Load, Store
-from certus.core.sorts import BOOL, INT, machine
+from certus.core.sorts import INT, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.operands import Local, Operand, Symbol
-from certus.frontend.c.ir.types import (
-    ArrayType,
-    FloatType,
-    IntegerType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-)
-from certus.frontend.c.model.cells import UNROLLED, Root, cells_between, element, scalars, simple, words
-from certus.frontend.c.model.hints import value_is_signed
-from certus.frontend.c.model.operands import address_of, value_of
-from certus.frontend.c.model.terms import (
-    U8,
-    Cell,
-    Lanes,
-    Piece,
-    Pieces,
-    Value,
-    as_sort,
-    low_bit,
-    no_value,
-    repeated,
-    stored_bits,
-    taken,
-)
+from certus.frontend.c.ir import types
+from certus.frontend.c.ir.instructions import Local, Operand, Symbol
+from certus.frontend.c.model import cells as layouts
+from certus.frontend.c.model import terms
+from certus.frontend.c.model.cells import UNROLLED, Root, cells_at, cells_between
+from certus.frontend.c.model.operands import address_of, value_is_signed, value_of
+from certus.frontend.c.model.symbols import thread_local
+from certus.frontend.c.model.terms import Cell, Lanes, Piece, Pieces, Value, as_sort
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
 
-_LOOPS: Final = (1, 2, 4, 8)  # sizes of the elements that models in C copy and fill
+def at(address: Expr, offset: int) -> Expr:
+    """Return the address `offset` bytes behind another."""
+    return build.add(address, build.integer(offset))
 
 
-def variable_at(body: Body, pointer: Operand, type_: Type) -> Expr | None:
-    """Return the variable that an access of this type is an access to, if there is one."""
-    if isinstance(pointer, Local):
-        slot = body.births.slots.get(pointer.name) if body.function is not None else None
+def variable_at(body: Body, pointer: Operand) -> Expr | None:
+    """Return the variable that an access through a pointer is an access to, if there is one."""
+    if isinstance(pointer, Local) and body.function is not None:
+        slot = body.locals.slots.get(pointer.name)
         if slot is not None:
             return slot.variable
-        pointer = body.unit.thread_local_symbol(body, pointer) or pointer
+        definition = body.flow.definitions.get(pointer.name)
+        pointer = (None if definition is None else thread_local(definition)) or pointer
     if isinstance(pointer, Symbol):
-        return body.unit.scalar(body.module, pointer.name)
+        return body.unit.symbols.scalar(body.module, pointer.name)
     return None
 
 
-def load(body: Body, instruction: ir.Load) -> None:
-    variable = variable_at(body, instruction.pointer, instruction.type)
+# ---------------------------------------------------------------------------------------- loads
+
+
+def load(body: Body, instruction: ir.Load) -> Value:
+    """Lower `load`. A volatile variable from outside has another value each time."""
+    pointer, type_ = instruction.pointer, instruction.type
+    variable = variable_at(body, pointer)
     if variable is not None:
-        body.define(instruction, variable)
-        return
-    if instruction.volatile and body.unit.changes_by_itself(body, instruction.pointer):
-        body.define(instruction, _any(body, instruction))
-        return
-    address = address_of(body, instruction.pointer)
-    root = body.roots.of(instruction.pointer)
+        return variable
     signed = None if instruction.name is None else value_is_signed(body, instruction.name)
-    body.define(instruction, read(body, address, instruction.type, root, signed=signed))
+    if instruction.volatile and body.unit.symbols.changes_by_itself(body, pointer):
+        if not isinstance(type_, types.IntegerType | types.PointerType):
+            raise terms.no_value(type_)
+        bits = body.havoc(machine(8 * body.layout.store_size(type_), signed=bool(signed)))
+        return _loaded(bits, type_)
+    return read(body, address_of(body, pointer), type_, body.roots.of(pointer), signed=signed)
 
 
-def _any(body: Body, instruction: ir.Load) -> Value:
-    """A volatile variable from outside has another value each time."""
-    type_ = instruction.type
-    if not isinstance(type_, IntegerType | PointerType):
-        raise no_value(type_)
-    signed = bool(instruction.name is not None and value_is_signed(body, instruction.name))
-    made = body.havoc(machine(8 * body.layout.store_size(type_), signed=signed))
-    return loaded(made, type_)
-
-
-def loaded(term: Expr, type_: Type) -> Expr:
-    """Return what was loaded as a value of its type."""
-    if isinstance(type_, PointerType):
-        return build.to_int(term)
-    assert isinstance(type_, IntegerType)
+def _loaded(bits: Expr, type_: types.Type) -> Expr:
+    """Convert the bits of a scalar in memory to a value of its type."""
+    if isinstance(type_, types.PointerType):
+        return build.to_int(bits)
+    assert isinstance(type_, types.IntegerType)
     if type_.bits == 1:
-        return low_bit(term)
-    return build.wrap(term, machine(type_.bits, signed=term.sort is not INT and _is_signed(term)))
+        return terms.low_bit(bits)
+    return build.wrap(bits, machine(type_.bits, signed=terms.machine_sort(bits).signed))
 
 
-def _is_signed(term: Expr) -> bool:
-    return bool(getattr(term.sort, "signed", False))
-
-
-def read(body: Body, address: Expr, type_: Type, root: Root | None, *, signed: bool | None = None) -> Value:
-    """Load a value of a type: a scalar in one step, if it is a scalar of its object too."""
-    layout = body.layout
-    size = layout.store_size(type_)
-    if isinstance(type_, VectorType):
-        return _read_vector(body, address, type_)
-    if isinstance(type_, StructType | ArrayType):
-        cells = None if root is None else cells_between(layout, root.type, root.offset, size)
+def read(
+    body: Body, address: Expr, type_: types.Type, root: Root | None, *, signed: bool | None = None
+) -> Value:
+    """Load a value of a type: in one step, if it is also a scalar of its object."""
+    if isinstance(type_, types.VectorType):
+        step = layouts.element_step(body.layout, type_)
+        lanes = [read(body, at(address, i * step), type_.element, None) for i in range(type_.count)]
+        return Lanes(tuple(body.scalar(lane) for lane in lanes))
+    if isinstance(type_, types.FloatType):
+        raise terms.no_value(type_)
+    size = body.layout.store_size(type_)
+    cells = cells_at(body.layout, root, size)
+    if isinstance(type_, types.StructType | types.ArrayType):
+        cells = cells if cells is not None else layouts.scalars(body.layout, type_)
         if cells is None:
-            cells = scalars(layout, type_, UNROLLED)
-        if cells is None:
-            raise no_value(type_)
-        return read_cells(body, address, simple(cells), size)
-    if isinstance(type_, FloatType):
-        raise no_value(type_)
-    cells = None if root is None else cells_between(layout, root.type, root.offset, size)
+            raise terms.no_value(type_)
+        return read_cells(body, address, cells, size)
     if cells is not None and len(cells) > 1:
         return read_cells(body, address, cells, size)
     if signed is None:
-        signed = isinstance(type_, IntegerType) and type_.bits == 32
-    made = body.fresh(machine(8 * size, signed=signed and not isinstance(type_, PointerType)))
-    body.emit(Load(made, address))
-    return loaded(made, type_)
-
-
-def _read_vector(body: Body, address: Expr, type_: VectorType) -> Value:
-    step = body.layout.size(type_.element)
-    parts = []
-    for index in range(type_.count):
-        part = read(body, build.add(address, build.integer(index * step)), type_.element, None)
-        parts.append(body.scalar(part))
-    return Lanes(tuple(parts))
+        signed = isinstance(type_, types.IntegerType) and type_.bits == 32
+    bits = body.fresh(machine(8 * size, signed=signed and not isinstance(type_, types.PointerType)))
+    body.emit(Load(bits, address))
+    return _loaded(bits, type_)
 
 
 def read_cells(body: Body, address: Expr, cells: Sequence[Cell], size: int) -> Pieces:
-    """Load some cells of an object."""
+    """Load some cells of an object of `size` bytes."""
     parts = []
     for offset, width in cells:
-        made = body.fresh(machine(8 * width, signed=False))
-        body.emit(Load(made, build.add(address, build.integer(offset))))
-        parts.append(Piece(offset, width, made))
+        bits = body.fresh(machine(8 * width, signed=False))
+        body.emit(Load(bits, at(address, offset)))
+        parts.append(Piece(offset, width, bits))
     return Pieces(size, tuple(parts))
 
 
+# --------------------------------------------------------------------------------------- stores
+
+
 def store(body: Body, instruction: ir.Store) -> None:
+    """Lower `store`."""
     operand = instruction.value
     value = value_of(body, operand)
-    variable = variable_at(body, instruction.pointer, operand.type)
-    if variable is not None:
-        term = body.scalar(value)
-        single = isinstance(operand, Local) and body.flow.only_use(operand.name) is instruction
-        name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
-        body.spare(term if single else None)
-        body.assign(variable, as_sort(term, variable.sort), name)
-        body.spare(None)
+    variable = variable_at(body, instruction.pointer)
+    if variable is None:
+        address = address_of(body, instruction.pointer)
+        write(body, address, value, operand.type, body.roots.of(instruction.pointer))
         return
-    address = address_of(body, instruction.pointer)
-    write(body, address, value, operand.type, body.roots.of(instruction.pointer))
+    term = body.scalar(value)
+    single = isinstance(operand, Local) and body.flow.only_use(operand.name) is instruction
+    name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
+    body.registers.assign(variable, as_sort(term, variable.sort), name, spare=term if single else None)
 
 
-def write(body: Body, address: Expr, value: Value, type_: Type, root: Root | None) -> None:
-    """Store a value: cell by cell, if its object has other cells than the type of the access."""
-    layout = body.layout
-    size = layout.store_size(type_)
+def write(body: Body, address: Expr, value: Value, type_: types.Type, root: Root | None) -> None:
+    """Store a value: cell by cell, if the cells of its object differ from the type of the access."""
     if isinstance(value, Lanes):
-        assert isinstance(type_, VectorType)
-        step = layout.size(type_.element)
+        assert isinstance(type_, types.VectorType)
+        step = layouts.element_step(body.layout, type_)
         for index, part in enumerate(value.parts):
-            write(body, build.add(address, build.integer(index * step)), part, type_.element, None)
+            write(body, at(address, index * step), part, type_.element, None)
         return
-    cells = None if root is None else cells_between(layout, root.type, root.offset, size)
-    if cells is not None and len(cells) == 1 and not isinstance(type_, StructType | ArrayType):
-        cells = None
-    if cells is None and isinstance(value, Pieces):
-        cells = [(p.offset, p.size) for p in value.parts]
-        _write_parts(body, address, [p.term for p in value.parts], cells)
-        return
-    if cells is not None:
-        _write_parts(body, address, taken(value, cells, body.unset), cells)
-        return
-    assert isinstance(value, Expr)
-    if isinstance(type_, FloatType):
-        raise no_value(type_)
-    body.emit(Store(address, stored_bits(value, size)))
+    size = body.layout.store_size(type_)
+    cells = cells_at(body.layout, root, size)
+    if cells is not None and (len(cells) != 1 or isinstance(type_, types.StructType | types.ArrayType)):
+        _write_cells(body, address, terms.taken(value, cells, body.unset), cells)
+    elif isinstance(value, Pieces):
+        _write_cells(body, address, terms.terms_in(value), [(p.offset, p.size) for p in value.parts])
+    elif isinstance(type_, types.FloatType):
+        raise terms.no_value(type_)
+    else:
+        body.emit(Store(address, terms.stored_bits(value, size)))
 
 
-def _write_parts(body: Body, address: Expr, terms: Sequence[Expr], cells: Sequence[Cell]) -> None:
-    for (offset, size), term in zip(cells, terms, strict=True):
-        body.emit(Store(build.add(address, build.integer(offset)), stored_bits(term, size)))
+def _write_cells(body: Body, address: Expr, values: Sequence[Expr], cells: Sequence[Cell]) -> None:
+    """Store values into some cells of an object."""
+    for (offset, size), value in zip(cells, values, strict=True):
+        body.emit(Store(at(address, offset), terms.stored_bits(value, size)))
 
 
-# ----------------------------------------------------------------------------------------- copies
-
-
-def cells_of_copy(
-    body: Body, size: int, pointers: Sequence[Operand], members: int | None
-) -> list[Cell] | None:
-    """Return the cells of `size` bytes that are copied or filled: as the metadata of a copy of a record tells
-    (`members`), or as the type of one of the objects does. None if they are not known, or too many."""
-    for pointer in pointers:
-        root = body.roots.of(pointer)
-        if root is not None:
-            cells = cells_between(body.layout, root.type, root.offset, size)
-            if cells is not None:
-                return cells
-    if members is None:
-        return None
-    found: list[Cell] = []
-    at = 0
-    for offset, width in sorted(set(body.unit.copied_members(body.module, members))):
-        if offset < at:
-            return list(words(0, size)) if size <= 8 * UNROLLED else None  # a union: nothing is known
-        found += [*words(at, offset), *simple([(offset, width)])]
-        at = offset + width
-    found += words(at, size)
-    return found if len(found) <= 2 * UNROLLED else None
+# ----------------------------------------------------------------------------- copies and fills
 
 
 def copy(
-    body: Body,
-    to: Operand,
-    source: Operand,
-    count: Expr,
-    *,
-    overlapping: bool,
-    members: int | None = None,
+    body: Body, to: Operand, source: Operand, count: Expr, *, overlapping: bool, members: int | None = None
 ) -> None:
-    """Copy `count` bytes (an integer term): all is read, then all is written, or by a loop."""
+    """Copy `count` bytes: read all of them and then write them, or run a loop."""
     target, origin = address_of(body, to), address_of(body, source)
     if target is origin:
         return
-    width, number = 1, as_sort(count, INT)
-    if count.kind is Kind.CONST:
-        size = int(number.value)
-        cells = cells_of_copy(body, size, (to, source), members)
-        if cells is not None:
-            copy_cells(body, target, origin, cells, size)
-            return
-        width = _elements(body, (to, source))
-        width = width if size % width == 0 and width in _LOOPS else 1
-        number = build.integer(size // width)
-    copy_loop(body, target, origin, number, width, overlapping=overlapping)
+    cells, number, width = _division(body, (to, source), count, members)
+    if cells is not None:
+        copy_cells(body, target, origin, cells, int(number.value))
+    else:
+        copy_loop(body, target, origin, number, width, overlapping=overlapping)
 
 
-def _elements(body: Body, pointers: Sequence[Operand]) -> int:
-    """The size of the elements of the arrays that pointers lead into; 1 if they differ or are not known."""
+def fill(body: Body, to: Operand, byte: Expr, count: Expr) -> None:
+    """Set `count` bytes."""
+    target, byte = address_of(body, to), as_sort(byte, terms.U8)
+    cells, number, width = _division(body, (to,), count)
+    if cells is None:
+        fill_loop(body, target, byte, number, width)
+    for offset, size in cells or ():
+        body.emit(Store(at(target, offset), terms.repeated(byte, size)))
+
+
+def _division(
+    body: Body, pointers: Sequence[Operand], count: Expr, members: int | None = None
+) -> tuple[list[Cell] | None, Expr, int]:
+    """Divide `count` bytes at some pointers into cells or, if the cells are None, into a number of elements
+    of a width for a loop."""
+    number = as_sort(count, INT)
+    if count.kind is not Kind.CONST:
+        return None, number, 1
+    size = int(number.value)
+    cells = _cells_of(body, size, pointers, members)
+    if cells is not None:
+        return cells, number, 1
     widths = set()
     for pointer in pointers:
         root = body.roots.of(pointer)
-        hint = None if root is None else element(body.layout, root.type)
-        widths.add(hint or body.unit.pointed_size(body, pointer) or 1)
-    return widths.pop() if len(widths) == 1 else 1
+        hint = None if root is None else layouts.element(body.layout, root.type)
+        widths.add(hint or body.locals.pointed_size(pointer) or 1)
+    width = loop_width(widths.pop(), size) if len(widths) == 1 else 1
+    return None, build.integer(size // width), width
+
+
+def loop_width(width: int, size: int) -> int:
+    """Return the size of the elements by which a loop copies or fills `size` bytes: `width`, if it divides
+    the size."""
+    return width if width in (1, 2, 4, 8) and size % width == 0 else 1
+
+
+def _cells_of(body: Body, size: int, pointers: Sequence[Operand], members: int | None) -> list[Cell] | None:
+    """Return the cells of `size` bytes that are copied or filled, from the type of one of the objects or from
+    the metadata of a record copy (`members`). None if they are not known, or too many."""
+    for pointer in pointers:
+        cells = cells_at(body.layout, body.roots.of(pointer), size)
+        if cells is not None:
+            return cells
+    if members is None:
+        return None
+    cells = sorted(set(body.module.debug.members(members)))
+    if any(offset + width > after for (offset, width), (after, _) in pairwise(cells)):
+        return list(layouts.words(0, size)) if size <= 8 * UNROLLED else None  # a union: nothing is known
+    cells = sorted((*layouts.simple(cells), *layouts.gaps(cells, 0, size)))
+    return cells if len(cells) <= 2 * UNROLLED else None
 
 
 def copy_cells(body: Body, target: Expr, origin: Expr, cells: Sequence[Cell], size: int) -> None:
     """Copy an object cell by cell."""
-    parts = read_cells(body, origin, cells, size)
-    _write_parts(body, target, [p.term for p in parts.parts], cells)
+    _write_cells(body, target, terms.terms_in(read_cells(body, origin, cells, size)), cells)
 
 
 def copy_loop(body: Body, target: Expr, origin: Expr, number: Expr, width: int, *, overlapping: bool) -> None:
@@ -260,57 +230,34 @@ def copy_loop(body: Body, target: Expr, origin: Expr, number: Expr, width: int, 
     run_model(body, f"__certus_{'move' if overlapping else 'copy'}{width}", (target, origin, number))
 
 
-def run_model(body: Body, name: str, terms: Sequence[Expr]) -> Expr | None:
-    """Call a function of the library's models in C; return its result."""
-    callee = body.unit.model(name)
-    body.before_call()
-    passed = tuple(as_sort(t, p.sort) for t, p in zip(terms, callee.parameters, strict=True))
-    made = tuple(body.fresh(v.sort) for v in callee.results)
-    body.emit(Call(callee.name, passed, made))
-    return made[0] if made else None
-
-
-def fill(body: Body, to: Operand, byte: Expr, count: Expr) -> None:
-    """Set `count` bytes."""
-    target = address_of(body, to)
-    byte = as_sort(byte, U8) if byte.sort is not BOOL else byte
-    number, width = as_sort(count, INT), 1
-    if count.kind is Kind.CONST:
-        size = int(number.value)
-        cells = cells_of_copy(body, size, (to,), None)
-        if cells is not None:
-            fill_cells(body, target, byte, cells)
-            return
-        width = _elements(body, (to,))
-        width = width if size % width == 0 and width in _LOOPS else 1
-        number = build.integer(size // width)
-    run_model(body, f"__certus_fill{width}", (target, repeated(byte, width), number))
-
-
-def fill_loop(body: Body, target: Expr, byte: Expr, number: int, width: int) -> None:
+def fill_loop(body: Body, target: Expr, byte: Expr, number: Expr, width: int) -> None:
     """Set elements of `width` bytes by a loop."""
-    run_model(body, f"__certus_fill{width}", (target, repeated(byte, width), build.integer(number)))
+    run_model(body, f"__certus_fill{width}", (target, terms.repeated(byte, width), number))
 
 
-def fill_cells(body: Body, target: Expr, byte: Expr, cells: Sequence[Cell]) -> None:
-    for offset, size in cells:
-        body.emit(Store(build.add(target, build.integer(offset)), repeated(byte, size)))
+def run_model(body: Body, name: str, arguments: Sequence[Expr]) -> Expr | None:
+    """Call a function of the library models in C; return its result."""
+    callee = body.unit.model(name)
+    body.registers.before_call()
+    passed = tuple(as_sort(t, p.sort) for t, p in zip(arguments, callee.signature.parameters, strict=True))
+    results = tuple(body.fresh(v.sort) for v in callee.signature.results)
+    body.emit(Call(callee.name, passed, results))
+    return results[0] if results else None
 
 
-def copy_object(body: Body, to: Expr, source: Expr, type_: Type) -> None:
+def copy_object(body: Body, to: Expr, source: Expr, type_: types.Type) -> None:
     """Copy a whole object of a type."""
     size = body.layout.size(type_)
     cells = cells_between(body.layout, type_, 0, size)
     if cells is not None:
         copy_cells(body, to, source, cells, size)
     else:
-        width = element(body.layout, type_)
-        width = width if width in _LOOPS else 1
+        width = loop_width(layouts.element(body.layout, type_), size)
         copy_loop(body, to, source, build.integer(size // width), width, overlapping=False)
 
 
-def copied_object(body: Body, address: Expr, type_: Type, align: int) -> Expr:
-    """Make a copy of an object for a function that is called (`byval`); return its address."""
+def copied_object(body: Body, address: Expr, type_: types.Type, align: int) -> Expr:
+    """Copy an object for a call that passes it by value (`byval`); return the address of the copy."""
     base = body.local("$&argument", INT)
     size, align = body.layout.size(type_), max(align, body.layout.align(type_))
     body.emit(Alloc(base, build.integer(size), align, "stack", "argument"), text="begin of an argument")

@@ -1,97 +1,76 @@
-"""How the program starts, and the way from drafts to the `Program`."""
+"""Lower the whole program: everything that control can reach, then numbered in the order of the source."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
+from certus.core.effects import targets, terms
 from certus.core.errors import Inconsistent, InputError, Unsupported
-from certus.core.program import (
-    Alloc,
-    Assign,
-    Call,
-    ErrorSite,
-    Havoc,
-    Procedure,
-    Program,
-    SourceText,
-    Store,
-)
-from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.program import Assign, Assume, Call, ErrorSite, Havoc, Procedure, Program, SourceText
+from certus.core.terms import Expr
 from certus.core.walk import variables
-from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.module import Function, GlobalVariable, Module
-from certus.frontend.c.ir.operands import Aggregate, Integer, Local, Symbol
-from certus.frontend.c.ir.text import NotUnderstood
-from certus.frontend.c.library.meanings import Model
-from certus.frontend.c.library.table import STREAMS, lookup
-from certus.frontend.c.lower.liveness import reads, writes
-from certus.frontend.c.model import indirect
+from certus.frontend.c.ir.module import Module
+from certus.frontend.c.model import indirect_calls
 from certus.frontend.c.model.body import Body
-from certus.frontend.c.model.constants import contents
 from certus.frontend.c.model.function import lower_function
-from certus.frontend.c.model.memory import run_model
-from certus.frontend.c.model.operands import term_of
-from certus.frontend.c.model.terms import Unmodelled, as_sort
-from certus.frontend.c.model.tidying import tidied
-from certus.frontend.c.model.unit import StaticObject, Unit
-from certus.frontend.graph import Draft, Numbering, Settled
-
-START: Final = "$start"
-_NUMBERS: Final = re.compile(r"p\d+ (?:omnipotent char|short|int|long|long long)")
+from certus.frontend.c.model.library import Model, lookup
+from certus.frontend.c.model.start import START, Start
+from certus.frontend.c.model.terms import Unmodelled
+from certus.frontend.c.model.unit import Unit
+from certus.frontend.graph import Draft, DraftEdge, Numbering, Settled
 
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    program: Program
-    warnings: tuple[Diagnostic, ...]
-
-
-def lower_program(unit: Unit, digests: Sequence[str], entry: str = "main") -> Lowered:
-    """Lower what `entry` can reach; `digests` are the SHA-256 sums of the files. Raises `InputError`,
-    `Unsupported`, `BudgetExceeded`."""
+def lower_program(unit: Unit, digests: Sequence[str], entry: str = "main") -> Program:
+    """Lower everything that `entry` can reach; `digests` are the SHA-256 sums of the files. Warnings are left
+    in the unit. Raises `InputError`, `Unsupported`, `BudgetExceeded`."""
     main = unit.program.functions.get(entry)
     if main is None or not main.defined:
-        names = [source.shown for source in unit.sources.files]
-        code, hint = "no-main", "Certus verifies whole programs."
-        if entry != "main":
-            others = ", ".join(name for name, f in unit.program.functions.items() if f.defined)
-            code, hint = "no-function", f"Functions: {others}."
-        subject = names[0] if len(names) == 1 else f"None of {', '.join(names)}"
-        message = f"{subject} defines {'no' if len(names) == 1 else 'a'} function `{entry}`."
-        raise InputError([Diagnostic(code, message, span=unit.nowhere, hint=hint)])
-    start = Start(unit, main)
+        raise InputError([_missing(unit, entry)])
+    try:
+        start = Start(unit, main)
+    except Unmodelled as error:
+        span = unit.span_of(unit.program, main)
+        message = f"`{entry}` has parameters or a result that are not modelled: {error.what}."
+        raise Unsupported(Diagnostic(error.code, message, span=span)) from error
     _lower_reachable(unit, start)
-    return _Assembly(unit, start).run(digests)
+    return _assembled(unit, start, digests)
+
+
+def _missing(unit: Unit, entry: str) -> Diagnostic:
+    names = [source.shown for source in unit.sources.files]
+    code = "no-main"
+    hint = "Name the file that defines it, too, or write a `main` that calls the functions to verify."
+    if entry != "main":
+        others = ", ".join(name for name, f in unit.program.functions.items() if f.defined)
+        code, hint = "no-function", f"Functions: {others}."
+    subject = f"{names[0]} defines no" if len(names) == 1 else f"None of {', '.join(names)} defines a"
+    return Diagnostic(code, f"{subject} function `{entry}`.", span=unit.sources.start(), hint=hint)
 
 
 def _lower_reachable(unit: Unit, start: Start) -> None:
-    """Lower everything in use. What may be meant by a call through a pointer is part of the program before
-    these calls are expanded; nothing may be left over."""
+    """Lower everything in use. The functions that calls through pointers may mean become part of the program
+    before these calls are expanded, so that no call misses one."""
     while True:
         _lower_queue(unit)
         if start.initialise_new():
             continue
+        unfit = indirect_calls.unfit(unit)
         for call in unit.indirect:
-            for module, name, _ in list(unit.addresses.values()):
-                if indirect.fits(call, module.functions[name].type):
-                    _want(unit, module, name)
+            for module, name, *_ in indirect_calls.callees(unit, call, unfit):
+                _want(unit, module, name)
         if not unit.queue:
             break
-    known = len(unit.addresses)
+    taken, unfit = len(unit.symbols.addresses), indirect_calls.unfit(unit)
     for call in unit.indirect:
-        indirect.expand(call, _meant(unit, call))
+        indirect_calls.expand(call, indirect_calls.callees(unit, call, unfit))
         _lower_queue(unit)
     while start.initialise_new():
         _lower_queue(unit)
-    if len(unit.addresses) != known:
-        what = "A call through a pointer may mean a function that a model of the library names."
-        raise Unsupported(Diagnostic("unsupported-call", what, span=unit.nowhere))
+    if len(unit.symbols.addresses) != taken:
+        what = "A call through a pointer may call a function whose address only a library model takes."
+        raise Unsupported(Diagnostic("unsupported-call", what, span=unit.sources.start()))
     start.finish()
 
 
@@ -106,343 +85,181 @@ def _lower_queue(unit: Unit) -> None:
 
 
 def _want(unit: Unit, module: Module, name: str) -> None:
-    """A function may be called through a pointer: it, or the model of it, is part of the program."""
+    """Make a function that may be called through a pointer, or its model, part of the program."""
     try:
         if unit.definition(module, name) is not None:
             return
     except Unmodelled:
         return
-    known = lookup(name)
-    if known is not None and isinstance(known.meaning, Model) and known.meaning.callback is None:
-        unit.model(known.meaning.symbol)
+    entry = lookup(name)
+    if entry is not None and isinstance(entry.meaning, Model) and entry.meaning.callback is None:
+        unit.model(entry.meaning.symbol)
 
 
-def _meant(unit: Unit, call: indirect.IndirectCall) -> list[tuple[Expr, Body | str, bool]]:
-    found: list[tuple[Expr, Body | str, bool]] = []
-    for module, name, address in unit.addresses.values():
-        function = module.functions[name]
-        fit = indirect.fits(call, function.type)
-        if not fit:
-            continue
-        try:
-            defined = unit.definition(module, name)
-        except Unmodelled:
-            defined = None
-        errors = name in unit.rules.functions
-        found.append((address, name if defined is None or errors else defined, fit))
-    return found
-
-
-class Start:
-    """The procedure that runs first. Its objects are allocated before any initialiser is evaluated."""
-
-    def __init__(self, unit: Unit, main: Function) -> None:
-        self.unit = unit
-        self.main = unit.body(unit.program, main)
-        self.function = main
-        self.body = Body(unit, unit.program, None, START)
-        self.body.span = self.body.statement = unit.span_of(unit.program, main)
-        self.body.draft.span = self.body.span
-        self._allocated = self._filled = self.body.draft.node()  # from here on all objects exist
-        self._objects = self._scalars = 0
-        self.constructors = self._listed("llvm.global_ctors")
-        unit.destructors = self._listed("llvm.global_dtors")[::-1]
-        for name in (*self.constructors, *unit.destructors):
-            unit.definition(unit.program, name)
-        if unit.program.assembly:
-            self.body.refuse("unsupported-asm", "assembly outside functions")
-        self.initial: dict[Expr, Expr] = {}
-        self.needed = False
-        self._calls = self.body.at = self.body.draft.node()
-        self._call_main()
-        self._steps = len(self.body.draft.edges)  # those of the calls
-
-    def _listed(self, name: str) -> list[str]:
-        """The functions that a list of constructors has, by priority."""
-        variable = self.unit.program.globals.get(name)
-        constant = None if variable is None else self.unit.program.initialiser(variable)
-        found: list[tuple[int, str]] = []
-        for item in constant.parts if isinstance(constant, Aggregate) else ():
-            assert isinstance(item, Aggregate)
-            priority, function = item.parts[:2]
-            if isinstance(priority, Integer) and isinstance(function, Symbol):
-                found.append((priority.value, function.name))
-        return [function for _, function in sorted(found, key=lambda pair: pair[0])]
-
-    # ------------------------------------------------------------------------------- contents
-
-    def initialise_new(self) -> bool:
-        """Initialise what was mentioned since the last time; whether there was anything."""
-        found = False
-        self.body.at, self.body.number = self._filled, -1
-        while self._objects < len(self.unit.objects):
-            found = True
-            made = self.unit.objects[self._objects]
-            self._objects += 1
-            self._fill(made)
-        scalars = list(self.unit.scalars.items())
-        for variable, (module, declared) in scalars[self._scalars :]:
-            found = True
-            self._scalars += 1
-            self._set(variable, module, declared)
-        self._filled = self.body.at
-        return found
-
-    def _in_module(self, module: Module) -> Body:
-        """The start, for the symbols of a module."""
-        self.body.module = module
-        return self.body
-
-    def _fill(self, made: StaticObject) -> None:
-        body = self._in_module(made.module)
-        body.text = f"static {made.name}"
-        body.span = made.span
-        try:
-            constant = made.module.initialiser(made.variable)
-            if constant is None:
-                self._outside(made)
-                return
-            for offset, _, term in contents(body, constant):
-                text = made.name if made.name.startswith('"') else self.unit.constant_text(term)
-                body.emit(Store(build.add(made.base, build.integer(offset)), term), text=text or body.text)
-        except Unmodelled as error:
-            body.refuse(error.code, error.what, error.hint)
-
-    def _outside(self, made: StaticObject) -> None:
-        """An object of another file, or of the C library, has any contents."""
-        if made.name in STREAMS and made.module.layout.size(made.variable.type) == made.module.layout.word:
-            stream = self.unit.stream(made.name)
-            self.body.emit(Store(made.base, build.wrap(stream, self.unit.pointer_sort)))
-            return
-        self._note_foreign(made.module, made.variable)
-
-    def _note_foreign(self, module: Module, variable: GlobalVariable) -> None:
-        """A variable from outside may hold pointers to functions; Clang tells its type only by accesses."""
-        if _NUMBERS.fullmatch(self.unit.survey.accesses.get(variable.name, "")):
-            return
-        known = None if variable.debug is None else module.debug.variable(variable.debug)
-        self.unit.note_foreign(module, None if known is None else known.type)
-
-    def _set(self, variable: Expr, module: Module, declared: GlobalVariable) -> None:
-        body = self._in_module(module)
-        body.text, body.span = declared.name, self.body.draft.span
-        if declared.debug is not None and self.unit.is_program(module):
-            body.span, body.text = self.unit.declaration(module.debug.variable(declared.debug))
-        try:
-            constant = module.initialiser(declared)
-            if constant is None:
-                if declared.name in STREAMS and variable.sort is INT:
-                    self.initial[variable] = build.integer(0)
-                    body.emit(Assign((variable,), (self.unit.stream(declared.name),)))
-                elif variable.sort is INT:
-                    self._note_foreign(module, declared)
-                return
-            term = as_sort(term_of(body, constant), variable.sort)
-        except Unmodelled as error:
-            body.refuse(error.code, error.what, error.hint)
-            return
-        if term.kind is Kind.CONST:
-            self.initial[variable] = term
-        else:
-            self.initial[variable] = build.constant(0, variable.sort)
-            body.emit(Assign((variable,), (term,)))
-
-    # ---------------------------------------------------------------------------------- main
-
-    def finish(self) -> None:
-        """Allocate the objects, call `main`. Nothing is needed if `main` can be the start itself."""
-        draft, unit = self.body.draft, self.unit
-        called = any(
-            isinstance(edge.op, Call) and edge.op.procedure == self.main.name
-            for each in unit.bodies.values()
-            for edge in each.draft.edges
+def _assembled(unit: Unit, start: Start, digests: Sequence[str]) -> Program:
+    """Build the program from the drafts of all procedures that control can reach."""
+    bodies = {START: start.body, **unit.bodies}
+    main = START if start.needed else start.main.name
+    settled = _settle(unit, bodies, main)
+    refused = [diagnostic for graph in settled.values() for diagnostic in graph.refused]
+    if refused:
+        raise Unsupported(min(refused, key=lambda d: (_position(d.span), d.code)))
+    unit.budget.check()
+    numbering = Numbering()
+    procedures: dict[str, Procedure] = {}
+    errors: list[ErrorSite] = []
+    decided: list[str] = []
+    for name in sorted(settled, key=lambda name: _rank(bodies[name])):
+        body, graph = bodies[name], settled[name].number(numbering)
+        mentioned = _mentioned(settled[name])
+        parameters, results = tuple(body.signature.parameters), body.signature.results
+        used = (v for v in body.variables if v in mentioned)
+        local = tuple(dict.fromkeys((*parameters, *results, *used)))
+        span = body.draft.span if name != START else None
+        procedures[name] = Procedure(
+            name, parameters, results, local, graph.entry, graph.exit, graph.edges, span
         )
-        around = self.constructors or unit.destructors or unit.mentions("atexit") or unit.program.assembly
-        filled = len(draft.edges) > self._steps
-        if not filled and not unit.objects and not self.main.parameters and not around and not called:
-            return
-        self.needed = True
-        draft.skip(self._filled, self._calls)
-        at = draft.node()
-        draft.skip(Draft.ENTRY, at)
-        for name, base in unit.streams.items():
-            after = draft.node()
-            op = Alloc(base, build.integer(1), 16, "static", name)
-            draft.edge(at, op, after, None, f"static {name}", order=(-3, len(draft.edges)))
-            at = after
-        for number, made in enumerate(unit.objects):
-            after = draft.node()
-            variable = made.variable
-            zero = variable.initialiser is not None
-            op = Alloc(made.base, build.integer(self._size(made)), variable.align, "static", made.name, zero)
-            draft.edge(at, op, after, made.span, f"static {made.name}", order=(-2, number))
-            at = after
-        draft.skip(at, self._allocated)
-
-    def _size(self, made: StaticObject) -> int:
-        try:
-            return max(made.module.layout.size(made.variable.type), 1)
-        except NotUnderstood:
-            return 1  # of a type that is only declared: nothing of it can be accessed
-
-    def _call_main(self) -> None:
-        body = self.body
-        self.unit.call_all(body, self.constructors)
-        is_main = self.function.name == "main"
-        try:
-            passed = self._arguments_of_main() if is_main else self._any_arguments()
-        except Unmodelled as error:
-            body.refuse(error.code, error.what, error.hint)
-            passed = [body.havoc(v.sort) for v in self.main.parameters]
-        targets = tuple(body.fresh(v.sort) for v in self.main.results)
-        body.emit(Call(self.main.name, tuple(passed), targets), text=f"{self.function.name}()")
-        self.unit.run_registered(body)
-        self.unit.call_all(body, self.unit.destructors)
-        body.draft.skip(body.at, Draft.EXIT)
-
-    def _any_arguments(self) -> list[Expr]:
-        """Another function than `main` may be called with anything."""
-        self.unit.foreign = True
-        if self.main.more is not None or any(p.passing != ir.PLAIN for p in self.function.parameters):
-            what = f"`{self.function.name}` as the beginning of a program"
-            raise Unmodelled("unsupported-entry", what)
-        return [self.body.havoc(v.sort) for v in self.main.parameters]
-
-    def _arguments_of_main(self) -> list[Expr]:
-        body, passed = self.body, list[Expr]()
-        for number, (parameter, variable) in enumerate(
-            zip(self.function.parameters, self.main.parameters, strict=True)
-        ):
-            if number > 0 and self._is_read(parameter.name):
-                if number > 1:
-                    what = f"the use of the program's environment through `{parameter.name}`"
-                    raise Unmodelled("unsupported-arguments", what)
-                body.text = f"{parameter.name}: the arguments of the program"
-                made = run_model(body, "__certus_arguments", (passed[0],))
-                assert made is not None
-                passed.append(made)
-                continue
-            value = body.fresh(variable.sort)
-            body.emit(Havoc((value,)), text=f"{parameter.name} is an argument of the program")
-            if number == 0 and isinstance(variable.sort, MachineSort):
-                self._limit_arguments(value, variable.sort, parameter.name)
-            passed.append(value)
-        return passed
-
-    def _limit_arguments(self, value: Expr, sort: MachineSort, name: str) -> None:
-        word = self.body.layout.word
-        most = min(sort.high, (1 << 8 * word) // word - 2)  # with a null pointer behind them
-        natural = build.le(build.constant(0, sort), value)
-        listed = build.le(value, build.constant(most, sort))
-        self.body.assume(build.and_(natural, listed), f"there can be {name} arguments")
-
-    def _is_read(self, name: str) -> bool:
-        flow = self.main.flow
-        store = flow.only_use(name)
-        if store is None:
-            return bool(flow.uses.get(name))
-        if not isinstance(store, ir.Store) or not isinstance(store.pointer, Local):
-            return True
-        return any(
-            use is not store and not isinstance(use, ir.Declare) for use in flow.uses[store.pointer.name]
-        )
+        errors += graph.errors
+        decided += [name] if graph.decided else []
+    bases = {each.base: build.integer(0) for each in unit.symbols.objects}
+    library, sizes = unit.library.initial(), dict[Expr, Expr]()
+    if unit.library.sizes is not None:
+        sizes[unit.library.sizes] = build.const_array(unit.pointer_sort, build.constant(0, unit.pointer_sort))
+    files = [SourceText(s.shown, s.text, d) for s, d in zip(unit.sources.files, digests, strict=True)]
+    return Program(
+        procedures,
+        main,
+        (*unit.symbols.scalars, *library, *bases, *sizes),
+        tuple(errors),
+        bases | library | sizes | start.initial,
+        unit.names.variables,
+        files[0].text,
+        files[0].file,
+        unit.program.layout.pointer_bits,
+        unit.names.scopes,
+        unit.names.objects,
+        files[0].digest,
+        tuple(decided),
+        tuple(files[1:]),
+    )
 
 
-class _Assembly:
-    """From drafts to the program."""
+def _settle(unit: Unit, bodies: dict[str, Body], main: str) -> dict[str, Settled]:
+    """Return the graphs of the procedures that control can reach."""
+    order, settled, stack = {main: None}, dict[str, Settled](), [main]
+    while stack:
+        name = stack.pop()
+        if bodies[name] in unit.queue:
+            raise Inconsistent(f"the procedure {name} has not been lowered")
+        settled[name] = _tidied(bodies[name])
+        for edge in settled[name].edges:
+            if isinstance(edge.op, Call) and edge.op.procedure not in order:
+                order[edge.op.procedure] = None
+                stack.append(edge.op.procedure)
+    return settled
 
-    def __init__(self, unit: Unit, start: Start) -> None:
-        self.unit = unit
-        self.start = start
-        self.bodies: dict[str, Body] = {START: start.body, **unit.bodies}
-        self.settled: dict[str, Settled] = {}
 
-    def run(self, digests: Sequence[str]) -> Lowered:
-        unit = self.unit
-        main = START if self.start.needed else self.start.main.name
-        used = self._settle(main)
-        self._refuse(used)
-        numbering = Numbering()
-        procedures: dict[str, Procedure] = {}
-        errors: list[ErrorSite] = []
-        decided: list[str] = []
-        for name in self._in_source_order(used):
-            body, graph = self.bodies[name], self.settled[name].number(numbering)
-            mentioned = self._mentioned(name)
-            keep = (*body.parameters, *body.results)
-            local = tuple(dict.fromkeys((*keep, *(v for v in body.variables if v in mentioned))))
-            procedures[name] = Procedure(
-                name,
-                tuple(body.parameters),
-                body.results,
-                local,
-                graph.entry,
-                graph.exit,
-                graph.edges,
-                body.draft.span if name != START else None,
-            )
-            errors += graph.errors
-            decided += [name] if graph.decided else []
-        initial = {made.base: build.integer(0) for made in unit.objects}
-        initial |= unit.library_initial() | self.start.initial
-        sizes = () if unit.sizes is None else (unit.sizes,)
-        shared = (*unit.scalars, *unit.library_variables(), *(o.base for o in unit.objects), *sizes)
-        files = [SourceText(s.shown, s.text, d) for s, d in zip(unit.sources.files, digests, strict=True)]
-        program = Program(
-            procedures,
-            main,
-            shared,
-            tuple(errors),
-            initial,
-            unit.source_names,
-            files[0].text,
-            files[0].file,
-            unit.program.layout.pointer_bits,
-            unit.scopes,
-            unit.named,
-            files[0].digest,
-            tuple(decided),
-            tuple(files[1:]),
-        )
-        return Lowered(program, tuple(unit.warnings.values()))
+def _rank(body: Body) -> tuple[int, tuple[str, int, int], str]:
+    """Return the sort key of a procedure: the order of the source, with models of the library last."""
+    span = body.draft.span
+    if body.name == START:
+        return 0, _position(None), START
+    return (2 if span is None else 1), _position(span), body.name
 
-    def _settle(self, main: str) -> dict[str, None]:
-        """The procedures that control can reach."""
-        used, stack = {main: None}, [main]
-        while stack:
-            name = stack.pop()
-            if not self.bodies[name].lowered:
-                raise Inconsistent(f"the procedure {name} has not been lowered")
-            self.settled[name] = tidied(self.bodies[name])
-            for edge in self.settled[name].edges:
-                if isinstance(edge.op, Call) and edge.op.procedure not in used:
-                    used[edge.op.procedure] = None
-                    stack.append(edge.op.procedure)
-        return used
 
-    def _refuse(self, used: dict[str, None]) -> None:
-        refused = [d for name in used for d in self.settled[name].refused]
-        if refused:
-            raise Unsupported(min(refused, key=lambda d: (_position(d.span), d.code)))
-
-    def _in_source_order(self, used: dict[str, None]) -> list[str]:
-        def key(name: str) -> tuple[int, tuple[str, int, int], str]:
-            span = self.bodies[name].draft.span
-            if name == START:
-                return 0, ("", 0, 0), name
-            return (2, ("", 0, 0), name) if span is None else (1, _position(span), name)
-
-        return sorted(used, key=key)
-
-    def _mentioned(self, name: str) -> set[Expr]:
-        found: set[Expr] = set()
-        terms: dict[Expr, None] = {}
-        for edge in self.settled[name].edges:
-            found.update(writes(edge.op))
-            terms.update(dict.fromkeys(reads(edge.op)))
-        found.update(variables(*terms))
-        return found
+def _mentioned(graph: Settled) -> set[Expr]:
+    """Return the variables that the steps of a procedure read or write."""
+    written = [variable for edge in graph.edges for variable in targets(edge.op)]
+    read = dict.fromkeys(term for edge in graph.edges for term in terms(edge.op))
+    return {*written, *variables(*read)}
 
 
 def _position(span: Span | None) -> tuple[str, int, int]:
     return (span.file, span.line, span.column) if span is not None else ("", 0, 0)
+
+
+def _tidied(body: Body) -> Settled:
+    """Return the graph of a procedure without steps that have no effect: values of declarations that are
+    never read are dropped, and variables that are read without a value get any value at the start."""
+    draft, names = body.draft, body.unit.names.variables
+    settled = draft.settle()
+    if body.function is None:
+        return settled
+    parameters = {*body.signature.parameters}
+    slots = {s.variable: s for s in body.locals.slots.values() if s.variable is not None}
+    bits = {v: 1 << number for number, v in enumerate(v for v in slots if v not in parameters)}
+    live = _liveness(settled, bits) if bits else {}
+    unnamed = {v for v in bits if v not in names}
+    dropped = {
+        edge
+        for edge in settled.edges
+        if ((edge.declares and isinstance(edge.op, Havoc)) or _sets_only(edge, unnamed))
+        and not any(live.get(edge.target, 0) & bits.get(v, 0) for v in targets(edge.op))
+    }
+    unwritten = tuple(v for v, bit in bits.items() if live.get(settled.entry, 0) & bit)
+    if unwritten:
+        entry = draft.stands_for.pop(Draft.ENTRY, settled.entry)
+        named = ", ".join(names[v] for v in unwritten if v in names)
+        text = f"{named} without a value" if named else ""
+        draft.edge(Draft.ENTRY, Havoc(unwritten), entry, draft.span, text, declares=True, order=(-1, 0))
+    if dropped:
+        for edge in settled.edges:
+            if edge in dropped and edge.source in draft.starts and edge.target not in draft.loops:
+                draft.starts.setdefault(edge.target, draft.starts[edge.source])
+        draft.drop(dropped)
+    declared = [edge for edge in draft.edges if edge.declares]
+    booleans = {v for v in bits if slots[v].boolean}
+    for edge in declared:
+        _restrict_to_type(body, edge, booleans)
+    return draft.settle() if dropped or declared else settled
+
+
+def _sets_only(edge: DraftEdge, variables: set[Expr]) -> bool:
+    """Whether a step only gives values to some of these variables."""
+    return isinstance(edge.op, Assign) and all(v in variables for v in edge.op.targets)
+
+
+def _restrict_to_type(body: Body, declared: DraftEdge, booleans: set[Expr]) -> None:
+    """Restrict variables without a value to their types: a pointer is some address, a `_Bool` is 0 or 1."""
+    assert isinstance(declared.op, Havoc)
+    unset = declared.op.targets
+    small = [build.le(v, build.constant(1, v.sort)) for v in unset if v in booleans]
+    proper = build.conjunction((body.are_addresses(unset), *small))
+    if proper is not build.TRUE:
+        after, declared.target = declared.target, body.draft.node()
+        place = (declared.order[0], declared.order[1] + 1)
+        body.draft.edge(declared.target, Assume(proper), after, declared.span, declared.text, order=place)
+
+
+def _liveness(graph: Settled, bits: Mapping[Expr, int]) -> dict[int, int]:
+    """Return, for each node, the set of variables that may be read from there on before they are written.
+    Sets are integers: `bits` has the bit of each variable."""
+    incoming: dict[int, list[tuple[int, int, int]]] = {}
+    reads: dict[Expr, int] = {}
+    for edge in graph.edges:
+        read = 0
+        for term in terms(edge.op):
+            if term not in reads:
+                reads[term] = _union(bits, variables(term))
+            read |= reads[term]
+        kept = ~_union(bits, targets(edge.op))
+        incoming.setdefault(edge.target, []).append((edge.source, read, kept))
+    live: dict[int, int] = {}
+    pending = dict.fromkeys(incoming)
+    while pending:
+        node, _ = pending.popitem()
+        now = live.get(node, 0)
+        for source, read, kept in incoming.get(node, ()):
+            before = live.get(source, 0)
+            after = before | read | (now & kept)
+            if after != before:
+                live[source] = after
+                pending[source] = None
+    return live
+
+
+def _union(bits: Mapping[Expr, int], members: Sequence[Expr]) -> int:
+    union = 0
+    for variable in members:
+        union |= bits.get(variable, 0)
+    return union

@@ -1,143 +1,108 @@
-"""From debug locations to places and words of the source."""
+"""Map debug locations to positions and words of the source, and follow the position of the lowering.
+
+A load stands for the place that is read (`p->next`), a store for the assignment, a call for the call. A
+branch stands for the head of its statement, unless it belongs to `&&`, `||` or `?:` in it.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final
 
 from certus.core.diagnostic import Span
+from certus.core.witness import probe_kind
+from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import Debug, DebugVariable, Place
-from certus.frontend.c.ir.module import Function
-from certus.frontend.c.library.table import SYSTEM_HEADERS
-from certus.frontend.c.source.parts import Kind
-from certus.frontend.c.source.probes import ProbedText
-from certus.frontend.c.source.scopes import scope
-from certus.frontend.c.source.statements import Statements
-from certus.frontend.c.source.statements import Written as Statement
+from certus.frontend.c.ir.instructions import Local, Operand, Symbol
+from certus.frontend.c.ir.module import Alias, Definition, Function, GlobalVariable
+from certus.frontend.c.library.models import SYSTEM_HEADERS
+from certus.frontend.c.source import expressions
+from certus.frontend.c.source.parts import Kind, Part
+from certus.frontend.c.source.statements import Statements, Written
 
-Finder = Callable[[Statements, int, int], Statement | None]
-_MARKER: Final = re.compile(
-    r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
-)
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+    from certus.frontend.c.source.probes import ProbedText
 
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A step of the source: its stretch, its text, and the whole statement."""
-
-    span: Span
-    text: str
-    statement: Span
+Finder = Callable[[Statements, int], tuple[int, int] | None]
+_DEEPEST: Final = 100  # subscripts that are counted
 
 
-class SourceFile:
-    """One file, as Clang knew it (`main`) and as the user does (`shown`). With `blanked`, line markers were
-    taken out before Clang read it; with `probed`, probes were put into it."""
+class SourceFile(Statements):
+    """One file, as Clang knows it (`main`) and as the user does (`shown`). `blanked`: line markers were
+    blanked out before Clang read it; `probed`: it contains probes."""
 
     def __init__(
         self, main: str, shown: str, text: str, *, blanked: bool, probed: ProbedText | None = None
     ) -> None:
+        super().__init__(shown, text)
         self._main = main
-        self.shown = shown
-        self.text = text
         self._blanked = blanked
         self.probed = probed
-        self._declared = 0 if probed is None else 1  # lines in front of the text
-        self._statements: Statements | None = None
-        self._parts: dict[int, Written] = {}
-        self._marked: list[int] = []
-        self._claims: list[tuple[str, int]] = []
-        file, line, last = shown, 1, 0
-        for match in _MARKER.finditer(text) if "#" in text else ():
-            line += text.count("\n", last, match.start(1))
-            last = match.start(1)
-            file = re.sub(r"\\(.)", r"\1", match[2]) if match[2] is not None else file
-            self._marked.append(line)
-            self._claims.append((file, int(match[1])))
+        self._lines_before = 0 if probed is None else 1
+        self._written: dict[Part, Written] = {}
+        self._ends = [*(marked for marked, _, _ in self.markers[1:]), text.count("\n") + 2]
 
-    @property
-    def statements(self) -> Statements:
-        if self._statements is None:
-            self._statements = Statements(self.shown, self.text)
-        return self._statements
-
-    def written(self, line: int, column: int) -> Written:
-        """Return what is written at a place; places in one statement share it, where it has no parts."""
-        statements = self.statements
-        tokens = statements.tokens
-        token = tokens.at(line, column) if column else None
-        if token is not None and tokens.texts[token : token + 2] == ["}", "while"]:
-            token += 1  # the condition of `do ... while`
-            line, column = tokens.place(tokens.starts[token])
-        number = None if token is None else statements.part(token)
-        known = None if number is None else self._parts.get(number)
-        if known is not None:
-            return known
-        found = statements.at(line, column)
-        if found is None:
-            span = self.presuming(Span(self.shown, line, max(column, 1), line, max(column, 1) + 1))
-            return Written(span, "}", span)
-        made = Written(self.presuming(found.span), found.text, self.presuming(found.statement))
-        if number is not None and statements.parts[number].kind not in (Kind.FOR, Kind.DECLARATION):
-            self._parts[number] = made
-        return made
-
-    def presumed(self, line: int) -> tuple[str, int]:
-        """Return what line markers claim a line of the file to be."""
-        at = bisect_right(self._marked, line - 1) - 1
-        if at < 0:
-            return self.shown, line
-        file, claimed = self._claims[at]
-        return file, claimed + line - self._marked[at] - 1
+    def written_at(self, line: int, column: int) -> Written:
+        """Return what is written at a position, or in a line if the column is 0. Positions in one statement
+        share it if the statement has no parts."""
+        token = self.tokens.at(line, column) if column else self.tokens.first_in(line)
+        part = None if token is None else self.part(token)
+        written = None if part is None else self._written.get(part)
+        if written is None:
+            written = None if token is None else self.written(token)
+            if written is None:
+                span = self.presuming(line, max(column, 1), line, max(column, 1) + 1)
+                return Written(span, "}", span)
+            if part is not None and part.kind not in (Kind.FOR, Kind.DECLARATION):
+                self._written[part] = written
+        return written
 
     def physical(self, file: str, line: int) -> int | None:
-        """Return the line of the file that a position of Clang's is in; None if it is in another file."""
-        if self._blanked or not self._marked:
-            found = line - self._declared
-            return found if file == self._main and found > 0 else None
-        ends = [*self._marked[1:], self.text.count("\n") + 2]
-        for marked, end, (claimed_file, claimed) in zip(self._marked, ends, self._claims, strict=True):
+        """Return the line of this file that a position of Clang's is in; None if it is in another file."""
+        if self._blanked or not self.markers:
+            line -= self._lines_before
+            return line if file == self._main and line > 0 else None
+        for end, (marked, claimed_file, claimed) in zip(self._ends, self.markers, strict=True):
             same = file == claimed_file or file.endswith("/" + claimed_file)
             if same and claimed <= line < claimed + end - marked - 1:
                 return marked + 1 + line - claimed
-        first = line < self._marked[0] and file == self._main
-        return line if first else None
+        return line if line < self.markers[0][0] and file == self._main else None
 
     def place(self, line: int, column: int) -> tuple[int, int]:
-        """Return line and column, in characters, of a column, in bytes, that Clang names in a line of the
-        file. Column 0 stands for none."""
+        """Return line and column, in characters, for a line and a column, in bytes, of Clang's. Column 0
+        means none."""
         if column and self.probed is not None:
-            line, column = self.probed.place(line + self._declared, column)
-        return line, self.statements.tokens.column(line, column) if column else 0
+            line, column = self.probed.place(line + self._lines_before, column)
+        return line, self.tokens.column(line, column) if column else 0
 
     def span_at(self, file: str, line: int, column: int) -> Span | None:
-        """Return the token at a place that Clang names, column in bytes; None if it is in another file."""
-        found = self.physical(file, line)
-        if found is None:
+        """Return the span of the token at a position of Clang's; None if it is in another file."""
+        physical = self.physical(file, line)
+        if physical is None:
             return None
-        at, character = self.place(found, column)
-        tokens = self.statements.tokens
-        token = tokens.at(at, character)
-        span = Span(self.shown, at, character, at, character + 1)
-        return self.presuming(span if token is None else tokens.span(token, token, self.shown))
+        at, character = self.place(physical, column)
+        token = self.tokens.at(at, character)
+        return self.presuming(at, character, at, character + 1) if token is None else self.span(token, token)
 
     def probe(self, line: int, column: int) -> int | None:
-        """Return the number of the probe that a column, in bytes, that Clang names in a line belongs to."""
-        return None if self.probed is None else self.probed.probe(line + self._declared, column)
+        """Return the number of the probe that a position of Clang's belongs to."""
+        return None if self.probed is None else self.probed.probe(line + self._lines_before, column)
 
-    def presuming(self, span: Span) -> Span:
-        """Return a stretch of this file with what line markers claim it to be."""
-        file, line = self.presumed(span.line)
-        return Span(span.file, span.line, span.column, span.end_line, span.end_column, file, line)
+    @cached_property
+    def _texts(self) -> list[str]:
+        """The lines of the file."""
+        return self.text.split("\n")
 
     def column_of(self, name: str, line: int) -> int | None:
-        """Return the column where a name stands first in a line."""
-        texts = self.text.split("\n", line)
-        found = re.search(rf"\b{re.escape(name)}\b", texts[line - 1]) if line <= len(texts) else None
-        return None if found is None else found.start() + 1
+        """Return the column of the first occurrence of a name in a line."""
+        texts = self._texts
+        match = re.search(rf"\b{re.escape(name)}\b", texts[line - 1]) if line <= len(texts) else None
+        return None if match is None else match.start() + 1
 
 
 Position = tuple[SourceFile, int, int]
@@ -154,49 +119,58 @@ class Sources:
         self._scope_files: dict[int, str] = {}
         self._written: dict[int, Written | None] = {}
 
-    def _file(self, scope_: int) -> str:
+    def start(self) -> Span:
+        """Return the start of the first file: the span of what has no place."""
+        shown = self.files[0].shown
+        return Span(shown, 1, 1, 1, 1, shown, 1)
+
+    def _file(self, scope: int) -> str:
         """Return the path of the file that a scope is in."""
-        found = self._scope_files.get(scope_)
-        if found is None:
-            found = self._scope_files[scope_] = self._debug.file(scope_)
-        return found
+        if scope not in self._scope_files:
+            self._scope_files[scope] = self._debug.file(scope)
+        return self._scope_files[scope]
 
     def find(self, file: str, line: int, number: int | None) -> tuple[SourceFile, int] | None:
-        """Return the file, and the line in it, that a position of Clang's is in; None if it is in a header.
-        `number` is that of metadata of the position: the file it comes from is looked at first, since line
-        markers of several may claim the same place."""
+        """Return the file, and the line in it, of a position of Clang's; None if it is in a header. `number`
+        is the number of metadata at the position: its file is tried first, since line markers of several
+        files may claim the same position."""
         files = self.files
         if number is not None and len(files) > 1:
             files = (files[bisect_right(self._bases, number) - 1], *files)
         for source in files:
-            found = source.physical(file, line)
-            if found is not None:
-                return source, found
+            physical = source.physical(file, line)
+            if physical is not None:
+                return source, physical
         return None
 
     def of_library(self, file: str, line: int, number: int | None) -> bool:
-        """Whether what is declared at a place is part of the C library."""
-        found = self.find(file, line, number)
-        names = (file,) if found is None else (file, found[0].presumed(found[1])[0])
+        """Whether the declaration at a position is part of the C library."""
+        position = self.find(file, line, number)
+        names = (file,) if position is None else (file, position[0].presumed(position[1])[0])
         return any(part in name for part in SYSTEM_HEADERS for name in names)
 
     # ----------------------------------------------------------------------------------- places
 
     def position(self, place: Place) -> Position | None:
         """Return file, line and column, in characters, of a place; None if it is in a header."""
-        found = self.find(self._file(place.scope), place.line, place.scope) if place.line else None
-        if found is None:
+        position = self.find(self._file(place.scope), place.line, place.scope) if place.line else None
+        if position is None:
             return None
-        source, line = found
-        return source, *source.place(line, place.column)
+        source, line = position
+        return (source, *source.place(line, place.column))
+
+    def token(self, number: int | None) -> tuple[SourceFile, int] | None:
+        """Return file and token of a debug location."""
+        place = self._debug.place(number)
+        return None if place is None else _token(self.position(place))
 
     def probe(self, number: int | None) -> int | None:
         """Return the number of the probe that a debug location belongs to."""
         place = self._debug.place(number) if self._has_probes else None
         if place is None or not place.column:
             return None
-        found = self.find(self._file(place.scope), place.line, place.scope)
-        return None if found is None else found[0].probe(found[1], place.column)
+        position = self.find(self._file(place.scope), place.line, place.scope)
+        return None if position is None else position[0].probe(position[1], place.column)
 
     def written(self, number: int | None) -> Written | None:
         """Return what is written at a debug location."""
@@ -210,86 +184,256 @@ class Sources:
     def _find(self, place: Place) -> Written:
         position = self.position(place)
         if position is None:
-            file = self._file(place.scope)
-            column = max(place.column, 1)
+            file, column = self._file(place.scope), max(place.column, 1)
             span = Span(file, place.line, column, place.line, column + 1, file, place.line)
             return Written(span, "", span)
         source, line, column = position
-        return source.written(line, column)
+        return source.written_at(line, column)
 
     def statement(self, position: Position | None) -> Span | None:
-        """Return the statement at a position."""
-        if position is None:
-            return None
-        source, line, column = position
-        found = source.statements.at(line, column)
-        return None if found is None else source.presuming(found.statement)
+        """Return the span of the statement at a position."""
+        place = _token(position)
+        written = None if place is None else place[0].written(place[1])
+        return None if written is None else written.statement
 
     def part(self, number: int | None, find: Finder) -> tuple[Span, str] | None:
-        """Return what `find` finds at a debug location: its stretch, and its text."""
-        place = self._debug.place(number)
-        position = None if place is None else self.position(place)
-        found = None if position is None else find(position[0].statements, *position[1:])
-        return None if position is None or found is None else (position[0].presuming(found.span), found.text)
-
-    def call(self, number: int | None) -> tuple[Span, str] | None:
-        """Return the call that starts at a debug location."""
-        return self.part(number, Statements.call)
+        """Return span and text of the part of the source that `find` returns at a debug location."""
+        place = self.token(number)
+        part = None if place is None else find(*place)
+        return None if place is None or part is None else (place[0].span(*part), place[0].quoted(*part))
 
     def watched(self, number: int | None, places: frozenset[tuple[int, int | None]]) -> bool:
         """Whether the `?` of the condition at a debug location is at one of some places."""
-        place = self._debug.place(number) if places else None
-        position = None if place is None else self.position(place)
-        mark = None if position is None else position[0].statements.question_mark(*position[1:])
-        return mark is not None and (mark in places or (mark[0], None) in places)
-
-    def around(self, number: int | None) -> Span | None:
-        """Return the `if` statement that a debug location is in the body of."""
-        found = self.part(number, Statements.enclosing_if)
-        return None if found is None else found[0]
-
-    def argument(self, number: int | None) -> str | None:
-        """Return what stands in the parentheses at a debug location."""
-        place = self._debug.place(number)
-        position = None if place is None else self.position(place)
-        return None if position is None else position[0].statements.argument(*position[1:])
+        place = self.token(number) if places else None
+        mark = None if place is None else expressions.question_mark(*place)
+        if place is None or mark is None:
+            return False
+        line, column = place[0].tokens.place(place[0].tokens.starts[mark])
+        return (line, column) in places or (line, None) in places
 
     def line_span(self, file: str, line: int, number: int | None) -> Span:
-        """Return a whole line, of one of the files or a header."""
-        found = self.find(file, line, number)
-        if found is None:
+        """Return the span of a line, of one of the files or a header."""
+        position = self.find(file, line, number)
+        if position is None:
             return Span(file, max(line, 1), 1, max(line, 1), 2, file, max(line, 1))
-        source, at = found
-        return source.presuming(Span(source.shown, at, 1, at, 2))
+        source, at = position
+        return source.presuming(at, 1, at, 2)
 
     def function_span(self, function: Function) -> Span | None:
-        """Return where a function stands."""
+        """Return the span of a function."""
         if function.debug is None:
             return None
-        file, line = self._debug.file(function.debug), self._debug.node(function.debug).number("line")
-        found = self.find(file, line, function.debug)
-        if found is None:
-            return self.line_span(file, line, function.debug)
-        source, at = found
-        column = source.column_of(self._debug.node(function.debug).string("name"), at) or 1
-        return self.statement((source, at, column)) or self.line_span(file, line, function.debug)
+        node = self._debug.node(function.debug)
+        file, line = self._debug.file(function.debug), node.number("line")
+        position = self._position_of(node.string("name"), file, line, function.debug)
+        return self.statement(position) or self.line_span(file, line, function.debug)
 
     def scope(self, variable: DebugVariable, number: int | None) -> Span | None:
-        """Return where the name of a variable can be used; `number` is the location of its declaration."""
-        place = self._debug.place(number)
-        position = None if place is None else self.position(place)
-        if position is None and number is None and variable.line:
-            position = self._declared_at(variable)
-        return None if position is None else scope(position[0].statements, *position[1:])
+        """Return where the name of a variable is visible; `number` is the location of its declaration."""
+        place = self._declared_at(variable) if number is None else self.token(number)
+        return None if place is None else place[0].scope(place[1])
 
-    def declaration(self, variable: DebugVariable) -> tuple[Span, str] | None:
-        """Return the declaration of a static variable."""
-        position = self._declared_at(variable) if variable.line else None
-        found = None if position is None else position[0].statements.at(*position[1:])
-        return None if position is None or found is None else (position[0].presuming(found.span), found.text)
+    def declaration(self, variable: DebugVariable) -> tuple[Span, str]:
+        """Return span and text of the declaration of a static variable."""
+        place = self._declared_at(variable)
+        written = None if place is None else place[0].written(place[1])
+        if written is None:
+            return self.line_span(variable.file, variable.line, variable.scope), variable.name
+        return written.span, written.text
 
-    def _declared_at(self, variable: DebugVariable) -> Position | None:
-        """Where the name of a variable stands first in the line of its declaration."""
-        found = self.find(variable.file, variable.line, variable.scope)
-        column = None if found is None else found[0].column_of(variable.name, found[1])
-        return None if found is None or column is None else (*found, column)
+    def _declared_at(self, variable: DebugVariable) -> tuple[SourceFile, int] | None:
+        """Return the first token with the name of a variable in the line of its declaration."""
+        position = (variable.name, variable.file, variable.line, variable.scope)
+        return _token(self._position_of(*position)) if variable.line else None
+
+    def _position_of(self, name: str, file: str, line: int, number: int | None) -> Position | None:
+        position = self.find(file, line, number)
+        column = None if position is None else position[0].column_of(name, position[1])
+        return None if position is None or column is None else (*position, column)
+
+    def symbol_span(self, name: str, symbol: Definition) -> Span:
+        """Return where the first file declares or defines a name. Debug information does not contain
+        variables that are only declared, nor aliases: for these it is the first line with the name."""
+        source, number = self.files[0], None if isinstance(symbol, Alias) else symbol.debug
+        if number is None:
+            match = re.search(rf"\b{re.escape(name)}\b", source.text)
+            line = 1 if match is None else source.text.count("\n", 0, match.start()) + 1
+            span = source.presuming(line, 1, line, 2)
+        elif isinstance(symbol, GlobalVariable):
+            variable = self._debug.variable(number)
+            span = self.line_span(variable.file, variable.line, None)
+        else:
+            span = self.line_span(self._debug.file(number), self._debug.node(number).number("line"), None)
+        column = source.column_of(name, span.line) if span.file == source.shown else None
+        if column is None:
+            return span
+        return replace(span, column=column, end_line=span.line, end_column=column + len(name))
+
+
+def _token(position: Position | None) -> tuple[SourceFile, int] | None:
+    """Return file and token at a position."""
+    if position is None:
+        return None
+    source, line, column = position
+    token = source.tokens.at(line, column)
+    return None if token is None else (source, token)
+
+
+class Cursor:
+    """The position of the next step: the block and the instruction that are being lowered, and the part of
+    the source that they stand for. `number` is the position of the instruction in the text of the IR; `probe`
+    is the number of the probe that the instruction belongs to."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        self.block = ""
+        self.number = 0
+        self.probe: int | None = None
+        self.statement: Span | None = None
+        self._span: Span | None = None
+        self._text = ""
+        self._instruction: ir.Instruction | None = None  # its part of the source is not looked up yet
+        self._location: int | None = None
+        self._begun: dict[Span, int] = {}  # the first node of each statement
+        self._sequence = 0
+
+    def move_to(self, instruction: ir.Instruction | None) -> None:
+        """Move to an instruction, or to the start of the function."""
+        body, sources = self._body, self._body.unit.sources
+        if instruction is None:
+            self.number, self._location = 0, None
+            self.span, self.text, self.statement = body.draft.span, "", body.draft.span
+            return
+        self.number, self._location = body.flow.number[instruction], instruction.location
+        if not body.unit.is_program(body.module):
+            self.text = f"{body.name.lstrip('$')}(...)"
+            return
+        written = sources.written(instruction.location)
+        self.probe = sources.probe(instruction.location)
+        if self.probe is not None:
+            self.span = None if written is None else written.span
+            self.text = probe_kind(self.probe)
+        elif instruction.location is None:
+            self._instruction = instruction
+        elif written is not None:
+            self._span, self._text, self.statement = written.span, written.text, written.statement
+            self._instruction = instruction
+            if written.statement not in self._begun and written.text:
+                self._begun[written.statement] = body.at
+                body.draft.starts[body.at] = written.statement
+
+    @property
+    def span(self) -> Span | None:
+        if self._instruction is not None:
+            self._look_up(self._instruction)
+        return self._span
+
+    @span.setter
+    def span(self, span: Span | None) -> None:
+        self._span, self._instruction = span, None
+
+    @property
+    def text(self) -> str:
+        if self._instruction is not None:
+            self._look_up(self._instruction)
+        return self._text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self._text, self._instruction = text, None
+
+    def _look_up(self, instruction: ir.Instruction) -> None:
+        """Find the part of the statement that the instruction stands for, unless that is the whole one."""
+        self._instruction = None
+        if instruction.location is None:
+            self.describe(_parameter(self._body, instruction))
+        elif (find := finder(self._body, instruction)) is not None:
+            self.describe(self._body.unit.sources.part(instruction.location, find))
+
+    def describe(self, words: tuple[Span | None, str] | None) -> None:
+        """Set span and text of the next steps."""
+        if words is not None:
+            self.span, self.text = words
+
+    def call(self) -> tuple[Span | None, str]:
+        """Return span and text of the call that is being lowered; a call in a library model has no span."""
+        unit = self._body.unit
+        if not unit.is_program(self._body.module):
+            return None, self.text
+        return unit.sources.part(self._location, expressions.call) or (self.span, self.text)
+
+    def condition_start(self) -> int | None:
+        """Return the node where the evaluation began that decided that control comes here: that of the
+        statement itself, if it has conditions, and otherwise of the `if` around it."""
+        body = self._body
+        begun = None if self.statement is None else self._begun.get(self.statement)
+        if begun is not None and begun != body.at:
+            return begun
+        if not body.unit.is_program(body.module):
+            return None
+        around = body.unit.sources.part(self._location, Statements.enclosing_if)
+        return None if around is None else self._begun.get(around[0])
+
+    def order(self) -> tuple[int, int]:
+        """Return the position of the next step among the steps of the function: the order of the text."""
+        self._sequence += 1
+        return self.number, self._sequence
+
+
+def finder(body: Body, instruction: ir.Instruction) -> Finder | None:
+    """Return the function that finds the part of the source that an instruction belongs to."""
+    if isinstance(instruction, ir.Load):
+        return partial(expressions.place, subscripts=_subscripts(body, instruction))
+    if isinstance(instruction, ir.Store | ir.AtomicUpdate):
+        return expressions.effect
+    if isinstance(instruction, ir.Binary | ir.Compare):
+        return expressions.operation
+    if isinstance(instruction, ir.Call):
+        intrinsic = isinstance(instruction.callee, Symbol) and instruction.callee.name.startswith("llvm.")
+        return expressions.effect if intrinsic else expressions.call
+    return None
+
+
+def _parameter(body: Body, instruction: ir.Instruction) -> tuple[Span, str] | None:
+    """Return the declaration of the parameter that an instruction stores to its variable."""
+    pointer: Operand | None = instruction.pointer if isinstance(instruction, ir.Store) else None
+    while isinstance(pointer, Local):
+        declared = body.locals.declared.get(pointer.name)
+        if declared is not None:
+            return body.unit.sources.part(declared.location, expressions.parameter)
+        definition = body.flow.definitions.get(pointer.name)
+        pointer = definition.base if isinstance(definition, ir.GetElementPointer) else None
+    return None
+
+
+def chosen_text(body: Body, phis: list[ir.Phi]) -> str:
+    """Return the text of `a && b` or `a || b`, if this is the value that a block begins with."""
+    location = phis[0].location if len(phis) == 1 else None
+    if body.unit.sources.part(location, expressions.left_operand) is None:
+        return ""
+    operation = body.unit.sources.part(location, expressions.operation)
+    return "" if operation is None else operation[1]
+
+
+def condition_of(body: Body, branch: ir.Branch) -> tuple[Span, str] | None:
+    """Return the part of a condition that a branch decides, if blocks of `&&`, `||` or `?:` follow."""
+    sources, ways = body.unit.sources, (branch.then, branch.otherwise)
+    if all(label.startswith("cond.") for label in ways):
+        return sources.part(branch.location, expressions.tested)
+    return sources.part(branch.location, expressions.left_operand)
+
+
+def _subscripts(body: Body, load: ir.Load) -> int:
+    """Count the subscripts at the position of a load that lead to what it reads."""
+    pointer: Operand = load.pointer
+    count = 0
+    for _ in range(_DEEPEST):
+        definition = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None
+        if isinstance(definition, ir.GetElementPointer):
+            count += definition.location == load.location
+            pointer = definition.base
+        elif isinstance(definition, ir.Load):
+            pointer = definition.pointer
+        else:
+            break
+    return count

@@ -1,15 +1,15 @@
-"""Terms for values of LLVM IR.
+"""Terms for the values of LLVM IR.
 
 An `i1` is a Bool term, an `iN` a term of a machine sort of N bits whose sign is only a hint for engines, a
-pointer an Int term. A record in registers, or an integer that stands for one, is a list of `Piece`s: the
-typed memory it came from survives the calling convention. All operations are defined on bits.
+pointer an Int term. A record in registers, or an integer that stands for one, is a list of `Piece`s, so that
+the typed memory it came from survives the calling convention. All operations are defined on bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from certus.core import build
 from certus.core.sorts import BOOL, INT, MachineSort, Sort, machine
@@ -19,23 +19,33 @@ from certus.frontend.c.ir.types import IntegerType, PointerType, Type
 U8: Final = machine(8, signed=False)
 U32: Final = machine(32, signed=False)
 NULL: Final = build.integer(0)
-ONE: Final = build.integer(1)
+
+
+# What to do about a refusal, by its code.
+HINTS: Final = {
+    "unsupported-asm": "Replace the assembly by C, or remove it if the property does not depend on it.",
+    "unsupported-builtin": "Write what it computes in C.",
+    "unsupported-float": "Use integers, or exclude the line by an assumption: only reachable lines count.",
+    "unsupported-library-function": "Define the function in the program, or call one that is modelled.",
+    "unsupported-setjmp": "Return error codes instead.",
+    "unsupported-threads": "Verify the functions of each thread alone.",
+    "unsupported-verifier-function": (
+        "Use `__VERIFIER_assume(c)`, `assert(c)` or `x = __VERIFIER_nondet_int()` (`_uint`, `_long` ...)."
+    ),
+}
 
 
 class Unmodelled(Exception):
-    """An instruction that is not modelled: `code` is that of the diagnostic, `what` a noun phrase or a
+    """Something that is not modelled: `code` is the code of the diagnostic, `what` a noun phrase or a
     sentence."""
 
     def __init__(self, code: str, what: str, hint: str | None = None) -> None:
         super().__init__(what)
-        self.code = code
-        self.what = what
-        self.hint = hint
+        self.code, self.what, self.hint = code, what, hint
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """`size` bytes at `offset` of a record; the term is of a machine sort of that size, Int or Bool."""
+class Piece(NamedTuple):
+    """`size` bytes at `offset` of a record; the term is Int, Bool, or of a machine sort of that size."""
 
     offset: int
     size: int
@@ -44,7 +54,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A record, or an integer made of one, of `size` bytes. Bytes that no piece has are undefined."""
+    """A record, or an integer that stands for one, of `size` bytes. Bytes outside all pieces are
+    undefined."""
 
     size: int
     parts: tuple[Piece, ...]
@@ -71,7 +82,7 @@ def sort_of(type_: Type, *, signed: bool = False) -> Sort:
 
 
 def no_value(type_: Type) -> Unmodelled:
-    """Return why values of a type are refused."""
+    """Return the reason why values of a type are refused."""
     text = type_.text
     if any(word in text for word in ("float", "double", "fp80", "fp128", "half")):
         return Unmodelled("unsupported-float", "floating point")
@@ -95,7 +106,7 @@ def signed(term: Expr) -> Expr:
 
 
 def truth(term: Expr) -> Expr:
-    """Return whether a term is not zero."""
+    """Return the condition that a term is not zero."""
     return term if term.sort is BOOL else build.not_(equal(term, build.constant(0, term.sort)))
 
 
@@ -105,7 +116,7 @@ def from_bool(condition: Expr, sort: Sort, one: int = 1) -> Expr:
 
 
 def as_sort(term: Expr, sort: Sort) -> Expr:
-    """Return the same bits as a term of another sort of the same width, or, to Bool, its lowest bit."""
+    """Return the same bits as a term of another sort of the same width; for Bool, the lowest bit."""
     if term.sort is sort:
         return term
     if sort is BOOL:
@@ -115,59 +126,54 @@ def as_sort(term: Expr, sort: Sort) -> Expr:
     if sort is INT:
         return build.to_int(unsigned(term))
     assert isinstance(sort, MachineSort)
-    return _choice_wrapped(term, sort)
+    return _wrapped(term, sort)
 
 
 def low_bit(term: Expr) -> Expr:
     """Return the lowest bit of a number, as `trunc` to `i1` does."""
-    inner = _boolean_inside(term)
-    if inner is not None:
-        return inner
-    one = build.constant(1, term.sort) if machine_sort(term).high >= 1 else build.constant(-1, term.sort)
+    chosen = _mapped(term, lambda constant: build.boolean(int(constant.value) & 1 == 1))
+    if chosen is not None:
+        return chosen
+    one = build.constant(machine_sort(term).wrap(1), term.sort)
     return build.not_(equal(build.bit_and(term, one), build.constant(0, term.sort)))
 
 
-def _boolean_inside(term: Expr) -> Expr | None:
-    """A number that was made from a condition: the condition."""
+def _mapped(term: Expr, operation: Callable[[Expr], Expr]) -> Expr | None:
+    """Apply an operation to both sides of a choice between constants; return None for any other term."""
     if term.kind is Kind.ITE:
         condition, then, otherwise = term.args
         if then.kind is Kind.CONST and otherwise.kind is Kind.CONST:
-            bits = int(then.value) & 1, int(otherwise.value) & 1
-            return build.ite(condition, build.boolean(bits[0] == 1), build.boolean(bits[1] == 1))
+            return build.ite(condition, operation(then), operation(otherwise))
     return None
 
 
-def _choice_wrapped(term: Expr, sort: MachineSort) -> Expr:
-    """A number converted to a sort; a choice of constants stays one."""
-    if term.kind is Kind.ITE:
-        condition, then, otherwise = term.args
-        if then.kind is Kind.CONST and otherwise.kind is Kind.CONST:
-            return build.ite(condition, build.wrap(then, sort), build.wrap(otherwise, sort))
-    return build.wrap(term, sort)
+def _wrapped(term: Expr, sort: MachineSort) -> Expr:
+    """Convert a number to a sort; a choice between constants stays one."""
+    chosen = _mapped(term, lambda constant: build.wrap(constant, sort))
+    return build.wrap(term, sort) if chosen is None else chosen
 
 
 def equal(a: Expr, b: Expr) -> Expr:
-    """Return `a == b`, where one may be a choice of constants or both addresses read from memory."""
+    """Return `a == b`; simplify a choice between constants, and addresses read from memory."""
     if a.kind is Kind.CONST:
         a, b = b, a
-    if b.kind is Kind.CONST and a.kind is Kind.ITE:
-        condition, then, otherwise = a.args
-        if then.kind is Kind.CONST and otherwise.kind is Kind.CONST:
-            return build.ite(condition, build.boolean(then is b), build.boolean(otherwise is b))
+    if b.kind is Kind.CONST:
+        chosen = _mapped(a, lambda constant: build.boolean(constant is b))
+        if chosen is not None:
+            return chosen
     if a.kind is Kind.TO_INT:
         inner = a.args[0]
         sort = machine_sort(inner)
         if b.kind is Kind.CONST:
-            if not sort.low <= int(b.value) <= sort.high:
-                return build.FALSE
-            return build.eq(inner, build.constant(b.value, sort))
+            fits = sort.low <= int(b.value) <= sort.high
+            return build.eq(inner, build.constant(b.value, sort)) if fits else build.FALSE
         if b.kind is Kind.TO_INT and b.args[0].sort is sort:
             return build.eq(inner, b.args[0])
     return build.eq(a, b)
 
 
 def decided(test: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """Return a choice between conditions, with `&&` and `||` where one of them is part of the other."""
+    """Return a choice between conditions, by `&&` and `||` where one condition is part of the other."""
     for kind, inside, around in ((Kind.OR, build.and_, build.or_), (Kind.AND, build.or_, build.and_)):
         positive = kind is Kind.OR
         for whole, part, chosen in ((then, otherwise, test), (otherwise, then, build.not_(test))):
@@ -179,32 +185,28 @@ def decided(test: Expr, then: Expr, otherwise: Expr) -> Expr:
     return build.ite(test, then, otherwise)
 
 
+def choice(test: Expr, then: Expr, otherwise: Expr) -> Expr:
+    """Return a choice between values; `c ? (d ? a : b) : b` becomes `c && d ? a : b`, and so on."""
+    otherwise = as_sort(otherwise, then.sort)
+    for outer, inner, same in ((test, then, otherwise), (build.not_(test), otherwise, then)):
+        if inner.kind is Kind.ITE and same in inner.args[1:]:
+            condition, first, second = inner.args
+            if second is same:
+                return build.ite(build.and_(outer, condition), first, same)
+            return build.ite(build.and_(outer, build.not_(condition)), second, same)
+    return build.ite(test, then, otherwise)
+
+
 # ------------------------------------------------------------------------------------ operations
 
-_Operation = Callable[[Expr, Expr], Expr]
-MODULAR: Final[dict[str, _Operation]] = {
-    "add": build.add,
-    "sub": build.sub,
-    "mul": build.mul,
-    "and": build.bit_and,
-    "or": build.bit_or,
-    "xor": build.bit_xor,
-}
-_DIVISION: Final[dict[str, _Operation]] = {
-    "udiv": build.quot,
-    "urem": build.rem,
-    "sdiv": build.quot,
-    "srem": build.rem,
-}
-_BOOLEAN: Final[dict[str, _Operation]] = {
-    "and": build.and_,
-    "or": build.or_,
-    "xor": build.ne,
-    "add": build.ne,
-    "sub": build.ne,
-    "mul": build.and_,
-}
-_ORDER: Final[dict[str, _Operation]] = {"lt": build.lt, "le": build.le, "gt": build.gt, "ge": build.ge}
+_Table = dict[str, Callable[[Expr, Expr], Expr]]
+_BITWISE: Final[_Table] = {"and": build.bit_and, "or": build.bit_or, "xor": build.bit_xor}
+MODULAR: Final[_Table] = {**_BITWISE, "add": build.add, "sub": build.sub, "mul": build.mul}
+_BOOLEAN: Final[_Table] = {"and": build.and_, "or": build.or_, "mul": build.and_} | dict.fromkeys(
+    ("xor", "add", "sub"), build.ne
+)
+_DIVISION: Final[_Table] = {"div": build.quot, "rem": build.rem}
+_ORDER: Final[_Table] = {"lt": build.lt, "le": build.le, "gt": build.gt, "ge": build.ge}
 
 
 def binary(operation: str, a: Expr, b: Expr, *, signed_hint: bool | None = None) -> Expr:
@@ -214,17 +216,14 @@ def binary(operation: str, a: Expr, b: Expr, *, signed_hint: bool | None = None)
             raise Unmodelled("unsupported-operation", f"the operation `{operation}` on bits")
         return _BOOLEAN[operation](a, b)
     width = machine_sort(a).width
-    if operation in _DIVISION:
+    if operation[1:] in _DIVISION:
         sort = machine(width, signed=operation[0] == "s")
-        return _DIVISION[operation](build.wrap(a, sort), build.wrap(b, sort))
+        return _DIVISION[operation[1:]](build.wrap(a, sort), build.wrap(b, sort))
     if operation in ("shl", "lshr", "ashr"):
         return _shift(operation, a, b)
     if operation == "sub" and _is_address(a) and _is_address(b):
-        distance = build.sub(a.args[0], b.args[0])
-        return build.wrap(distance, machine(width, signed=True))
-    if signed_hint is None:
-        signed_hint = _common_sign(a, b)
-    sort = machine(width, signed=signed_hint)
+        return build.wrap(build.sub(a.args[0], b.args[0]), machine(width, signed=True))
+    sort = machine(width, signed=_common_sign(a, b) if signed_hint is None else signed_hint)
     if operation == "xor" and b.kind is Kind.CONST and sort.wrap(int(b.value)) == sort.wrap(-1):
         return build.bit_not(build.wrap(a, sort))
     if operation == "sub" and a.kind is Kind.CONST and a.value == 0:
@@ -237,58 +236,50 @@ def _is_address(term: Expr) -> bool:
 
 
 def _common_sign(a: Expr, b: Expr) -> bool:
-    """The sign of the operand that is no constant; signed if both are."""
+    """Return the sign of the operand that is not constant; signed if both are constant."""
     if a.kind is Kind.CONST:
         return machine_sort(b).signed
-    if b.kind is Kind.CONST:
-        return machine_sort(a).signed
-    return machine_sort(a).signed and machine_sort(b).signed
+    return machine_sort(a).signed and (b.kind is Kind.CONST or machine_sort(b).signed)
 
 
 def _shift(operation: str, a: Expr, b: Expr) -> Expr:
-    """The amount is unsigned; what is too large stays too large, which is undefined."""
+    """Shift by an unsigned amount; an excessive amount stays excessive, which is undefined."""
     sort = machine_sort(a)
-    if operation == "lshr":
-        sort = machine(sort.width, signed=False)
-    elif operation == "ashr":
-        sort = machine(sort.width, signed=True)
-    amount = build.wrap(b, sort)
-    if b.kind is Kind.CONST and not 0 <= machine(sort.width, signed=False).wrap(int(b.value)) < sort.width:
+    if operation != "shl":
+        sort = machine(sort.width, signed=operation == "ashr")
+    value, amount = build.wrap(a, sort), build.wrap(b, sort)
+    if b.kind is Kind.CONST and not 0 <= unsigned(b).value < sort.width:
         amount = build.constant(sort.width if sort.high >= sort.width else -1, sort)
-    value = build.wrap(a, sort)
     return build.shl(value, amount) if operation == "shl" else build.shr(value, amount)
 
 
 def compare(predicate: str, a: Expr, b: Expr) -> Expr:
     """Return a comparison of integers or of addresses."""
+    if predicate == "ne":
+        return build.not_(compare("eq", a, b))
     if a.sort is INT or b.sort is INT:
         a, b = as_sort(a, INT), as_sort(b, INT)
-        if predicate in ("eq", "ne"):
-            found = equal(a, b)
-            return found if predicate == "eq" else build.not_(found)
-        return _ORDER[predicate[1:]](a, b)
-    if a.sort is BOOL:
-        if predicate in ("eq", "ne"):
-            return build.eq(a, b) if predicate == "eq" else build.ne(a, b)
-        sort = machine(2, signed=True)
-        one = 1 if predicate[0] == "u" else -1
-        return _ORDER[predicate[1:]](from_bool(a, sort, one), from_bool(b, sort, one))
-    if predicate in ("eq", "ne"):
+    elif a.sort is BOOL:
+        if predicate == "eq":
+            return build.eq(a, b)
+        sort, one = machine(2, signed=True), 1 if predicate[0] == "u" else -1
+        a, b = from_bool(a, sort, one), from_bool(b, sort, one)
+    elif predicate == "eq":
         if a.kind is Kind.CONST:
             a = build.wrap(a, machine_sort(b))
         elif b.kind is Kind.CONST:
             b = build.wrap(b, machine_sort(a))
         elif a.sort is not b.sort:
             a, b = unsigned(a), unsigned(b)
-        found = equal(a, b)
-        return found if predicate == "eq" else build.not_(found)
-    convert = signed if predicate[0] == "s" else unsigned
-    return _ORDER[predicate[1:]](convert(a), convert(b))
+    else:
+        read = signed if predicate[0] == "s" else unsigned
+        a, b = read(a), read(b)
+    return equal(a, b) if predicate == "eq" else _ORDER[predicate[1:]](a, b)
 
 
 def convert(operation: str, term: Expr, type_: Type) -> Expr:
     """Return a conversion between integers, or of a pointer to an integer."""
-    if operation in ("bitcast", "freeze"):
+    if operation == "bitcast":
         return as_sort(term, sort_of(type_)) if isinstance(type_, PointerType) else term
     if not isinstance(type_, IntegerType):
         raise no_value(type_)
@@ -298,7 +289,7 @@ def convert(operation: str, term: Expr, type_: Type) -> Expr:
     if operation == "trunc":
         if bits == 1:
             return low_bit(term)
-        return _choice_wrapped(term, machine(bits, signed=machine_sort(term).signed))
+        return _wrapped(term, machine(bits, signed=machine_sort(term).signed))
     if operation not in ("sext", "zext"):
         raise Unmodelled("unsupported-float", "floating point")
     if term.sort is BOOL:
@@ -313,78 +304,79 @@ def convert(operation: str, term: Expr, type_: Type) -> Expr:
 
 
 def as_pointer(term: Expr, width: int, depth: int = 0) -> Expr | None:
-    """Return the pointer that an integer was just converted from without losing bits, perhaps moved by some
-    bytes; or a constant. None for any other."""
+    """Return the pointer that an integer was converted from without losing bits, perhaps moved by some bytes,
+    or a constant; None for any other term. Only a term that is certainly an address is not wrapped."""
     if term.sort is BOOL:
         return None
+    address = machine(width, signed=False)
     if term.kind is Kind.CONST:
-        return build.integer(machine(width, signed=False).wrap(int(term.value)))
+        return build.to_int(build.wrap(unsigned(term), address))
     if machine_sort(term).width < width or depth > 20:
         return None
     if term.kind is Kind.WRAP:
         inner = term.args[0]
-        return inner if inner.sort is INT else as_pointer(inner, width, depth + 1)
+        if inner.sort is not INT:
+            return as_pointer(inner, width, depth + 1)
+        is_distance = machine_sort(term).signed and inner.kind is not Kind.VAR
+        return build.to_int(build.wrap(inner, address)) if is_distance else inner
     if term.kind is Kind.ITE:
         then = as_pointer(term.args[1], width, depth + 1)
         otherwise = as_pointer(term.args[2], width, depth + 1)
         return None if then is None or otherwise is None else build.ite(term.args[0], then, otherwise)
-    return _moved(term, width, depth) if term.kind in (Kind.ADD, Kind.SUB) else None
-
-
-def _moved(term: Expr, width: int, depth: int) -> Expr | None:
-    a, b = term.args
-    base, offset = as_pointer(a, width, depth + 1), b
-    if (base is None or a.kind is Kind.CONST) and term.kind is Kind.ADD:
-        base, offset = as_pointer(b, width, depth + 1), a
+    if term.kind not in (Kind.ADD, Kind.SUB):
+        return None
+    base, offset = as_pointer(term.args[0], width, depth + 1), term.args[1]
+    if (base is None or base.kind is Kind.CONST) and term.kind is Kind.ADD:
+        base, offset = as_pointer(term.args[1], width, depth + 1), term.args[0]
     if base is None or base.kind is Kind.CONST:
         return None
     distance = build.to_int(build.wrap(offset, machine(width, signed=True)))
-    return build.add(base, distance) if term.kind is Kind.ADD else build.sub(base, distance)
+    moved = build.add(base, distance) if term.kind is Kind.ADD else build.sub(base, distance)
+    return build.to_int(build.wrap(moved, address))
 
 
 # ---------------------------------------------------------------------------------------- pieces
 
 
 def bits_of(term: Expr, size: int) -> Expr:
-    """Return a piece's term as an unsigned integer of `size` bytes."""
+    """Return a term as an unsigned integer of `size` bytes."""
     sort = machine(8 * size, signed=False)
     if term.sort is BOOL:
         return from_bool(term, sort)
     if isinstance(term.sort, MachineSort) and term.sort.width < sort.width:
-        return build.wrap(unsigned(term), sort)
+        term = unsigned(term)
     return build.wrap(term, sort)
 
 
+def stored_bits(term: Expr, size: int) -> Expr:
+    """Return a term as the integer of `size` bytes that a store writes: unchanged, if it has that width."""
+    same = isinstance(term.sort, MachineSort) and term.sort.width == 8 * size
+    return term if same else bits_of(term, size)
+
+
 def joined(value: Pieces, start: int, size: int, unset: Callable[[int], Expr]) -> Expr:
-    """Return `size` bytes of a record from `start` on as one integer; `unset` gives bytes no piece has."""
-    parts = [p for p in value.parts if p.offset < start + size and start < p.offset + p.size]
+    """Return `size` bytes of a record from `start` on as one integer; `unset` gives the bytes outside all
+    pieces."""
+    end = start + size
+    parts = [p for p in value.parts if p.offset < end and start < p.offset + p.size]
     if len(parts) == 1 and (parts[0].offset, parts[0].size) == (start, size):
-        term = parts[0].term
-        return bits_of(term, size) if term.sort in (BOOL, INT) else term
+        return stored_bits(parts[0].term, size)
     sort = machine(8 * size, signed=False)
-    covered = [False] * size
     total = build.constant(0, sort)
     for part in parts:
-        for at in range(max(part.offset, start), min(part.offset + part.size, start + size)):
-            covered[at - start] = True
         total = build.bit_or(total, _placed(bits_of(part.term, part.size), part.offset - start, sort))
-    at = 0
-    while at < size:
-        end = at
-        while end < size and not covered[end]:
-            end += 1
-        if end > at:
-            total = build.bit_or(total, _placed(unset(end - at), at, sort))
-        at = end + 1
+    at = start
+    for offset, after in (*sorted((p.offset, p.offset + p.size) for p in parts), (end, end)):
+        if at < offset:
+            total = build.bit_or(total, _placed(unset(offset - at), at - start, sort))
+        at = max(at, after)
     return total
 
 
 def _placed(term: Expr, offset: int, sort: MachineSort) -> Expr:
-    """The bits of an unsigned term moved by `offset` bytes, which may be negative, and cut to the sort."""
-    own = machine_sort(term)
+    """Shift an unsigned term by `offset` bytes, which may be negative, and cut it to a sort."""
     if offset < 0:
-        term = build.shr(term, build.constant(-8 * offset, own))
-        return build.wrap(term, sort)
+        return build.wrap(build.shr(term, build.constant(-8 * offset, term.sort)), sort)
     wide = build.wrap(term, sort)
     return build.shl(wide, build.constant(8 * offset, sort)) if offset else wide
 
@@ -395,17 +387,16 @@ def taken(value: Value, cells: Sequence[Cell], unset: Callable[[int], Expr]) -> 
         raise Unmodelled("unsupported-vector", "a vector as an argument")
     if isinstance(value, Pieces):
         return [joined(value, offset, size, unset) for offset, size in cells]
-    total = max(offset + size for offset, size in cells)
-    whole = bits_of(value, total)
-    found = []
+    whole = bits_of(value, max(offset + size for offset, size in cells))
+    parts = []
     for offset, size in cells:
         moved = build.shr(whole, build.constant(8 * offset, whole.sort)) if offset else whole
-        found.append(build.wrap(moved, machine(8 * size, signed=False)))
-    return found
+        parts.append(build.wrap(moved, machine(8 * size, signed=False)))
+    return parts
 
 
 def repeated(byte: Expr, size: int) -> Expr:
-    """Return an integer of `size` bytes all of which are `byte`."""
+    """Return an integer of `size` bytes that are all `byte`."""
     sort = machine(8 * size, signed=False)
     ones = build.constant(sum(1 << at for at in range(0, 8 * size, 8)), sort)
     return build.mul(ones, build.wrap(unsigned(byte), sort))
@@ -418,15 +409,3 @@ def terms_in(value: Value) -> tuple[Expr, ...]:
     if isinstance(value, Pieces):
         return tuple(part.term for part in value.parts)
     return value.parts
-
-
-def stored_bits(term: Expr, size: int) -> Expr:
-    """Return a term as the integer of `size` bytes that a store writes."""
-    if term.sort is INT:
-        return build.wrap(term, machine(8 * size, signed=False))
-    if isinstance(term.sort, MachineSort):
-        if term.sort.width == 8 * size:
-            return term
-        wide = build.wrap(term, machine(term.sort.width, signed=False))
-        return build.wrap(wide, machine(8 * size, signed=False))
-    return from_bool(term, machine(8 * size, signed=False))

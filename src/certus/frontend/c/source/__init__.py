@@ -1,5 +1,5 @@
-"""The text of C files: what stands at a place that debug information names.
+"""The text of C files: what is written at a position that debug information names.
 
-Clang says what a program means; this package only says how its author wrote it. Nothing here is trusted: a
-mistake costs a good word in a report, or makes a witness be refused.
+Clang decides what a program means; this package only finds how it is written. Nothing here is trusted: a
+mistake gives a bad text in a report, or makes Certus refuse a witness.
 """

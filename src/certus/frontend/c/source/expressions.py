@@ -1,178 +1,110 @@
-"""Parts of expressions that take a step of their own: assignments and increments inside of others.
+"""Find the parts of expressions that take a step of their own: operations, calls, and places that are read.
 
-Debug information names the place of their operators.
+Debug information names the token of an operator, or the first token of a call or a place. Each function here
+takes the number of such a token and returns the range of tokens of the part, both ends included; None if
+there is no such part.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from certus.frontend.c.source.declarators import is_word
 from certus.frontend.c.source.parts import Kind
-from certus.frontend.c.source.statements import Statements, Written
+from certus.frontend.c.source.statements import Statements
+from certus.frontend.c.source.tokens import is_word
 
-_ASSIGNMENTS: Final = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
+Range = tuple[int, int]
+
+ASSIGNMENTS: Final = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="])
 _INCREMENTS: Final = ("++", "--")
-_BEFORE: Final = _ASSIGNMENTS | {
-    "(",
-    "[",
-    "{",
-    "}",
-    ",",
-    ";",
-    "?",
-    ":",
-    "&&",
-    "||",
-    "return",
-    "case",
-    "else",
-    "do",
-}
-_BEHIND: Final = frozenset((",", ";", ")", "]", "}"))
-_UNARY: Final = frozenset(("*", "&", "+", "-", "!", "~", "++", "--"))
-
-
-def effect(statements: Statements, line: int, column: int) -> Written | None:
-    """The assignment or increment whose operator is at a place; None if there is none. That of a declaration
-    is its declarator, with `Statements.at`."""
-    tokens = statements.tokens
-    token = tokens.at(line, column)
-    number = None if token is None else statements.part(token)
-    if token is None or number is None:
-        return None
-    lowest, highest = statements.parts[number].first, statements.parts[number].last
-    if tokens.texts[token] in _INCREMENTS:
-        first, last = _increment(statements, token, lowest, highest)
-    elif tokens.texts[token] in _ASSIGNMENTS and statements.declarator(token) is None:
-        first, last = _start(statements, token, lowest), _end(statements, token, highest)
-    else:
-        return None
-    span = tokens.span(first, last, statements.file)
-    return Written(Kind.EXPRESSION, statements.text(first, last), span, span)
-
-
-def _start(statements: Statements, token: int, lowest: int) -> int:
-    """The first token of what is assigned to."""
-    texts, partners = statements.tokens.texts, statements.tokens.partners
-    while token > lowest and texts[token - 1] not in _BEFORE:
-        before = token - 1
-        token = partners[before] if lowest <= partners[before] < before else before
-    return token
-
-
-def _end(statements: Statements, token: int, highest: int) -> int:
-    """The last token of what is assigned: a `:` ends it unless it belongs to a `?` in it."""
-    texts, partners = statements.tokens.texts, statements.tokens.partners
-    choices = 0
-    while token < highest and texts[token + 1] not in _BEHIND:
-        if texts[token + 1] == ":" and not choices:
-            break
-        choices += (texts[token + 1] == "?") - (texts[token + 1] == ":")
-        token = min(max(token + 1, partners[token + 1]), highest)
-    return token
-
-
-def _increment(statements: Statements, token: int, lowest: int, highest: int) -> tuple[int, int]:
-    texts, partners = statements.tokens.texts, statements.tokens.partners
-    before = texts[token - 1] if token > lowest else ""
-    if is_word(before) or before in (")", "]"):
-        first = token
-        while first > lowest and (is_word(texts[first - 1]) or texts[first - 1] in (")", "]")):
-            first -= 1
-            if texts[first] in (")", "]"):
-                first = max(partners[first], lowest)
-            elif first > lowest and texts[first - 1] in (".", "->"):
-                first -= 1
-            else:
-                break
-        return first, token
-    last = token + 1
-    while last < highest and texts[last] in _UNARY:
-        last += 1
-    last = min(max(last, partners[last] if texts[last] == "(" else last), highest)
-    while last < highest and texts[last + 1] in ("(", "[", ".", "->"):
-        behind = last + 1
-        last = min(partners[behind] if partners[behind] > behind else behind + 1, highest)
-    return token, last
-
-
+_UNARY: Final = frozenset(["*", "&", "+", "-", "!", "~", "++", "--"])
+_AMBIGUOUS: Final = frozenset("*+-&")  # with one operand or with two
+_PREFIXES: Final = frozenset(["return", "case", "else", "do", "goto", "sizeof"])
+_LEVELS: Final = ("* / %", "+ -", "<< >>", "< > <= >=", "== !=", "&", "^", "|", "&&", "||", "? :")
 _PRECEDENCE: Final = {
-    **dict.fromkeys(("*", "/", "%"), 10),
-    **dict.fromkeys(("+", "-"), 9),
-    **dict.fromkeys(("<<", ">>"), 8),
-    **dict.fromkeys(("<", ">", "<=", ">="), 7),
-    **dict.fromkeys(("==", "!="), 6),
-    **{"&": 5, "^": 4, "|": 3, "&&": 2, "||": 1},
-    **dict.fromkeys(("?", ":"), 0),
-    **dict.fromkeys(_ASSIGNMENTS, -1),
+    **{operator: 10 - n for n, level in enumerate(_LEVELS) for operator in level.split()},
+    **dict.fromkeys(ASSIGNMENTS, -1),
     ",": -2,
 }
-_AMBIGUOUS: Final = frozenset(("*", "+", "-", "&"))  # with one operand or with two
-_PREFIXES: Final = frozenset(("return", "case", "else", "do", "goto", "sizeof"))
+_LVALUE: Final = 3  # the precedence of `|`: a target of an assignment contains no weaker operator
 
 
-def operation(statements: Statements, line: int, column: int) -> Written | None:
-    """The operation whose operator is at a place, with its operands."""
-    tokens = statements.tokens
-    token = tokens.at(line, column)
-    number = None if token is None else statements.part(token)
-    if token is None or number is None:
+def effect(statements: Statements, token: int) -> Range | None:
+    """Return the assignment or increment with this operator. The `=` of a declaration is none: it belongs to
+    a statement."""
+    lowest, highest = statements.bounds(token)
+    text = statements.tokens.texts[token]
+    if text in _INCREMENTS:
+        postfix = _postfix_start(statements, token, lowest)
+        return (postfix, token) if postfix < token else (token, _operand_end(statements, token, highest))
+    if text not in ASSIGNMENTS or statements.declarator(token) is not None:
         return None
-    lowest, highest = statements.parts[number].first, statements.parts[number].last
-    written = tokens.texts[token]
-    if written in _INCREMENTS or written in _ASSIGNMENTS:
-        return effect(statements, line, column)
-    if written in _UNARY and not _has_left(statements, token, lowest):
-        return _from(statements, token, _behind_operand(statements, token, highest))
-    if written not in _PRECEDENCE or _PRECEDENCE[written] <= 0:
+    first = _left(statements, token, lowest, _LVALUE)
+    return first, _right(statements, token, highest, _PRECEDENCE[","])
+
+
+def operation(statements: Statements, token: int) -> Range | None:
+    """Return the operation with this operator, with its operands."""
+    lowest, highest = statements.bounds(token)
+    text = statements.tokens.texts[token]
+    if text in _INCREMENTS or text in ASSIGNMENTS:
+        return effect(statements, token)
+    if text in _UNARY and not _has_left(statements, token, lowest):
+        return token, _operand_end(statements, token, highest)
+    precedence = _PRECEDENCE.get(text, 0)
+    if precedence <= 0:
         return None
-    first = _left(statements, token, lowest, _PRECEDENCE[written])
-    return _from(statements, first, _right(statements, token, highest, _PRECEDENCE[written]))
+    first = _left(statements, token, lowest, precedence)
+    return first, _right(statements, token, highest, precedence)
 
 
-def left_operand(statements: Statements, line: int, column: int) -> Written | None:
-    """What stands on the left of the `&&` or `||` at a place."""
-    tokens = statements.tokens
-    token = tokens.at(line, column)
-    number = None if token is None else statements.part(token)
-    if token is None or number is None or tokens.texts[token] not in ("&&", "||"):
+def left_operand(statements: Statements, token: int) -> Range | None:
+    """Return the left operand of this `&&` or `||`."""
+    text = statements.tokens.texts[token]
+    if text not in ("&&", "||"):
         return None
-    strength = _PRECEDENCE[tokens.texts[token]] + 1  # of several, only the last
-    first = _left(statements, token, statements.parts[number].first, strength)
-    return None if first == token else _from(statements, first, token - 1)
+    # of several operands of one operator, only the last
+    first = _left(statements, token, statements.bounds(token)[0], _PRECEDENCE[text] + 1)
+    return None if first == token else (first, token - 1)
 
 
-def tested(statements: Statements, line: int, column: int) -> Written | None:
-    """The condition of the `?:` that starts at a place, or whose operator `&&` or `||` is there."""
-    first = statements.tokens.at(line, column)
-    number = None if first is None else statements.part(first)
-    if first is not None and number is not None and statements.tokens.texts[first] in ("&&", "||"):
-        first = _left(statements, first, statements.parts[number].first, 1)
-    mark = statements.question_mark(line, column)
-    last = None if mark is None else statements.tokens.at(*mark)
-    return None if first is None or last is None or last <= first else _from(statements, first, last - 1)
+def tested(statements: Statements, token: int) -> Range | None:
+    """Return the condition of the `?:` that starts with this token, or that contains this `&&` or `||`."""
+    first = token
+    if statements.tokens.texts[token] in ("&&", "||"):
+        first = _left(statements, token, statements.bounds(token)[0], _PRECEDENCE["||"])
+    mark = question_mark(statements, token)
+    return None if mark is None or mark <= first else (first, mark - 1)
 
 
-def place(statements: Statements, line: int, column: int, subscripts: int) -> Written | None:
-    """What is read where an access stands: `p->next`, `*p`, `a[i]`. Debug information has the place of the
-    member, of the `*`, and of the first word of an element; `subscripts` counts those that belong to it."""
-    tokens, texts, partners = statements.tokens, statements.tokens.texts, statements.tokens.partners
-    token = tokens.at(line, column)
-    number = None if token is None else statements.part(token)
-    if token is None or number is None:
-        return None
-    lowest, highest = statements.parts[number].first, statements.parts[number].last
+def question_mark(statements: Statements, token: int) -> int | None:
+    """Return the `?` at this token, or behind the operand that starts there."""
+    texts, partners = statements.tokens.texts, statements.tokens.partners
+    while token < len(texts) and texts[token] not in (";", "{", "}", ":", ","):
+        if texts[token] == "?":
+            return token
+        token = max(token, partners[token]) + 1
+    return None
+
+
+def place(statements: Statements, token: int, subscripts: int) -> Range | None:
+    """Return the place that is read by an access: `p->next`, `*p`, `a[i]`. Debug information names the token
+    of the member, the `*`, or the first word of an element; `subscripts` counts the subscripts that belong to
+    it."""
+    texts, partners = statements.tokens.texts, statements.tokens.partners
+    lowest, highest = statements.bounds(token)
     if texts[token] in _INCREMENTS:
-        first, last = _increment(statements, token, lowest, highest)
-        return _from(statements, first + 1, last) if first == token else _from(statements, first, last - 1)
-    if texts[token] in _ASSIGNMENTS:
-        first = _start(statements, token, lowest)
-        return None if first == token else _from(statements, first, token - 1)
+        postfix = _postfix_start(statements, token, lowest)
+        return (
+            (postfix, token - 1) if postfix < token else (token + 1, _operand_end(statements, token, highest))
+        )
+    if texts[token] in ASSIGNMENTS:
+        first = _left(statements, token, lowest, _LVALUE)
+        return None if first == token else (first, token - 1)
     if texts[token] == "*":
-        return _from(statements, token, _behind_operand(statements, token, highest))
+        return token, _operand_end(statements, token, highest)
     if token > lowest and texts[token - 1] in (".", "->"):
-        return _from(statements, _chain_start(statements, token, lowest), token)
+        return _postfix_start(statements, token, lowest), token
     if not is_word(texts[token]) and texts[token] != "(":
         return None
     last = end = max(token, partners[token])
@@ -182,28 +114,48 @@ def place(statements: Statements, line: int, column: int, subscripts: int) -> Wr
             last, subscripts = end, subscripts - 1
         else:
             end += 2
-    return _from(statements, token, min(last, highest))
+    return token, min(last, highest)
 
 
-def parameter(statements: Statements, line: int, column: int) -> Written | None:
-    """The declaration of the parameter whose name is at a place."""
+def call(statements: Statements, token: int) -> Range | None:
+    """Return the call that starts with this token: `f(x)`, `p->f(x)`."""
     texts, partners = statements.tokens.texts, statements.tokens.partners
-    token = statements.tokens.at(line, column)
-    number = None if token is None else statements.part(token)
-    if token is None or number is None or statements.parts[number].kind is not Kind.FUNCTION:
+    last, at = -1, max(token, partners[token])
+    while at + 1 < len(texts):
+        following = texts[at + 1]
+        if following in ("(", "[") and partners[at + 1] > at:
+            at = partners[at + 1]
+            last = at if following == "(" else last
+        elif following in (".", "->"):
+            at += 2
+        else:
+            break
+    return None if last < 0 else (token, last)
+
+
+def argument(statements: Statements, token: int) -> Range | None:
+    """Return the tokens in the parentheses of the call, or of the use of a macro, that starts here."""
+    if statements.tokens.texts[token + 1 : token + 2] != ["("]:
+        return None
+    close = statements.tokens.partners[token + 1]
+    return (token + 2, close - 1) if close > token + 2 else None
+
+
+def parameter(statements: Statements, token: int) -> Range | None:
+    """Return the declaration of the parameter with this name."""
+    texts, partners = statements.tokens.texts, statements.tokens.partners
+    part = statements.part(token)
+    if part is None or part.kind is not Kind.FUNCTION:
         return None
     first = last = token
-    while first > statements.parts[number].first and texts[first - 1] not in ("(", ",", ";"):
-        before = first - 1
-        first = partners[before] if 0 <= partners[before] < before else before
-    while last < statements.parts[number].last and texts[last + 1] not in (")", ",", ";"):
+    while first > part.first and texts[first - 1] not in ("(", ",", ";"):
+        first = partners[first - 1] if 0 <= partners[first - 1] < first else first - 1
+    while last < part.last and texts[last + 1] not in (")", ",", ";"):
         last = max(last + 1, partners[last + 1])
-    return _from(statements, first, last)
+    return first, last
 
 
-def _from(statements: Statements, first: int, last: int) -> Written:
-    span = statements.tokens.span(first, last, statements.file)
-    return Written(Kind.EXPRESSION, statements.text(first, last), span, span)
+# ------------------------------------------------------------------------------------ operands
 
 
 def _has_left(statements: Statements, token: int, lowest: int) -> bool:
@@ -215,63 +167,65 @@ def _has_left(statements: Statements, token: int, lowest: int) -> bool:
 
 
 def _left(statements: Statements, token: int, lowest: int, precedence: int) -> int:
-    """The first token of the operand, or the operands of the same strength, on the left of an operator."""
+    """Return the first token of the left operand of an operator, including operators that are at least as
+    strong."""
     texts, partners = statements.tokens.texts, statements.tokens.partners
     first = token
     while first > lowest:
         before = first - 1
         text = texts[before]
-        if text in ("(", "[", "{", ";") or text in _PREFIXES - {"sizeof"}:
+        if text in ("(", "[", "{", ";") or (text in _PREFIXES and text != "sizeof"):
             break
-        if _PRECEDENCE.get(text, 99) < precedence and not (
-            text in _AMBIGUOUS and not _has_left(statements, before, lowest)
-        ):
+        weaker = _PRECEDENCE.get(text, 99) < precedence
+        if weaker and (text not in _AMBIGUOUS or _has_left(statements, before, lowest)):
             break
         first = max(partners[before], lowest) if 0 <= partners[before] < before else before
     return first
 
 
 def _right(statements: Statements, token: int, highest: int, precedence: int) -> int:
-    """The last token of the operand on the right of an operator."""
+    """Return the last token of the right operand of an operator. A `:` ends it, unless it belongs to a `?`
+    inside."""
     texts, partners = statements.tokens.texts, statements.tokens.partners
-    last = token
+    last, choices = token, 0
     while last < highest:
         text = texts[last + 1]
-        if text in (")", "]", "}", ";"):
+        if text in (")", "]", "}", ";") or (text == ":" and not choices):
             break
         binary = last > token and (text not in _AMBIGUOUS or _has_left(statements, last + 1, token + 1))
         if binary and _PRECEDENCE.get(text, 99) <= precedence:
             break
+        choices += (text == "?") - (text == ":")
         last = max(last + 1, partners[last + 1])
     return min(last, highest)
 
 
-def _behind_operand(statements: Statements, token: int, highest: int) -> int:
-    """The last token of the operand of a prefix operator."""
+def _operand_end(statements: Statements, token: int, highest: int) -> int:
+    """Return the last token of the operand of a prefix operator."""
     texts, partners = statements.tokens.texts, statements.tokens.partners
     last = token + 1
     while last < highest and texts[last] in _UNARY:
         last += 1
     last = min(max(last, partners[last] if texts[last] == "(" else last), highest)
     while last < highest and texts[last + 1] in ("(", "[", ".", "->", "++", "--"):
-        behind = last + 1
-        if texts[behind] in ("++", "--"):
-            last = behind
-        else:
-            last = min(partners[behind] if partners[behind] > behind else behind + 1, highest)
+        last += 1
+        if texts[last] not in _INCREMENTS:
+            last = min(partners[last] if partners[last] > last else last + 1, highest)
     return last
 
 
-def _chain_start(statements: Statements, token: int, lowest: int) -> int:
-    """The first token of `a[i].b->c`, of which a token is the last name."""
+def _postfix_start(statements: Statements, token: int, lowest: int) -> int:
+    """Return the first token of the `a[i].b->c` in front of a token; the token itself if there is none."""
     texts, partners = statements.tokens.texts, statements.tokens.partners
     first = token
-    while first - 1 > lowest and texts[first - 1] in (".", "->"):
-        first -= 2
-        while texts[first] in (")", "]") and 0 <= partners[first] < first:
-            first = partners[first]
-            if first > lowest and (is_word(texts[first - 1]) or texts[first - 1] in (")", "]")):
-                first -= 1
-            else:
-                break
-    return max(first, lowest)
+    if token > lowest and texts[token - 1] in (".", "->"):
+        first -= 1  # the token is the last name
+    while first > lowest and (is_word(texts[first - 1]) or texts[first - 1] in (")", "]")):
+        first -= 1
+        if texts[first] in (")", "]"):
+            first = max(partners[first], lowest)
+        elif first > lowest and texts[first - 1] in (".", "->"):
+            first -= 1
+        else:
+            break
+    return first

@@ -1,9 +1,9 @@
-"""Expressions of others, put into a program at a place: `__certus_probe(N, expression)`.
+"""Put probes into a program: expressions of a witness, as calls `__certus_probe(N, expression)`.
 
-Clang reads them in the scope of that place. A probe of a loop is evaluated each time before the loop's
-condition is, one of a statement before the statement. Its expression must be one, whatever its author tried;
-that it has no side effects the lowering sees in the IR. Lowering makes the failure of probe N an error site
-of its own (`core.witness.probe_kind`).
+Clang reads each expression in the scope of its place. The probe of a loop is evaluated each time before the
+loop's condition, that of a statement before the statement. This module makes sure that the inserted text is a
+single expression; the lowering sees in the IR whether it has side effects. The failure of probe N is an error
+site of its own (`core.witness.probe_kind`).
 """
 
 from __future__ import annotations
@@ -13,21 +13,18 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
-from certus.core.witness import Place
-from certus.frontend.c.edits import EditedText, Insertion
+from certus.core.witness import PROBE, Place
 from certus.frontend.c.source.parts import Kind, Part
 from certus.frontend.c.source.statements import Statements
 
-FUNCTION: Final = "__certus_probe"
-DECLARATION: Final = f"void {FUNCTION}(int, _Bool);\n"
+DECLARATION: Final = f"void {PROBE}(int, _Bool);\n"
 CODE: Final = "bad-witness"
 _LOOPS: Final = (Kind.WHILE, Kind.DO, Kind.FOR)
 _FORMS: Final = ("{}; ", "{{ {}; ", "{}, ", " {},")  # how a call of a probe is inserted
-_LABELS: Final = (Kind.LABEL, Kind.CASE)
 _TOKEN: Final = re.compile(
     r"""(?P<literal>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
     r"""|(?P<wrong>//|/\*|<%|%>|%:|\?\?|[;{}\#\\"'@`$])|(?P<open>[(\[])|(?P<close>[)\]])""",
@@ -38,7 +35,8 @@ _JOINT: Final = re.compile(r"""\"(?:[^"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|&&|\|\||[()
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """`loop`: whether it belongs to a loop. `span` is where a witness has it."""
+    """An expression at a place; `loop` tells whether it belongs to a loop. `span` is its place in the
+    witness."""
 
     number: int
     place: Place
@@ -48,7 +46,7 @@ class Probe:
 
     @property
     def text(self) -> str:
-        """The expression in one line."""
+        """Return the expression in one line."""
         return " ".join(self.expression.split())
 
 
@@ -56,36 +54,73 @@ def refuse(probe: Probe, message: str, hint: str | None = None) -> NoReturn:
     raise InputError([Diagnostic(CODE, message, span=probe.span, hint=hint)])
 
 
+class Insertion(NamedTuple):
+    """`text` is inserted in front of the byte at `offset`."""
+
+    offset: int
+    text: bytes
+
+
+class EditedText:
+    """A text with insertions; those at one offset keep their order."""
+
+    def __init__(self, original: bytes, insertions: Sequence[Insertion]) -> None:
+        self._insertions = sorted(insertions, key=lambda each: each.offset)
+        self._starts: list[int] = []  # of the insertions, in the edited text
+        parts: list[bytes] = []
+        at = inserted = 0
+        for offset, text in self._insertions:
+            parts += [original[at:offset], text]
+            self._starts.append(offset + inserted)
+            at, inserted = offset, inserted + len(text)
+        self.data = b"".join((*parts, original[at:]))
+
+    def locate(self, offset: int) -> tuple[int, Insertion | None]:
+        """Return where an offset of the edited text is in the original, and the insertion that it is in."""
+        last = bisect_right(self._starts, offset) - 1
+        if last < 0:
+            return offset, None
+        insertion, distance = self._insertions[last], offset - self._starts[last]
+        length = len(insertion.text)
+        if distance < length:
+            return insertion.offset, insertion
+        return insertion.offset + distance - length, None
+
+
 class ProbedText:
     """The bytes of a file with probes; a byte order mark stays first. Raises `InputError` for a probe that
-    has no place or is no expression, `Unsupported` for one that is outside of all functions."""
+    has no place or is not an expression, `Unsupported` for one that is outside all functions."""
 
     def __init__(self, statements: Statements, data: bytes, probes: Sequence[Probe]) -> None:
-        self._first = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
-        insertions = _Insertions(statements)
+        first = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+        added = _Insertions(statements)
         for probe in probes:
-            insertions.add(probe)
-        found = [Insertion(0, DECLARATION.encode()), *insertions.found, *insertions.conditions()]
-        self._numbers = insertions.numbers
-        self._edited = EditedText(data, [Insertion(self._first + each.offset, each.text) for each in found])
+            added.add(probe)
+        insertions = [Insertion(0, DECLARATION.encode()), *added.insertions, *added.conditions()]
+        self._numbers = added.numbers
+        self._edited = EditedText(data, [Insertion(first + offset, text) for offset, text in insertions])
         self.data = self._edited.data
         self._lines = _line_starts(self.data)
         self._original = _line_starts(data)
 
+    def _offset(self, line: int, column: int) -> int | None:
+        exists = 1 <= line <= len(self._lines) and column >= 1
+        return self._lines[line - 1] + column - 1 if exists else None
+
     def place(self, line: int, column: int) -> tuple[int, int]:
-        """Where a line and a column, in bytes, of the text with probes are in the text without."""
-        if not 1 <= line <= len(self._lines) or column < 1:
+        """Convert a line and a column, in bytes, of the text with probes to those of the text without."""
+        offset = self._offset(line, column)
+        if offset is None:
             return line - 1, column
-        offset = self._edited.back(self._lines[line - 1] + column - 1)
-        found = bisect_right(self._original, offset)
-        return found, offset - self._original[found - 1] + 1
+        original, _ = self._edited.locate(offset)
+        number = bisect_right(self._original, original)
+        return number, original - self._original[number - 1] + 1
 
     def probe(self, line: int, column: int) -> int | None:
-        """The number of the probe that a line and a column of the text with probes belong to."""
-        if not 1 <= line <= len(self._lines) or column < 1:
-            return None
-        inserted = self._edited.inserted(self._lines[line - 1] + column - 1)
-        return None if inserted is None else self._numbers.get(inserted.text)
+        """Return the number of the probe that a line and a column of the text with probes belong to."""
+        offset = self._offset(line, column)
+        insertion = None if offset is None else self._edited.locate(offset)[1]
+        return None if insertion is None else self._numbers.get(insertion.text)
 
 
 def _line_starts(data: bytes) -> list[int]:
@@ -93,28 +128,28 @@ def _line_starts(data: bytes) -> list[int]:
 
 
 class _Insertions:
-    """What makes the program evaluate probes at their places: offsets are in bytes."""
+    """The insertions that make a program evaluate probes; offsets are in bytes."""
 
     def __init__(self, statements: Statements) -> None:
-        self.found: list[Insertion] = []
+        self.insertions: list[Insertion] = []
         self.numbers: dict[bytes, int] = {}  # of probes, by the text inserted for each
         self._statements = statements
         self._tokens = statements.tokens
         self._ascii = statements.tokens.text.isascii()
-        self._by_line: dict[int, list[int]] = {}
-        self._conditions: dict[int, int] = {}  # of `do`: the part of the condition, by the keyword
+        self._by_line: dict[int, list[tuple[int, Part]]] = {}  # columns, and the statements that start there
+        self._tails: dict[int, Part] = {}  # the conditions of `do`, by the keyword
         self._bare: dict[int, None] = {}  # where loops have no condition
         for number, part in enumerate(statements.parts):
             if part.kind is Kind.DO_WHILE:
-                self._conditions[part.begin] = number
+                self._tails[part.begin] = part
             elif part.kind is not Kind.FUNCTION and part.block >= 0:
-                line, _ = self._tokens.place(self._tokens.starts[part.first])
-                self._by_line.setdefault(line, []).append(number)
+                line, column = self._tokens.place(self._tokens.starts[part.first])
+                self._by_line.setdefault(line, []).append((column, self._behind_labels(number)))
 
     def add(self, probe: Probe) -> None:
         check_expression(probe)
-        call = f"{FUNCTION}({probe.number}, ({probe.text}))"
-        part = self._statements.parts[self._find(probe)]
+        call = f"{PROBE}({probe.number}, ({probe.text}))"
+        part = self._find(probe)
         self.numbers |= dict.fromkeys((form.format(call).encode() for form in _FORMS), probe.number)
         if probe.loop:
             self._in_loop(part, call)
@@ -122,80 +157,66 @@ class _Insertions:
             self._before(part, call)
 
     def conditions(self) -> list[Insertion]:
-        """A condition for loops without one that have got probes."""
+        """Return a condition for each loop with a probe that has none."""
         return [Insertion(at, b" 1") for at in self._bare]
 
-    def _find(self, probe: Probe) -> int:
-        """The statement at a place: with a column exactly there, without one the first in the line."""
+    def _find(self, probe: Probe) -> Part:
+        """Return the statement at a place: with a column exactly there, without one the first in the line."""
         place, what = probe.place, "loop" if probe.loop else "statement"
-        here = [
-            (self._column(number), self._behind_labels(number))
-            for number in self._by_line.get(place.line, ())
-        ]
-        found = [(column, n) for column, n in here if not probe.loop or self._is_loop(n)]
-        exact = [number for column, number in found if place.column in (None, column)]
+        here = self._by_line.get(place.line, [])
+        fitting = [each for each in here if not probe.loop or _is_loop(each[1])]
+        exact = [part for column, part in fitting if place.column in (None, column)]
+        if not exact and probe.loop and len(fitting) == 1 and fitting[0][1].kind in _LOOPS:
+            exact = [fitting[0][1]]
         if exact:
-            if probe.loop and self._statements.parts[exact[0]].kind not in _LOOPS:
-                refuse(probe, "The loop stands in a macro, where nothing can be put.")
+            if probe.loop and exact[0].kind not in _LOOPS:
+                refuse(probe, "This loop is the use of a macro, into which no expression can be inserted.")
             return exact[0]
-        if probe.loop and len(found) == 1 and self._statements.parts[found[0][1]].kind in _LOOPS:
-            return found[0][1]
-        if not found and not here and self._is_outside(place.line):
+        if not here and self._is_outside(place.line):
             message = f"Line {place.line} is in no function."
             raise Unsupported(Diagnostic("unreachable-place", message, span=probe.span))
-        if not found:
-            refuse(probe, f"In line {place.line} starts no {what}.")
-        columns = ", ".join(dict.fromkeys(str(column) for column, _ in found))
-        refuse(
-            probe,
-            f"No {what} starts in line {place.line}, column {place.column}.",
-            f"In that line {what}s start in column {columns}.",
-        )
+        if not fitting:
+            refuse(probe, f"No {what} starts in line {place.line}.")
+        columns = ", ".join(dict.fromkeys(str(column) for column, _ in fitting))
+        message = f"No {what} starts in line {place.line}, column {place.column}."
+        refuse(probe, message, f"In that line {what}s start in column {columns}.")
 
-    def _column(self, number: int) -> int:
-        return self._tokens.place(self._tokens.starts[self._statements.parts[number].first])[1]
-
-    def _behind_labels(self, number: int) -> int:
-        """The statement that labels belong to: the next part but for labels."""
+    def _behind_labels(self, number: int) -> Part:
+        """Return the statement that labels belong to: the next part that is not a label."""
         parts = self._statements.parts
-        at = number
-        while at + 1 < len(parts) and parts[at].kind in _LABELS and parts[at + 1].first == parts[at].last + 1:
-            at += 1
-        return at
-
-    def _is_loop(self, number: int) -> bool:
-        """Whether a part is a loop, or the use of a macro that a block follows, which may be one."""
-        part = self._statements.parts[number]
-        return part.kind in _LOOPS or (part.kind is Kind.EXPRESSION and part.end > part.last)
+        while (
+            number + 1 < len(parts)
+            and parts[number].kind is Kind.LABEL
+            and parts[number + 1].first == parts[number].last + 1
+        ):
+            number += 1
+        return parts[number]
 
     def _is_outside(self, line: int) -> bool:
-        """Whether a line has a token in it that belongs to no function."""
+        """Whether the first token of a line belongs to no function."""
         token = self._tokens.first_in(line)
-        number = None if token is None else self._statements.part(token)
-        return number is not None and self._statements.parts[number].block < 0
+        part = None if token is None else self._statements.part(token)
+        return part is not None and part.block < 0
 
     def _before(self, part: Part, call: str) -> None:
         start = self._offset(self._tokens.starts[part.begin])
         if not part.single:
-            self.found.append(Insertion(start, f"{call}; ".encode()))
+            self.insertions.append(Insertion(start, f"{call}; ".encode()))
             return
         end = self._offset(self._tokens.ends[part.stop])
-        self.found += [Insertion(start, f"{{ {call}; ".encode()), Insertion(end, b" }")]
+        self.insertions += [Insertion(start, f"{{ {call}; ".encode()), Insertion(end, b" }")]
 
     def _in_loop(self, part: Part, call: str) -> None:
-        if part.kind is Kind.DO:
-            part = self._statements.parts[self._conditions[part.first]]
         if part.kind is not Kind.FOR:
+            part = self._tails[part.first] if part.kind is Kind.DO else part
             at = self._offset(self._tokens.ends[part.first + 1])
-            self.found.append(Insertion(at, f"{call}, ".encode()))
+            self.insertions.append(Insertion(at, f"{call}, ".encode()))
             return
-        number = self._statements.part(part.first)
-        assert number is not None
-        first, last = self._statements.for_stretches(number)[1]
+        first, last = self._statements.stretches(part)[1]
         at = self._offset(self._tokens.ends[first - 1])
         if first > last:
             self._bare[at] = None
-        self.found.append(Insertion(at, f" {call},".encode()))
+        self.insertions.append(Insertion(at, f" {call},".encode()))
 
     def _offset(self, character: int) -> int:
         if self._ascii:
@@ -203,32 +224,36 @@ class _Insertions:
         return len(self._tokens.text[:character].encode("utf-8", "surrogateescape"))
 
 
+def _is_loop(part: Part) -> bool:
+    """Whether a part is a loop, or the use of a macro with a block behind it, which may be one."""
+    return part.kind in _LOOPS or (part.kind is Kind.EXPRESSION and part.end > part.last)
+
+
 def check_expression(probe: Probe) -> None:
-    """Refuse what would not stay inside of its parentheses."""
+    """Refuse text that would not stay inside its parentheses."""
     stack: list[str] = []
-    matching = True
     for match in _TOKEN.finditer(probe.expression):
         if match["wrong"]:
-            refuse(probe, f"`{match['wrong']}` cannot be part of an expression of C.")
+            refuse(probe, f"`{match['wrong']}` cannot be part of a C expression.")
         if match["open"]:
             stack.append(")" if match["open"] == "(" else "]")
         elif match["close"] and not (stack and stack.pop() == match["close"]):
-            matching = False
+            stack.append("unmatched")
             break
-    if not matching or stack or not probe.expression.strip():
+    if stack or not probe.expression.strip():
         refuse(probe, "The parentheses of this expression do not match, or it is empty.")
 
 
 def conjuncts(expression: str) -> list[str]:
-    """The parts that `&&` joins outside of parentheses, unless something weaker stands there."""
-    found, start, depth = [], 0, 0
+    """Return the operands of `&&` outside parentheses, unless a weaker operator stands there."""
+    operands, start, depth = [], 0, 0
     for match in _JOINT.finditer(expression):
         token = match[0]
         depth += (token in "([") - (token in ")]")
         if depth == 0 and token in ("||", "?", ","):
             return [expression]
         if depth == 0 and token == "&&":
-            found.append(expression[start : match.start()].strip())
+            operands.append(expression[start : match.start()].strip())
             start = match.end()
-    found.append(expression[start:].strip())
-    return found if all(found) else [expression]
+    operands.append(expression[start:].strip())
+    return operands if all(operands) else [expression]

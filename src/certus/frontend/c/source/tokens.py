@@ -1,8 +1,8 @@
-"""The tokens of a C file, by their places in its physical lines.
+"""The tokens of a C file, with their positions in its physical lines, and the declarators among them.
 
-Comments, preprocessor lines and what stands under `#if 0` are no tokens. Lines that end in a backslash are
-joined, so that a token may cover several lines. Digraphs are the tokens they stand for. Any text has tokens:
-what is no C is taken character by character.
+Comments, preprocessor lines and text under `#if 0` have no tokens. Lines that end in a backslash are joined,
+so a token may cover several lines. Digraphs become the tokens they stand for. Every text has tokens: text
+that is not C is split into single characters.
 """
 
 from __future__ import annotations
@@ -10,51 +10,37 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 from certus.core.diagnostic import Span
 
 _SPLICE: Final = re.compile(r"\\[ \t]*\r?\n")
 _TOKEN: Final = re.compile(
-    r"""(?:[ \t\r\f\v]++|//[^\n]*+|/\*(?s:.*?)(?:\*/|\Z))*+"""
-    r"""(?:(\n\s*)|("""
+    r"""(?:[^\S\n]++|//[^\n]*+|/\*.*?(?:\*/|\Z)|(\n))*+"""  # a directive starts a line
+    r"""(?:(?(1)(?:\#|%:)|(?!))((?:/\*.*?(?:\*/|\Z)|//[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^\n])*)|("""
     r"""[^\W\d][\w$]*|\$[\w$]*"""
     r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\.?\d(?:[eEpP][+-]|[\w.]|'\w)*"""
     r"""|<:|:>|<%|%>|%:"""
-    r"""|<<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\S))""",
+    r"""|<<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\S)|\Z)""",
     re.DOTALL,
 )
-_DIRECTIVE: Final = re.compile(
-    r"""(?:/\*.*?(?:\*/|\Z)|//[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^\n])*""", re.DOTALL
-)
-_NAME: Final = re.compile(r"\s*([a-z]+)\s*(.*)", re.DOTALL)
+_DIRECTIVE: Final = re.compile(r"\s*([a-z]+)\s*(.*)", re.DOTALL)
 _DIGRAPHS: Final = {"<:": "[", ":>": "]", "<%": "{", "%>": "}", "%:": "#"}
-_OPENING: Final = frozenset("([{")
-_CLOSING: Final = {")": "(", "]": "[", "}": "{"}
+_BRACKETS: Final = {
+    "(": "",
+    "[": "",
+    "{": "",
+    ")": "(",
+    "]": "[",
+    "}": "{",
+}  # closing: opening
 _Stack = tuple[int, "_Stack"] | None  # open brackets, the innermost first
 
 
-class Conditional(Enum):
-    """What a preprocessor line does to the text that follows."""
-
-    BEGIN = "#if"
-    OTHERWISE = "#else"
-    END = "#endif"
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A conditional line that stands before the token `token`."""
-
-    token: int
-    kind: Conditional
-
-
 class Tokens:
-    """The tokens of a text, numbered. `texts` are what is written, without splices; `starts` and `ends` are
-    offsets into the text; `partners` has the bracket that belongs to one, -1 for other tokens and brackets
-    without one."""
+    """The numbered tokens of a text. `texts` are the tokens without splices; `starts` and `ends` are offsets
+    into the text; `partners` has the matching bracket, or -1. `marks` are the preprocessor lines `if`, `else`
+    and `endif` of conditional text, each with the number of the next token."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -62,12 +48,13 @@ class Tokens:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.partners: list[int] = []
-        self.marks: list[Mark] = []
+        self.marks: list[tuple[int, str]] = []
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._splices: list[int] = []  # where lines are joined, in the joined text
-        self._removed: list[int] = [0]  # how many characters were removed before
         self._ascii = text.isascii()
-        self._read(self._joined(text))
+        splices = list(_SPLICE.finditer(text)) if "\\" in text else []
+        self._read(_SPLICE.sub("", text) if splices else text)
+        if splices:
+            self._move_behind(splices)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -75,22 +62,22 @@ class Tokens:
     # ------------------------------------------------------------------------------------ places
 
     def at(self, line: int, column: int) -> int | None:
-        """The token that covers a place: lines and columns, from 1, in characters."""
+        """Return the token at a place; lines and columns, in characters, count from 1."""
         if not 1 <= line <= len(self._lines):
             return None
         offset = self._lines[line - 1] + column - 1
-        found = bisect_right(self.starts, offset) - 1
-        return found if found >= 0 and offset < self.ends[found] else None
+        token = bisect_right(self.starts, offset) - 1
+        return token if token >= 0 and offset < self.ends[token] else None
 
     def first_in(self, line: int) -> int | None:
-        """The first token that starts in a line."""
+        """Return the first token that starts in a line."""
         if not 1 <= line <= len(self._lines):
             return None
-        found = bisect_right(self.starts, self._lines[line - 1] - 1)
-        return found if found < len(self) and self.place(self.starts[found])[0] == line else None
+        token = bisect_right(self.starts, self._lines[line - 1] - 1)
+        return token if token < len(self) and self.place(self.starts[token])[0] == line else None
 
     def column(self, line: int, in_bytes: int) -> int:
-        """The column in characters of one in bytes, as Clang counts them."""
+        """Convert a column in bytes, as Clang counts, to one in characters."""
         if self._ascii or not 1 <= line <= len(self._lines):
             return in_bytes
         start = self._lines[line - 1]
@@ -98,68 +85,49 @@ class Tokens:
         return len(written[: in_bytes - 1].decode("utf-8", "ignore")) + 1
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset."""
+        """Return line and column of an offset."""
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 
     def span(self, first: int, last: int, file: str) -> Span:
-        """The stretch from one token to another, both included."""
+        """Return the span from one token to another, both included."""
         return Span(file, *self.place(self.starts[first]), *self.place(self.ends[last]))
 
     # ----------------------------------------------------------------------------------- reading
 
-    def _joined(self, text: str) -> str:
-        if "\\" not in text:
-            return text
-        parts, at, removed = [], 0, 0
-        for match in _SPLICE.finditer(text):
-            parts.append(text[at : match.start()])
-            at = match.end()
-            self._splices.append(match.start() - removed)
-            removed += match.end() - match.start()
-            self._removed.append(removed)
-        parts.append(text[at:])
-        return "".join(parts)
-
-    def _offset(self, joined: int) -> int:
-        """The place in the text of one in the joined text."""
-        return joined + self._removed[bisect_right(self._splices, joined)]
-
     def _read(self, joined: str) -> None:
-        at, fresh, open_ = 0, True, None  # type: int, bool, _Stack
-        before: list[_Stack] = []  # the brackets that were open where conditional lines began
-        skipping = 0  # how many conditional lines deep in what `#if 0` excludes
-        match_at, spliced = _TOKEN.match, bool(self._splices)
-        while (match := match_at(joined, at)) is not None:
-            at = match.end()
-            if match.lastindex == 1:
-                fresh = True
-                continue
-            written = match[2]
-            if fresh and written in ("#", "%:"):
-                directive = _DIRECTIVE.match(joined, at)
-                assert directive is not None
-                at = directive.end()
-                name = _NAME.match(directive[0])
-                skipping, open_ = self._conditional(name, skipping, before, open_)
-                continue
-            fresh = False
-            if skipping:
-                continue
-            written = _DIGRAPHS.get(written, written)
-            number, start = len(self.texts), match.start(2)
-            self.texts.append(written)
-            self.starts.append(self._offset(start) if spliced else start)
-            self.ends.append(self._offset(at - 1) + 1 if spliced else at)
-            self.partners.append(-1)
-            if written in _OPENING:
-                open_ = (number, open_)
-            elif written in _CLOSING:
-                open_ = self._close(number, _CLOSING[written], open_)
+        """Read a text without splices."""
+        texts, starts, ends, partners = self.texts, self.starts, self.ends, self.partners
+        open_: _Stack = None
+        before: list[_Stack] = []  # the brackets that were open where conditional text began
+        skipping = 0  # nesting depth of conditional text that `#if 0` excludes
+        for match in _TOKEN.finditer("\n" + joined):
+            _, directive, text = match.groups()
+            if directive is not None:
+                skipping, open_ = self._conditional(directive, skipping, before, open_)
+            elif text is not None and not skipping:
+                text = _DIGRAPHS.get(text, text)
+                texts.append(text)
+                starts.append(match.start(3) - 1)
+                ends.append(match.end() - 1)
+                partners.append(-1)
+                opening = _BRACKETS.get(text)
+                if opening is not None:
+                    number = len(texts) - 1
+                    open_ = self._close(number, opening, open_) if opening else (number, open_)
+
+    def _move_behind(self, splices: list[re.Match[str]]) -> None:
+        """Turn offsets in the joined text into offsets in the text with splices."""
+        places, removed = list[int](), [0]
+        for splice in splices:
+            places.append(splice.start() - removed[-1])
+            removed.append(removed[-1] + splice.end() - splice.start())
+        self.starts = [at + removed[bisect_right(places, at)] for at in self.starts]
+        self.ends = [at + removed[bisect_right(places, at - 1)] for at in self.ends]
 
     def _close(self, number: int, wanted: str, open_: _Stack) -> _Stack:
-        """A bracket closes the last that is open. Parentheses that a brace closes have no partner, and
-        neither has one that would close a brace."""
+        """Match a closing bracket with the innermost open one of its kind. It closes parentheses on the way,
+        which have no partner then, but no brace."""
         rest = open_
         while rest is not None:
             opened, rest = rest
@@ -171,30 +139,124 @@ class Tokens:
         return open_
 
     def _conditional(
-        self, name: re.Match[str] | None, skipping: int, before: list[_Stack], open_: _Stack
+        self, directive: str, skipping: int, before: list[_Stack], open_: _Stack
     ) -> tuple[int, _Stack]:
-        """Alternatives begin with the brackets that were open before the first; what follows them goes on
-        from the last. Of `#if 0` only what is behind `#else` is read."""
-        word = name[1] if name is not None else ""
-        if word.startswith("if"):
-            excluded = name is not None and word == "if" and name[2].split("/")[0].strip() == "0"
-            if skipping or excluded:
-                return skipping + 1, open_
+        """Handle a preprocessor line. Each alternative begins with the brackets that were open before the
+        first one, and the last one decides which are open behind `#endif`. Of `#if 0` only the `#else` part
+        is read."""
+        name = _DIRECTIVE.match(directive)
+        word, condition = ("", "") if name is None else (name[1], name[2])
+        begins, otherwise = word.startswith("if"), word.startswith("el")
+        if begins and (skipping or (word == "if" and condition.split("/")[0].strip() == "0")):
+            return skipping + 1, open_
+        if skipping == 1 and otherwise:
+            skipping, begins = 0, True
+        if skipping:
+            return skipping - (word == "endif"), open_
+        if begins:
             before.append(open_)
-            self.marks.append(Mark(len(self), Conditional.BEGIN))
-        elif word in ("else", "elif", "elifdef", "elifndef"):
-            if skipping:
-                if skipping == 1:
-                    before.append(open_)
-                    self.marks.append(Mark(len(self), Conditional.BEGIN))
-                return (0 if skipping == 1 else skipping), open_
-            if before:
-                self.marks.append(Mark(len(self), Conditional.OTHERWISE))
-                return skipping, before[-1]
-        elif word == "endif":
-            if skipping:
-                return skipping - 1, open_
-            if before:
-                before.pop()
-                self.marks.append(Mark(len(self), Conditional.END))
-        return skipping, open_
+            self.marks.append((len(self), "if"))
+        elif before and otherwise:
+            open_ = before[-1]
+            self.marks.append((len(self), "else"))
+        elif before and word == "endif":
+            before.pop()
+            self.marks.append((len(self), "endif"))
+        return 0, open_
+
+
+TAGS: Final = frozenset(("struct", "union", "enum"))
+_PARENTHESES: Final = """
+__attribute__ __attribute typeof __typeof__ __typeof typeof_unqual _Alignas alignas __declspec _Atomic _BitInt
+"""
+_ASSEMBLY: Final = frozenset(("asm", "__asm__", "__asm"))
+_PLAIN: Final = """
+void char short int long float double signed unsigned _Bool bool _Complex __complex__ const volatile restrict
+__const __const__ __volatile__ __restrict __restrict__ __signed__ static extern auto register typedef inline
+__inline __inline__ _Noreturn _Thread_local __thread thread_local constexpr __extension__ __int128
+__builtin_va_list _Static_assert static_assert __auto_type
+"""
+_STATEMENTS: Final = "if while for do switch case default return goto break continue else sizeof"
+WITH_PARENTHESES: Final = frozenset(_PARENTHESES.split()) | _ASSEMBLY
+SPECIFIERS: Final = frozenset((*_PLAIN.split(), *_PARENTHESES.split())) | TAGS
+_KEYWORDS: Final = frozenset(_STATEMENTS.split())
+_AFTER_NAME: Final = frozenset(("=", ",", ";", "[", "(", ":", ")", "__attribute__")) | _ASSEMBLY
+
+
+@dataclass(frozen=True, slots=True)
+class Declarator:
+    """The tokens from `first` to `last`; `name` is the token of the declared name. `specifiers` is the last
+    token of the type that all declarators of the declaration share; `leads` tells whether it is the first
+    declarator."""
+
+    name: int
+    first: int
+    last: int
+    specifiers: int
+    leads: bool
+
+
+def is_word(text: str) -> bool:
+    """Whether a token is an identifier and not a keyword of statements."""
+    return text.isidentifier() and text not in _KEYWORDS
+
+
+def is_declaration(tokens: Tokens, first: int) -> bool:
+    """Whether the statement that starts with a token looks like a declaration."""
+    texts = tokens.texts
+    if texts[first] in SPECIFIERS:
+        return True
+    if not is_word(texts[first]):
+        return False
+    at = first + 1
+    while at < len(texts) and texts[at] in ("*", "const", "volatile", "restrict"):
+        at += 1
+    if at >= len(texts) or not is_word(texts[at]) or texts[at] in WITH_PARENTHESES:
+        return False
+    following = texts[at + 1] if at + 1 < len(texts) else ";"
+    return at == first + 1 or following in ("=", ",", ";", "[")
+
+
+def declarators(tokens: Tokens, first: int, last: int) -> list[Declarator]:
+    """Return the declarators of the declaration from one token to another, in order."""
+    start = _after_specifiers(tokens, first, last)
+    declared: list[Declarator] = []
+    at = begin = start
+    texts, partners = tokens.texts, tokens.partners
+    while at <= last + 1 and begin <= last:
+        if at > last or texts[at] == ",":
+            name = next((n for n in range(begin, min(at, last + 1)) if is_word(texts[n])), begin)
+            declared.append(Declarator(name, begin, min(at, last + 1) - 1, start - 1, not declared))
+            begin = at + 1
+            at += 1
+        else:
+            at = max(at, partners[at]) + 1
+    return declared
+
+
+def _after_specifiers(tokens: Tokens, first: int, last: int) -> int:
+    """Return the first token of the first declarator."""
+    texts, partners = tokens.texts, tokens.partners
+    at, typed = first, False
+    while at <= last:
+        text = texts[at]
+        following = texts[at + 1] if at < last else ";"
+        if text in WITH_PARENTHESES:
+            at = max(at + 1, partners[at + 1]) + 1 if following == "(" else at + 1
+            typed = True
+        elif text in TAGS:
+            at += 1
+            while at <= last and texts[at] in WITH_PARENTHESES and at < last:
+                at = max(at + 1, partners[at + 1]) + 1
+            at += at <= last and is_word(texts[at])
+            at = max(at, partners[at]) + 1 if at <= last and texts[at] == "{" else at
+            typed = True
+        elif text in SPECIFIERS:
+            at += 1
+            typed = True
+        elif is_word(text) and following not in _AFTER_NAME and not (following == "*" and typed):
+            at += 1  # the name of a type
+            typed = True
+        else:
+            break
+    return at

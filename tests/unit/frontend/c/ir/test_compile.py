@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from certus.core.errors import InputError
-from certus.frontend.c.compile import compile_file, compile_text, without_markers
+from certus.frontend.c.compile import compile_file, without_markers
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Module
 
@@ -76,5 +76,5 @@ def test_another_text_is_compiled_beside_its_file(tmp_path: Path) -> None:
     path = tmp_path / "a.c"
     path.write_text("int x;\n")
     (tmp_path / "b.h").write_text("int y;\n")
-    compiled = compile_text(path, b'#include "b.h"\n', property="unreach-call", model="LP64")
+    compiled = compile_file(path, "unreach-call", "LP64", data=b'#include "b.h"\n')
     assert "y" in Module(compiled.text).globals

@@ -1,4 +1,4 @@
-"""Linking several files: each rule is held against what a real linker makes of the compiled files."""
+"""Linking several files: each rule agrees with the result of a real linker on the compiled files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from certus.core.program import Program
 from certus.frontend.c.compile import compile_file
 from certus.frontend.c.ir.link import Clash, link
 from certus.frontend.c.ir.module import Module
-from certus.frontend.c.load_ir import load_ir
-from certus.system.clang import COMMON, TARGETS, find_clang
+from certus.frontend.c.load import load_c
+from certus.interpreter.compile import compile_program
+from certus.interpreter.inputs import TraceInputs
+from certus.interpreter.interpreter import Ending, run
+from certus.system.clang import LANGUAGE, TARGETS, find_clang
 from certus.system.tools import run_tool
-from certus.validate.compile import compile_program
-from certus.validate.inputs import TraceInputs
-from certus.validate.interpreter import Ending, run
 
 MAIN = """
 int value(void);
@@ -206,7 +206,7 @@ def linked_by_tools(directory: Path, paths: Sequence[Path]) -> Path | None:
     for path in (*paths, start):
         made = path.with_suffix(".o")
         target = f"--target={TARGETS['LP64']}"
-        done = run_tool(Path(tool), (*command, target, *COMMON, "-w", "-c", str(path), "-o", str(made)))
+        done = run_tool(Path(tool), (*command, target, *LANGUAGE, "-w", "-c", str(path), "-o", str(made)))
         assert done.code == 0, done.errors
         objects.append(str(made))
     executable = directory / "program"
@@ -226,8 +226,8 @@ def test_symbols_mean_what_the_linker_says(tmp_path: Path, name: str) -> None:
     assert executable is not None
     value = subprocess.run([executable], check=False).returncode
     assert 0 <= value < 200
-    assert not reaches_error(load_ir(files(tmp_path, FITTING[name], value)).program)
-    assert reaches_error(load_ir(files(tmp_path, FITTING[name], value + 1)).program)
+    assert not reaches_error(load_c(files(tmp_path, FITTING[name], value)).program)
+    assert reaches_error(load_c(files(tmp_path, FITTING[name], value + 1)).program)
 
 
 @pytest.mark.parametrize("name", TWICE)
@@ -235,7 +235,7 @@ def test_two_definitions_are_an_error_at_both_places(tmp_path: Path, name: str) 
     paths = files(tmp_path, TWICE[name])
     assert linked_by_tools(tmp_path, paths) is None
     with pytest.raises(InputError) as caught:
-        load_ir(paths)
+        load_c(paths)
     first, second = caught.value.diagnostics
     assert (first.code, second.code) == ("defined-twice", "defined-twice")
     assert first.span is not None
@@ -248,7 +248,7 @@ def test_two_definitions_are_an_error_at_both_places(tmp_path: Path, name: str) 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_types_that_differ_are_refused_although_linkers_do_not_look(tmp_path: Path, name: str) -> None:
     with pytest.raises(Unsupported) as caught:
-        load_ir(files(tmp_path, OTHERWISE[name]))
+        load_c(files(tmp_path, OTHERWISE[name]))
     assert caught.value.diagnostic.code == "declared-otherwise"
     assert caught.value.diagnostic.span is not None
     assert str(tmp_path) in caught.value.diagnostic.span.file
@@ -259,8 +259,8 @@ def test_variables_of_threads_stay_apart(tmp_path: Path) -> None:
         "static __thread int n = 1; int g(void); int value(void) { return n * 10 + g(); }",
         "static __thread int n = 2; int g(void) { return n; }",
     )
-    assert not reaches_error(load_ir(files(tmp_path, texts, 12)).program)
-    assert reaches_error(load_ir(files(tmp_path, texts, 11)).program)
+    assert not reaches_error(load_c(files(tmp_path, texts, 12)).program)
+    assert reaches_error(load_c(files(tmp_path, texts, 11)).program)
 
 
 def test_inline_functions_of_one_header_are_one(tmp_path: Path) -> None:
@@ -269,9 +269,9 @@ def test_inline_functions_of_one_header_are_one(tmp_path: Path) -> None:
         '#include "f.h"\nint g(void); int value(void) { return 10 * f() + g(); }',
         '#include "f.h"\nint g(void) { return f(); }',
     )
-    assert not reaches_error(load_ir(files(tmp_path, texts, 44)).program)
+    assert not reaches_error(load_c(files(tmp_path, texts, 44)).program)
     external = (texts[0], texts[1] + "\nextern inline int f(void);")
-    assert not reaches_error(load_ir(files(tmp_path, external, 44)).program)
+    assert not reaches_error(load_c(files(tmp_path, external, 44)).program)
 
 
 @pytest.mark.parametrize("second", ["inline int f(void) { return 5; }", "int f(void) { return 5; }"])
@@ -281,7 +281,7 @@ def test_inline_functions_that_differ_are_refused(tmp_path: Path, second: str) -
         f"\n\n{second}\nint g(void) {{ return f(); }}",
     )
     with pytest.raises(Unsupported) as caught:
-        load_ir(files(tmp_path, texts))
+        load_c(files(tmp_path, texts))
     assert caught.value.diagnostic.code == "inline-otherwise"
 
 
@@ -291,7 +291,7 @@ def test_error_functions_keep_their_meaning(tmp_path: Path) -> None:
         own + "int g(int); int value(void) { return g(1); }",
         own + "int g(int x) { if (x) reach_error(); return 0; }",
     )
-    program = load_ir(files(tmp_path, texts)).program
+    program = load_c(files(tmp_path, texts)).program
     (site,) = [each for each in program.errors if each.location.procedure == "g"]
     assert (site.kind, site.function) == ("reach-error", "reach_error")
     assert reaches_error(program)
@@ -303,7 +303,7 @@ def test_places_are_those_of_each_file(tmp_path: Path) -> None:
         "\n\nstatic int twice(int x) { return 2 * x; }\nint f(int x) {\n  int y = twice(x);\n  return y;\n}",
     )
     a, b, c = paths = files(tmp_path, texts)
-    program = load_ir(paths).program
+    program = load_c(paths).program
     spans = {procedure.name: procedure.span for procedure in program.procedures.values()}
     found = {name: (span.file, span.line) for name, span in spans.items() if span is not None}
     assert found == {"value": (str(a), 2), "f": (str(b), 4), "twice": (str(b), 3), "main": (str(c), 4)}

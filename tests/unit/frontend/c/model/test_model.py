@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from certus import Settings, verify
 from certus.core.budget import Budget
 from certus.core.errors import Unsupported
 from certus.core.program import Alloc, Assign, Assume, Call, Havoc, Load, Program, Store
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
-from certus.frontend.c.load_ir import load_ir
-from certus.frontend.c.types import DATA_MODELS
-from certus.frontend.loaded import LoadedProgram
-from certus.validate.compile import compile_program
-from certus.validate.interpreter import Ending, run
+from certus.frontend.c.load import load_c
+from certus.frontend.graph import LoadedProgram
+from certus.interpreter.compile import compile_program
+from certus.interpreter.interpreter import Ending, run
 
 DECLARATIONS = """
 extern int __VERIFIER_nondet_int(void);
@@ -52,7 +52,7 @@ def loaded(
 ) -> LoadedProgram:
     path = directory / "program.c"
     path.write_text(DECLARATIONS + text, encoding="utf-8")
-    return load_ir(path, property=property, model=DATA_MODELS[model])
+    return load_c(path, property=property, model=model)
 
 
 def ending(program: Program, values: Sequence[int] = ()) -> Ending:
@@ -65,6 +65,26 @@ def ops(program: Program, kind: type, procedure: str = "main") -> list[object]:
 
 
 PROGRAMS = {
+    "functions that are not declared": 'int main(void) { char *p = malloc(5), b[9], *q = strcpy(b, "abc");'
+    'p[2] = 7; CHECK(p[2] == 7 && q == b && strlen(b) == 3 && strncmp(b, "abd", 2) == 0);'
+    "int n = -3, *z = calloc(2, sizeof(int)); CHECK(z[1] == 0); free(p); memset(b, 1, 4); CHECK(b[3] == 1);"
+    "CHECK(abs(n) == 3 && labs(n) == 3L && toupper(97) == 65 && isdigit(48));"
+    'CHECK(atoi("12") == 12 && atol("-5") == -5); }',
+    "functions without prototypes": "char *strcpy(); unsigned long strlen(); int abs(); void *malloc();"
+    "long labs(); int main(void) { char *b = malloc(9); int n = -4;"
+    'CHECK(strcpy(b, "xy") == b && abs(n) == 4 && labs(n) == 4 && strlen(b) == 2); }',
+    "functions that return an int without prototypes": "int strlen(); int strcpy(); int malloc();"
+    'int main(void) { char b[9]; strcpy(b, "abcd"); CHECK(strlen(b) == 4);'
+    "if (sizeof(int) == sizeof(char *)) { char *p = malloc(4); p[1] = 5; CHECK(p[1] == 5); } }",
+    "the program's own function besides those that are not declared": "int abs(int x) { return 77; }"
+    "int main(void) { char *p = malloc(3); p[0] = 1; CHECK(abs(1) == 77 && p[0] == 1); }",
+    "checked variants": "typedef __SIZE_TYPE__ size; void *__memcpy_chk(void *, const void *, size, size);"
+    'char *__strcpy_chk(char *, const char *, size); int main(void) { char b[9], c[9] = "abc", *p = b;'
+    "char *q = c; int n = 4; char *r = __memcpy_chk(p, q, n, 9); p = c; CHECK(r == b && b[2] == 99); if (n) {"
+    'r = __strcpy_chk(p, "z", 9); p = b; CHECK(r == c && c[0] == 122 && c[1] == 0); } }',
+    "memcpy by a pointer": "typedef __SIZE_TYPE__ size; void *memcpy(void *, const void *, size);"
+    'int main(void) { void *(*f)(void *, const void *, size) = memcpy; char b[4], c[4] = "abc", *p = b;'
+    "char *q = c; int n = 3; char *r = f(p, q, n); p = c; CHECK(r == b && b[1] == 98); }",
     "operands are evaluated before they change": "int g = 1; int f(void) { g = 5; return 1; }"
     "int main(void) { int x = 3; int y = x++ + x * 10; CHECK(y == 43); int z = g + f(); "
     "CHECK(z == 2 && g == 5); }",
@@ -143,6 +163,13 @@ PROGRAMS = {
     "switch": "int f(int x) { switch (x) { case 1: return 10; case 3 ... 5: x++; default: return x; "
     "case -1: break; } return 0; }"
     "int main(void) { CHECK(f(1) == 10 && f(4) == 5 && f(9) == 9 && f(-1) == 0); }",
+    "an object lives on when a jump leads back over its declaration": "int main(void) { int *p = 0, k = 0;"
+    "back:; int y[2] = {k, 7}; if (k) CHECK(p == y && *p == k); p = y; if (++k < 3) goto back;"
+    "CHECK(p[1] == 7); }",
+    "an integer made of a pointer wraps before it is a pointer again": "int main(void) { char c;"
+    "volatile unsigned long k = (unsigned long)&c + 1; char *p = (char *)((unsigned long)&c - k);"
+    "CHECK(p == (char *)-1L && p > (char *)16 && (unsigned long)p == -1UL);"
+    "p = (char *)(&c - (&c + 1)); CHECK(p == (char *)-1L && p > (char *)16); }",
 }
 
 
@@ -166,6 +193,40 @@ def test_a_condition_is_one_step(tmp_path: Path) -> None:
     assert len(conditions) == 2
     assert ending(program, [20]) is Ending.ERROR
     assert ending(program, [9]) is Ending.EXIT
+
+
+def test_a_check_in_a_condition_is_two_steps_and_holds_no_value(tmp_path: Path) -> None:
+    text = """
+    int main(void) {
+        int x = __VERIFIER_nondet_int(), y = 1;
+        if (x + 1 > 0 && (x << y) + 1 > x)
+            y = 2;
+        return y;
+    }"""
+    program = loaded(tmp_path, text, property="no-overflow").program
+    assert len(ops(program, Assume)) == 2 * (2 + 3)
+    assert len(ops(program, Assign)) == 2
+    assert [site.text for site in program.errors] == [
+        "x + 1 does not overflow",
+        "x << y does not overflow",
+        "(x << y) + 1 does not overflow",
+    ]
+    values = [(7,), (2147483647,), (1 << 30,), ((1 << 30) - 1,)]
+    expected = [Ending.EXIT, Ending.ERROR, Ending.ERROR, Ending.EXIT]
+    assert [ending(program, given) for given in values] == expected
+
+
+def test_a_condition_as_a_value_takes_no_step_of_its_own(tmp_path: Path) -> None:
+    text = (
+        "int f(int x) { return x; } int main(void) { int x = __VERIFIER_nondet_int(), y = 2; f(x && y > x); }"
+    )
+    main = loaded(tmp_path, text).program.procedures["main"].edges
+    assert [edge.text for edge in main] == [
+        "int x = __VERIFIER_nondet_int()",
+        "int y = 2",
+        "f(x && y > x)",
+        "}",
+    ]
 
 
 def test_scalars_are_variables_with_the_sign_of_their_type(tmp_path: Path) -> None:
@@ -204,7 +265,8 @@ def test_padding_has_no_value_that_a_counterexample_may_use(tmp_path: Path) -> N
         tmp_path, "struct P { char c; int i; }; int main(void) { struct P p = {1, 2}; return p.i; }"
     ).program
     unknown = [op for op in ops(program, Havoc) if isinstance(op, Havoc) and op.approximates]
-    assert unknown
+    assert {op.approximates for op in unknown} == {"the padding of `p`"}
+    assert sum(target.sort.width for op in unknown for target in op.targets) == 24
 
 
 def test_a_variable_without_a_value_is_an_input_where_it_is_declared(tmp_path: Path) -> None:
@@ -244,8 +306,13 @@ def test_assembly_gives_values_that_no_counterexample_may_use(tmp_path: Path) ->
     ("text", "code"),
     [
         ("int main(void) { double d = __VERIFIER_nondet_int(); return d > 1; }", "unsupported-float"),
-        ('int main(void) { __asm__ volatile("nop" : : : "memory"); }', "unsupported-asm"),
+        ('int main(void) { __asm__ goto("jmp %l0" : : : : l); l: return 0; }', "unsupported-asm"),
         ("int __builtin_x(int);\nint main(void) { return __builtin_x(1); }", "unsupported-builtin"),
+        (
+            "typedef _Bool B __attribute__((ext_vector_type(8)));\nB b = {1, 0, 1};\n"
+            "int main(void) { return *(char *)&b; }",
+            "unsupported-type",
+        ),
         ("typedef int J[64]; int setjmp(J); int main(void) { J j; return setjmp(j); }", "unsupported-setjmp"),
     ],
 )
@@ -310,6 +377,39 @@ def test_checks_of_properties(
     assert ending(loaded(tmp_path, text, property=property).program, inputs) is wanted
 
 
+@pytest.mark.parametrize("model", ["LP64", "ILP32"])
+@pytest.mark.parametrize(
+    ("property", "operation", "inputs", "wanted", "sites"),
+    [
+        ("no-overflow", "a / b", [-(2**31), -1], Ending.ERROR, 1),
+        ("no-overflow", "a / b", [1, 0], Ending.UNDEFINED, 1),
+        ("no-overflow", "a % b", [-(2**31), -1], Ending.ERROR, 1),
+        ("no-overflow", "a % b", [1, 0], Ending.UNDEFINED, 1),
+        ("no-overflow", "a << b", [1, 31], Ending.ERROR, 1),
+        ("no-overflow", "a << b", [-1, 1], Ending.ERROR, 1),
+        ("no-overflow", "a << b", [0, 32], Ending.ERROR, 1),
+        ("no-overflow", "a << b", [1, -1], Ending.ERROR, 1),
+        ("no-overflow", "a >> b", [1, 32], Ending.UNDEFINED, 0),
+        ("no-div-zero", "a / b", [1, 0], Ending.ERROR, 1),
+        ("no-div-zero", "a / b", [-(2**31), -1], Ending.EXIT, 1),
+        ("no-div-zero", "a % b", [1, 0], Ending.ERROR, 1),
+        ("no-div-zero", "a << b", [1, 32], Ending.UNDEFINED, 0),
+        ("unreach-call", "a / b", [1, 0], Ending.UNDEFINED, 0),
+    ],
+)
+def test_a_handler_of_two_kinds_checks_the_kind_of_the_property(
+    property: str, operation: str, inputs: list[int], wanted: Ending, sites: int, model: str, tmp_path: Path
+) -> None:
+    """`divrem_overflow` is called for a division by zero and for the overflow of a quotient,
+    `shift_out_of_bounds` for the base and for the exponent of a shift: one of them is an error."""
+    text = "int main(void) { int a = __VERIFIER_nondet_int(), b = __VERIFIER_nondet_int();"
+    program = loaded(
+        tmp_path, f"{text} int c = {operation}; return 0; }}", property=property, model=model
+    ).program
+    assert ending(program, inputs) is wanted
+    assert len(program.errors) == sites
+
+
 def test_steps_say_what_is_written(tmp_path: Path) -> None:
     text = "int main(void) {\n  int a = 1, b = 2;\n  do {\n    a += b;\n  } while (a < 9);\n  return a;\n}\n"
     program = loaded(tmp_path, text).program
@@ -322,3 +422,32 @@ def test_steps_say_what_is_written(tmp_path: Path) -> None:
     assigned = [op for op in ops(program, Assign) if isinstance(op, Assign)]
     assert all(len(op.targets) == 1 for op in assigned)
     assert not ops(program, Load)
+
+
+def test_results_of_pure_functions_are_not_inputs(tmp_path: Path) -> None:
+    """Two calls with the same arguments return the same, which is not modelled."""
+    declared = "int f(int *) __attribute__((pure)); int g(int) __attribute__((const)); int h(int);"
+    text = f"{declared} int main(void) {{ int x = 3; int y = f(&x) + g(1) + h(1); CHECK(x == 3); return y; }}"
+    program = loaded(tmp_path, text).program
+    havocs = [op for op in ops(program, Havoc) if isinstance(op, Havoc)]
+    assert [(op.function, bool(op.approximates)) for op in havocs] == [("f", True), ("g", True), ("h", False)]
+    assert len(ops(program, Store)) == 1  # of `x`
+
+
+def test_assembly_that_clobbers_memory_writes_what_its_operands_point_to(tmp_path: Path) -> None:
+    text = (
+        "int near[3] = {1, 2, 3}, far = 4; int main(void) {"
+        'int *p = near; __asm__ volatile("bts %1, %0" : "+m"(*p) : "r"(1) : "memory");'
+        "CHECK(far == 4 && near[2] == 3); }"
+    )
+    found = loaded(tmp_path, text)
+    assert [w.code for w in found.warnings] == ["inline-assembly"]
+    assert {op.approximates for op in ops(found.program, Havoc)} >= {"how much `assembly` writes"}
+    assert verify(tmp_path / "program.c", Settings(engine="bmc", bound=4, timeout=60)).answer == "UNKNOWN"
+
+
+def test_a_condition_that_the_compiler_may_assume_is_no_check(tmp_path: Path) -> None:
+    text = "int main(void) { int x = __VERIFIER_nondet_int(); __builtin_assume(x > 3); CHECK(x > 2); }"
+    program = loaded(tmp_path, text).program
+    assert ending(program, [5]) is Ending.EXIT
+    assert ending(program, [1]) is Ending.UNDEFINED

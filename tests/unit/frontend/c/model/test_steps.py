@@ -15,20 +15,19 @@ from typing import Final
 
 import pytest
 
+from certus.check.replay.replay import replay
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
-from certus.core.evidence import Trace
+from certus.core.evidence import Trace, Unsafe
 from certus.core.outcome import Outcome
 from certus.core.program import Havoc, Program, Store
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Value
 from certus.core.values import Datum, default_value
-from certus.core.verdict import Unsafe
-from certus.frontend.c.load_ir import load_ir
-from certus.report.steps import path
-from certus.validate.compile import compile_program
-from certus.validate.interpreter import Ending, run
-from certus.validate.replay import replay
+from certus.frontend.c.load import load_c
+from certus.interpreter.compile import compile_program
+from certus.interpreter.interpreter import Ending, run
+from certus.report.counterexample import counterexample
 
 HERE: Final = Path(__file__).parent
 GOLDEN: Final = HERE / "steps.txt"
@@ -78,7 +77,7 @@ class _Given:
 
 def steps(file: Path) -> list[str]:
     """The steps of a program's first violation, one a line."""
-    program = load_ir(file, property=_property(file)).program
+    program = load_c(file, property=_property(file)).program
     for numbers in INPUTS:
         given = _Given(program, numbers)
         end = run(compile_program(program), given, step_limit=20_000, budget=Budget(20))
@@ -96,7 +95,7 @@ def _property(file: Path) -> str:
 
 
 def _lines(outcome: Outcome) -> Iterator[str]:
-    found = path(outcome)
+    found = counterexample(outcome)
     assert found is not None
     for move in found.moves:
         line = 0 if move.span is None else move.span.line
@@ -152,7 +151,7 @@ def test_initialisers_name_functions_as_their_file_does(tmp_path: Path) -> None:
     paths = tmp_path / "first.c", tmp_path / "second.c"
     paths[0].write_text(text.format(1) + main)
     paths[1].write_text(text.format(2))
-    program = load_ir(paths).program
+    program = load_c(paths).program
     stores = [
         edge.text for p in program.procedures.values() for edge in p.edges if isinstance(edge.op, Store)
     ]

@@ -1,11 +1,23 @@
-"""Assignments and increments inside of expressions, by the places of their operators."""
+"""Parts of expressions, by the places of their operators or first words."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from certus.frontend.c.source.expressions import effect
+from certus.frontend.c.source.expressions import Range, argument, call, effect, question_mark
 from certus.frontend.c.source.statements import Statements
+
+
+def quoted(find: Callable[[Statements, int], Range | None], text: str) -> str | None:
+    """The text of what is found at the mark `@`."""
+    before, _, after = text.partition("@")
+    statements = Statements("f.c", before + after)
+    token = statements.tokens.at(1, len(before) + 1)
+    assert token is not None
+    part = find(statements, token)
+    return None if part is None else statements.quoted(*part)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +46,33 @@ from certus.frontend.c.source.statements import Statements
     ],
 )
 def test_effects(text: str, expected: str | None) -> None:
-    before, _, after = f"int f(void) {{ {text} }}".partition("@")
-    written = effect(Statements("f.c", before + after), 1, len(before) + 1)
-    assert (None if written is None else written.text) == expected
+    assert quoted(effect, f"int f(void) {{ {text} }}") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = @f(a, g(b)) + 1;", "f(a, g(b))"),
+        ("x = @p->f[1](a)(b);", "p->f[1](a)(b)"),
+        ("x = @(*f)(a);", "(*f)(a)"),
+        ("x = @a[1];", None),
+        ("x @= a;", None),
+    ],
+)
+def test_calls(text: str, expected: str | None) -> None:
+    assert quoted(call, f"int f(int a) {{ {text} }}") == expected
+
+
+def test_the_argument_of_a_macro() -> None:
+    texts = ("@assert(a < (b + 1)); abort(); x; }", "assert(a); @abort(); x; }", "assert(a); abort(); @x; }")
+    found = [quoted(argument, f"void f(void) {{ {text}") for text in texts]
+    assert found == ["a < (b + 1)", None, None]
+
+
+def test_question_marks() -> None:
+    statements = Statements("f.c", "void f(void) {\n x = a > (b ? 1 : 2)\n ? c : d; y = 1; }")
+    tokens = statements.tokens
+    outer, inner = tokens.at(3, 2), tokens.at(2, 13)
+    found = [question_mark(statements, tokens.at(*place) or 0) for place in ((2, 6), (2, 11), (2, 13))]
+    assert found == [outer, inner, inner]
+    assert [question_mark(statements, tokens.at(*place) or 0) for place in ((3, 6), (3, 12))] == [None, None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from certus.core.diagnostic import Span
-from certus.frontend.c.source.scopes import block, innermost, scope
 from certus.frontend.c.source.statements import Statements
 
 TEXT = """\
@@ -46,24 +45,12 @@ def ends(span: Span | None) -> tuple[int, int, int, int] | None:
     ],
 )
 def test_scopes_of_declarations(line: int, column: int, expected: tuple[int, int, int, int] | None) -> None:
-    assert ends(scope(STATEMENTS, line, column)) == expected
+    token = STATEMENTS.tokens.at(line, column)
+    assert ends(None if token is None else STATEMENTS.scope(token)) == expected
 
 
 def test_a_declaration_without_braces_in_a_loop() -> None:
     statements = Statements("f.c", "int f(void) { for (;;) for (int i = 0;;) i++; }")
-    assert ends(scope(statements, 1, 33)) == (1, 24, 1, 45)
-
-
-def test_blocks() -> None:
-    assert ends(block(STATEMENTS, 3, 1)) == (3, 1, 12, 2)
-    assert ends(block(STATEMENTS, 7, 5)) == (7, 5, 10, 6)
-    assert ends(block(STATEMENTS, 5, 5)) == (5, 5, 6, 38)
-    assert block(STATEMENTS, 12, 1) is None
-    assert block(STATEMENTS, 99, 1) is None
-
-
-def test_the_innermost_declaration_counts() -> None:
-    declared = [scope(STATEMENTS, 4, 9), scope(STATEMENTS, 6, 22), None]
-    assert [innermost(declared, *place) for place in ((5, 25), (6, 34), (6, 40), (4, 9), (4, 20))] == [
-        *(0, 1, 0, None, 0)
-    ]
+    token = statements.tokens.at(1, 33)
+    assert token is not None
+    assert ends(statements.scope(token)) == (1, 24, 1, 45)

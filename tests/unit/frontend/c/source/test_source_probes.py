@@ -125,17 +125,17 @@ def test_places_outside_of_functions() -> None:
     with pytest.raises(Unsupported, match="Line 2 is in no function"):
         probed(probe(2, None, "1"))
     for line in (1, 99):
-        with pytest.raises(InputError, match=f"In line {line} starts no statement"):
+        with pytest.raises(InputError, match=f"No statement starts in line {line}"):
             probed(probe(line, None, "1"))
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (probe(12, None, "1"), "starts no statement"),
+        (probe(12, None, "1"), "No statement starts in line"),
         (probe(7, 6, "1"), "No statement starts in line 7, column 6"),
-        (probe(7, None, "1", loop=True), "starts no loop"),
-        (probe(11, None, "1", loop=True), "in a macro"),
+        (probe(7, None, "1", loop=True), "No loop starts in line"),
+        (probe(11, None, "1", loop=True), "use of a macro"),
     ],
 )
 def test_what_is_refused(wrong: Probe, message: str) -> None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from certus.frontend.c.source.parts import Kind
+from certus.frontend.c.model.sources import SourceFile
 from certus.frontend.c.source.statements import LIMIT, Statements, Written
 
 MARK = "@"
@@ -16,7 +16,9 @@ def found(text: str) -> Written | None:
     """What is written where the mark is."""
     before, _, after = text.partition(MARK)
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    return Statements("f.c", before + after).at(line, column)
+    statements = Statements("f.c", before + after)
+    token = statements.tokens.at(line, column)
+    return None if token is None else statements.written(token)
 
 
 def in_function(text: str) -> Written | None:
@@ -110,7 +112,7 @@ def test_outside_of_functions(text: str, expected: str) -> None:
 def test_spans() -> None:
     written = found("void f(void)\n{\n  if (@a\n      > 1)\n    x = 1;\n  else\n    x = 2;\n}\n")
     assert written is not None
-    assert (written.kind, written.condition) == (Kind.IF, "a > 1")
+    assert written.text == "if (a > 1)"
     assert (str(written.span), written.span.end_line, written.span.end_column) == ("f.c:3:3", 4, 11)
     assert (str(written.statement), written.statement.end_line, written.statement.end_column) == (
         "f.c:3:3",
@@ -126,9 +128,8 @@ def test_the_condition_of_do_belongs_to_the_whole_loop() -> None:
 
 
 def test_the_first_in_a_line() -> None:
-    written = Statements("f.c", "int f(void) {\n\n  x = 1; y = 2;\n}").at(3, 0)
-    assert written is not None
-    assert written.text == "x = 1"
+    source = SourceFile("f.c", "f.c", "int f(void) {\n\n  x = 1; y = 2;\n}", blanked=False)
+    assert source.written_at(3, 0).text == "x = 1"
 
 
 def test_long_text_is_cut() -> None:
@@ -136,33 +137,6 @@ def test_long_text_is_cut() -> None:
     assert written is not None
     assert len(written.text) == LIMIT
     assert written.text.endswith("...")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("x = @f(a, g(b)) + 1;", "f(a, g(b))"),
-        ("x = @p->f[1](a)(b);", "p->f[1](a)(b)"),
-        ("x = @(*f)(a);", "(*f)(a)"),
-        ("x = @a[1];", None),
-        ("x @= a;", None),
-    ],
-)
-def test_calls(text: str, expected: str | None) -> None:
-    before, _, after = f"int f(int a) {{ {text} }}".partition(MARK)
-    written = Statements("f.c", before + after).call(1, len(before) + 1)
-    assert (None if written is None else written.text) == expected
-
-
-def test_the_argument_of_a_macro() -> None:
-    statements = Statements("f.c", "void f(void) { assert(a < (b + 1)); abort(); x; }")
-    assert [statements.argument(1, column) for column in (16, 37, 46)] == ["a < (b + 1)", None, None]
-
-
-def test_question_marks() -> None:
-    statements = Statements("f.c", "void f(void) {\n x = a > (b ? 1 : 2)\n ? c : d; y = 1; }")
-    assert [statements.question_mark(2, c) for c in (6, 11, 13)] == [(3, 2), (2, 13), (2, 13)]
-    assert [statements.question_mark(*place) for place in ((3, 6), (3, 12))] == [None, None]
 
 
 @pytest.mark.no_cover
@@ -183,5 +157,6 @@ def test_deep_and_long_text_takes_linear_time(before: str, piece: str, after: st
     start, number = time.monotonic(), 20_000
     statements = Statements("f.c", before + piece * number + after)
     for column in range(len(before) + 1, len(before) + len(piece) * number, len(piece)):
-        statements.at(1, column)
+        token = statements.tokens.at(1, column)
+        assert token is None or statements.written(token) is not None or statements.part(token) is None
     assert time.monotonic() - start < 60

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from certus.frontend.c.source.tokens import Conditional, Tokens
+from certus.frontend.c.source.tokens import Tokens
 
 
 def words(text: str) -> list[str]:
@@ -76,8 +76,7 @@ def test_alternatives_begin_with_the_same_brackets() -> None:
     tokens = Tokens("{\n#ifdef A\nif (a) {\n#else\nif (b) {\n#endif\n}\n}")
     assert tokens.partners[-1] == 0
     assert tokens.partners[-2] == len(tokens) - 3
-    assert [mark.kind for mark in tokens.marks] == list(Conditional)
-    assert [mark.token for mark in tokens.marks] == [1, 6, 11]
+    assert tokens.marks == [(1, "if"), (6, "else"), (11, "endif")]
 
 
 def test_stray_conditional_lines_do_nothing() -> None:

@@ -28,7 +28,7 @@ int tolower(int c) { return TO_LOWER(c); }
 int toupper(int c) { return TO_UPPER(c); }
 
 /* glibc's tables, from -128 to 255: each function returns the address of a pointer to the entry of character 0.
- * Negative numbers stand for characters, too, but for -1, the end of a file. */
+ * Negative numbers stand for characters, too, except -1, the end of a file. */
 
 #define FLAGS(c)                                                                                                      \
     (BLANK(c) << 0 | CNTRL(c) << 1 | PUNCT(c) << 2 | ALNUM(c) << 3 | UPPER(c) << 8 | LOWER(c) << 9 | ALPHA(c) << 10 | \

@@ -134,8 +134,8 @@ SORT(8, unsigned long long)
 
 void qsort(void *base, size_t number, size_t size, comparison *compare) { __certus_qsort1(base, number, size, compare); }
 
-/* Elements that are less than the key come first, then equal ones, of which any is the result, then greater ones; if
- * they do not, the behaviour is undefined: the result is not known. Again for comparisons that only look. */
+/* Elements that are less than the key come first, then equal ones, then greater ones; any equal one is the result. If
+ * they do not, the behaviour is undefined: the result is not known. Comparisons must not write anything. */
 void *bsearch(const void *key, const void *base, size_t number, size_t size, comparison *compare)
 {
     const byte *found = 0;

@@ -117,3 +117,29 @@ wchar_t *wcsstr(const wchar_t *s, const wchar_t *part)
         if (!s[i]) return 0;
     }
 }
+
+static _Bool among(wchar_t c, const wchar_t *set)
+{
+    while (*set && *set != c) set++;
+    return *set;
+}
+
+size_t wcsspn(const wchar_t *s, const wchar_t *set)
+{
+    size_t n = 0;
+    while (s[n] && among(s[n], set)) n++;
+    return n;
+}
+
+size_t wcscspn(const wchar_t *s, const wchar_t *set)
+{
+    size_t n = 0;
+    while (s[n] && !among(s[n], set)) n++;
+    return n;
+}
+
+wchar_t *wcspbrk(const wchar_t *s, const wchar_t *set)
+{
+    s += wcscspn(s, set);
+    return *s ? (wchar_t *)s : 0;
+}

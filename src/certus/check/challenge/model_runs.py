@@ -1,0 +1,213 @@
+"""Run the model by the interpreter on listed inputs only, for comparison with native runs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import cycle, islice, repeat
+from types import MappingProxyType
+from typing import Final
+
+from certus.check.replay.harness import ARGUMENT, ARGUMENT_BYTE, ARGUMENT_LENGTH
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import BudgetExceeded, CertusError
+from certus.core.outcome import UNDEFINED
+from certus.core.program import Havoc, Program
+from certus.core.terms import Expr
+from certus.core.values import Datum, default_value
+from certus.interpreter.compile import compile_program
+from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, unknown
+from certus.interpreter.interpreter import Ending, Run, run
+
+LOGGED: Final = 256  # inputs whose functions are compared
+_LENGTHS: Final = (1, 5, 1, 50)  # limits on the steps of runs, in turn, as multiples of the least
+_LEAST: Final = 300  # steps; or what may pass every edge twice, if that is more
+_LONG: Final = 100_000_000  # steps of a run that must finish
+_PROGRAM_NAME: Final = b"program"  # the only argument in the harness
+PERIOD: Final = 16  # values for each function of a run before they repeat
+_LISTED: Final = 5  # inputs in a message
+
+Values = Mapping[str, Sequence[int]]  # inputs by function, in the order of the calls
+
+
+class End(Enum):
+    """The ways a run can end, as far as model and compiled program can be compared."""
+
+    ERROR = "it reached the error"
+    RETURNED = "main returned"
+    STOPPED = "it stopped before main returned"
+    CRASHED = "it crashed"
+    EXHAUSTED = "it requested more inputs than there were"
+    OTHER = "it did not finish"
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """The observed part of a run: how it ended, also in words; the input functions called, in order, and the
+    number of all such calls. `stubbed` if it called an undefined function. `warning` is about undefined
+    behaviour."""
+
+    end: End
+    detail: str
+    asked: tuple[str, ...] = ()
+    count: int = 0
+    stubbed: bool = False
+    warning: Diagnostic | None = None
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the run finished in a way that can be compared."""
+        return self.end is not End.OTHER
+
+    def like(self, other: Behaviour) -> bool:
+        """Return whether two runs ended alike and requested the same inputs."""
+        return (self.end, self.count, self.asked) == (other.end, other.count, other.asked)
+
+    def used(self, values: Values) -> dict[str, tuple[int, ...]]:
+        """Return the inputs that the run used of `values`."""
+        counts = Counter(self.asked)
+        return {name: tuple(values[name][: counts[name]]) for name in values if counts[name]}
+
+
+class Stream:
+    """An endless sequence of values of one input function, which keeps those taken."""
+
+    def __init__(self, values: Iterable[int]) -> None:
+        self._values = iter(values)
+        self._taken: list[int] = []
+
+    def __iter__(self) -> Stream:
+        return self
+
+    def __next__(self) -> int:
+        value = next(self._values)
+        self._taken.append(value)
+        return value
+
+    def upto(self, count: int) -> tuple[int, ...]:
+        """Return all values taken so far, at least `PERIOD`, repeated until there are `count`."""
+        self._taken.extend(islice(self._values, max(0, PERIOD - len(self._taken))))
+        return tuple(self._taken) + tuple(islice(cycle(self._taken), max(0, count - len(self._taken))))
+
+
+class _Exhausted(CertusError):
+    """A run requests more inputs than there are."""
+
+
+class Supplied(NoInputs):
+    """Inputs by function. A run must not use any other value that the program does not determine. `used` are
+    the first inputs that it requested, `count` is the number of all."""
+
+    def __init__(self, program: Program, sources: Mapping[str, Iterable[int]]) -> None:
+        self._program = program
+        self._sources = {name: iter(values) for name, values in sources.items()}
+        self._sources |= {ARGUMENT_LENGTH: repeat(len(_PROGRAM_NAME)), ARGUMENT_BYTE: cycle(_PROGRAM_NAME)}
+        self._has_argc = False
+        self.used: list[tuple[str, int]] = []
+        self.count = 0
+
+    def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
+        step = self._program.edge[edge]
+        name = step.op.function if isinstance(step.op, Havoc) else None
+        if name in self._sources and len(targets) == 1:
+            return (self._next(name),)
+        if ARGUMENT in step.text and not self._has_argc:
+            self._has_argc = True
+            return (1,)
+        return tuple(unknown(f"{target.name} (`{step.text}`)") for target in targets)
+
+    def _next(self, name: str) -> int:
+        try:
+            value = next(self._sources[name])
+        except StopIteration:
+            raise _Exhausted(name) from None
+        if name not in (ARGUMENT_LENGTH, ARGUMENT_BYTE):
+            self.count += 1
+            if len(self.used) < LOGGED:
+                self.used.append((name, value))
+        return value
+
+
+class _Completed(Supplied):
+    """Inputs by function, where every other value is 0, as in the compiled program. New objects contain
+    zeros as well."""
+
+    contents: Contents = MappingProxyType({})
+
+    def initial(self, variable: Expr) -> Datum:
+        return default_value(variable.sort)
+
+    local = initial
+
+    def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
+        values = super().havoc(edge, occurrence, targets)
+        return tuple(
+            value if isinstance(value, int) else default_value(target.sort)
+            for value, target in zip(values, targets, strict=True)
+        )
+
+
+class Model:
+    """The program as the front end built it, which the interpreter runs for `seconds` in all. `single` if
+    there is only one run."""
+
+    def __init__(self, program: Program, seconds: float, *, single: bool) -> None:
+        self._program = program
+        self._compiled = compile_program(program)
+        self._seconds = seconds
+        self._single = single
+        self._least = max(_LEAST, 2 * len(program.edge))
+
+    @property
+    def has_time(self) -> bool:
+        return self._seconds > 0
+
+    def run(self, values: Mapping[str, Iterable[int]], number: int) -> Behaviour:
+        """Run the model on these inputs only; `number` determines the limit on steps."""
+        steps = _LONG if self._single else self._least * _LENGTHS[number % len(_LENGTHS)]
+        start = time.monotonic()
+        behaviour = self._behaviour(Supplied(self._program, values), steps, self._seconds)
+        self._seconds -= time.monotonic() - start
+        return behaviour
+
+    def completed(self, values: Values, seconds: float) -> Behaviour:
+        """Run the model with 0 for all other values, as in the compiled program."""
+        return self._behaviour(_Completed(self._program, values), _LONG, seconds)
+
+    def _behaviour(self, inputs: Supplied, steps: int, seconds: float) -> Behaviour:
+        try:
+            end = run(self._compiled, inputs, step_limit=steps, budget=Budget(seconds))
+        except Nondeterministic as error:
+            return Behaviour(End.OTHER, str(error))
+        except _Exhausted:
+            return Behaviour(End.OTHER, End.EXHAUSTED.value)
+        except BudgetExceeded:
+            return Behaviour(End.OTHER, "it did not finish in time")
+        detail = end.ending.value + (f": {end.cause}" if end.cause else "")
+        warning = _warning(end, inputs) if end.ending is Ending.UNDEFINED else None
+        asked = tuple(name for name, _ in inputs.used)
+        return Behaviour(_ENDS.get(end.ending, End.OTHER), detail, asked, inputs.count, warning=warning)
+
+
+_ENDS: Final = {Ending.ERROR: End.ERROR, Ending.EXIT: End.RETURNED, Ending.BLOCKED: End.STOPPED}
+
+
+def inputs_text(inputs: Sequence[tuple[str, int]]) -> str:
+    """Return the text of the first inputs of a run for a message; empty if there are none."""
+    listed = ", ".join(f"{name}() = {value}" for name, value in inputs[:_LISTED])
+    more = ", ..." if len(inputs) > _LISTED else ""
+    return f" with the inputs {listed}{more}" if listed else ""
+
+
+def _warning(end: Run, inputs: Supplied) -> Diagnostic:
+    return Diagnostic(
+        UNDEFINED,
+        f"an execution{inputs_text(inputs.used)} meets undefined behaviour here: {end.cause}",
+        Severity.WARNING,
+        None if end.edge is None else end.edge.span,
+        hint="correct this first: the answer does not cover executions after undefined behaviour",
+    )

@@ -1,0 +1,277 @@
+"""Challenge the model of a C program: run the compiled program and the model on the same inputs and compare.
+
+A proof is checked on the model that the front end built from a C program. If the model is wrong, the proof
+may be worthless. Therefore the program is compiled and run natively on up to `RUNS` inputs, in a fixed order:
+those of random runs of the interpreter first, then special values, small numbers, constants of the program,
+and random numbers. The interpreter runs the model on the same inputs. A run can be compared if the
+interpreter finishes it and it depends on these inputs only: no undefined behaviour, no uninitialised value,
+no address, no result of an undefined function. Then both runs must end alike, and request the same inputs in
+the same order. If gcc is installed, the program that it compiles repeats these runs (`second_opinion`).
+
+The challenge does not depend on a proof, so it can run in parallel with the engines.
+"""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from certus.check.challenge.binary import Binary
+from certus.check.challenge.model_runs import Behaviour, End, Model, Stream, Values
+from certus.check.challenge.second_opinion import second_opinion
+from certus.check.replay.build import Compiler, NotBuilt, Wanted
+from certus.check.replay.compiled import CHECKS
+from certus.check.replay.harness import is_input, runs_harness
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic
+from certus.core.outcome import CONTRADICTION, MODEL_DISAGREES, Challenge, Disagreement
+from certus.core.program import Havoc, Program
+from certus.core.sorts import MachineSort, Sort
+from certus.interpreter.inputs import RandomInputs, constants
+
+RUNS: Final = 256  # runs, unless the program has no input
+RANDOM: Final = 100  # of them on inputs of random runs
+SECONDS: Final = 0.5  # for all native runs, and for all runs of the interpreter, at most
+SHARE: Final = 0.1  # of the time limit, likewise
+_ONE_RUN: Final = 20_000  # microseconds of CPU time for one of many native runs
+_ONLY_RUN: Final = 400_000  # of the only run
+_LENGTHS: Final = (32, 32, 32, 256)  # the number of values of a function in a run, in turn
+_SPECIAL: Final = (0, 1, -1, 2)  # all values of a run, likewise the least and the greatest of a type
+NOT_EXECUTED: Final = "the program was not executed"
+_LATE: Final = "it did not finish in time"
+_MACHINES: Final = ("x86_64", "amd64", "i386", "i686")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCodes:
+    """The functions whose entry is an error, with their exit codes; `kind` is the kind of error if it is an
+    operation."""
+
+    functions: Mapping[str, int]
+    kind: str = ""
+
+
+def challenge(
+    program: Program,
+    errors: ErrorCodes,
+    *,
+    arguments: Sequence[str] = (),
+    budget: Budget,
+    execute: bool = True,
+) -> Challenge:
+    """Challenge `program`; `arguments` are the user's flags for Clang. Without `execute` only the interpreter
+    runs, which may find undefined behaviour."""
+    functions = _input_functions(program)
+    model = Model(program, _seconds(budget), single=not functions)
+    plan = _Plan(program, functions, model)
+    why_not = _obstacle(plan) if execute else NOT_EXECUTED
+    if not why_not:
+        try:
+            with tempfile.TemporaryDirectory(prefix="certus-") as name:
+                binary = _binary(program, errors, plan, arguments, Path(name))
+                return _challenged(program, plan, model, binary, budget)
+        except NotBuilt as error:
+            why_not = str(error)
+    return Challenge(why_not=why_not, warnings=plan.warnings)
+
+
+def _challenged(program: Program, plan: _Plan, model: Model, binary: Binary, budget: Budget) -> Challenge:
+    """Compare native runs with those of the interpreter, then the runs that agree with those of gcc's
+    program. gcc comes last because it may take time that another answer needs."""
+    natives = binary.runs(plan.supplies, Compiler.CLANG, seconds=_seconds(budget))
+    result, agreed = _compared(plan, model, natives, budget)
+    if not agreed:
+        return result
+    runs = [(plan.supplies[number], natives[number]) for number in agreed]
+    return second_opinion(program, result, binary, runs, budget=budget, seconds=_seconds(budget))
+
+
+def _seconds(budget: Budget) -> float:
+    """Return the time limit of all native runs, and of all runs of the interpreter."""
+    return budget.part(SHARE, at_most=SECONDS).remaining() or 0.0
+
+
+def _obstacle(plan: _Plan) -> str:
+    """Return why the program cannot run natively; empty if it can."""
+    if platform.machine().lower() not in _MACHINES:
+        return f"this machine is {platform.machine()}, not x86"
+    return plan.obstacle
+
+
+# ------------------------------------------------------------------------------------- the inputs
+
+
+def _input_functions(program: Program) -> dict[str, Sort]:
+    """Return the input functions, with the sort of their values."""
+    ops = (edge.op for edge in program.edge.values())
+    named = ((op.function, op.targets[0].sort) for op in ops if isinstance(op, Havoc) and op.function)
+    return {name: sort for name, sort in named if is_input(name) and not name.startswith("$")}
+
+
+def _unknown_functions(program: Program) -> frozenset[str]:
+    """Return the functions that the model does not define exactly; runtime.c may define their names."""
+    ops = (edge.op for edge in program.edge.values())
+    return frozenset(op.function for op in ops if isinstance(op, Havoc) and op.function)
+
+
+class _Plan:
+    """The inputs of all runs, and the behaviour of the model on the first of them."""
+
+    def __init__(self, program: Program, functions: Mapping[str, Sort], model: Model) -> None:
+        self.functions = functions
+        self._constants = constants(program)
+        self._bits = program.pointer_bits
+        self.behaviours: dict[int, Behaviour] = {}
+        self.supplies: list[Values] = []
+        for number in range(RUNS if functions else 1):
+            drawn = self._drawn(number)
+            if number < RANDOM and model.has_time:
+                self.behaviours[number] = model.run(drawn, number)
+            self.supplies.append({f: s.upto(_LENGTHS[number % 4]) for f, s in drawn.items()})
+
+    @property
+    def obstacle(self) -> str:
+        """Why the compiled program cannot receive these inputs; empty if it can."""
+        wide = [n for n, s in self.functions.items() if isinstance(s, MachineSort) and s.width > 128]
+        return f"`{wide[0]}` returns values of more than 128 bits" if wide else ""
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """The warning of the first run with undefined behaviour, if there is one."""
+        return tuple(b.warning for b in self.behaviours.values() if b.warning is not None)[:1]
+
+    def words(self) -> dict[str, int]:
+        """Return the number of 64-bit words in a value of each function."""
+        return {n: 2 if isinstance(s, MachineSort) and s.width > 64 else 1 for n, s in self.functions.items()}
+
+    def _drawn(self, number: int) -> dict[str, Stream]:
+        """Return a stream of values for each function; it depends on the number of the run only."""
+        special = number - RANDOM
+        random = RandomInputs(Random(f"0/{number}"), self._constants)
+        streams = {}
+        for name, sort in self.functions.items():
+            values = random.values(sort) if special < 0 else self._later(special, sort, name)
+            streams[name] = Stream(map(self._fitting(sort), values))
+        return streams
+
+    def _fitting(self, sort: Sort) -> Callable[[int], int]:
+        """Return a function from integers to values of the sort; addresses have the bits of a pointer."""
+        return sort.wrap if isinstance(sort, MachineSort) else lambda number: number % (1 << self._bits)
+
+    def _later(self, number: int, sort: Sort, name: str) -> Iterator[int]:
+        """Yield the values for run `number` after the random runs."""
+        low, high = (sort.low, sort.high) if isinstance(sort, MachineSort) else (0, (1 << self._bits) - 1)
+        fixed = (*_SPECIAL, low, high)
+        random = Random(f"{name}/{number}")
+        numbers = [int(v) for v in self._constants.get(sort, ())] or [0]
+        while True:
+            if number < len(fixed):
+                value = fixed[number]
+            elif number % 3 == 0:
+                value = random.randint(-number, number)
+            elif number % 3 == 1:
+                value = random.choice(numbers) + random.randint(-1, 1)
+            else:
+                value = random.randint(low, high)
+            yield value
+
+
+# -------------------------------------------------------------------------------- the compiled program
+
+
+def _binary(
+    program: Program, errors: ErrorCodes, plan: _Plan, arguments: Sequence[str], directory: Path
+) -> Binary:
+    """Return the compiled program for the planned inputs."""
+    inputs = plan.words()
+    texts = {edge.text for edge in program.edge.values()}
+
+    def harness(undefined: Sequence[str]) -> str:
+        others = [name for name in undefined if name not in inputs and any(name in text for text in texts)]
+        return runs_harness(undefined, errors.functions, inputs, others)
+
+    checks, unknown = CHECKS.get(errors.kind, ()), _unknown_functions(program)
+    return Binary(
+        program,
+        Wanted(errors.functions, harness, checks, unknown=unknown),
+        arguments=arguments,
+        directory=directory,
+        words=inputs,
+        microseconds=_ONE_RUN if plan.functions else _ONLY_RUN,
+        traps=bool(errors.kind),
+    )
+
+
+# ------------------------------------------------------------------------------------------ comparison
+
+
+def _compared(
+    plan: _Plan, model: Model, natives: Sequence[Behaviour], budget: Budget
+) -> tuple[Challenge, list[int]]:
+    """Compare native runs with those of the interpreter: first those that reached an error, then the others
+    as time permits. Return the result, and the numbers of the runs that agree."""
+    agreed: list[int] = []
+    obstacle = ""
+    warnings: dict[int, Diagnostic] = {}
+    for number in sorted(range(len(natives)), key=lambda n: natives[n].end is not End.ERROR):
+        native, values = natives[number], plan.supplies[number]
+        modelled = plan.behaviours.get(number)
+        if modelled is None and model.has_time:
+            modelled = model.run(values, number)
+        incomparable = modelled is None or not modelled.comparable
+        if native.end is End.ERROR and not native.stubbed and incomparable:
+            modelled = _completed(model, values, modelled, _seconds(budget))
+        if modelled is not None and modelled.warning is not None:
+            warnings[number] = modelled.warning
+            continue
+        disagreement = _disagreement(native, modelled, values)
+        if disagreement is not None:
+            return Challenge(disagreement=disagreement, warnings=plan.warnings), []
+        why_incomparable = _why_incomparable(native, modelled)
+        if not why_incomparable:
+            agreed.append(number)
+        obstacle = obstacle or why_incomparable
+    first = plan.warnings or tuple(warnings[n] for n in sorted(warnings))[:1]
+    ended = not plan.functions and natives[0].end in (End.RETURNED, End.STOPPED)
+    why_not = "" if agreed else f"no run could be compared: {obstacle or 'all meet undefined behaviour'}"
+    others = (len(plan.supplies) if natives[0].count else 1) - len(agreed)
+    return Challenge(len(agreed), others, why_not, only_run_ended=ended, warnings=first), agreed
+
+
+def _completed(model: Model, values: Values, before: Behaviour | None, seconds: float) -> Behaviour:
+    """Run the model to the end on the inputs of a native run that reached an error, if the first run took too
+    long or depends on more than these inputs."""
+    behaviour = model.completed(values, seconds)
+    depends = "" if before is None else f" ({before.detail})"
+    return replace(behaviour, detail=f"{behaviour.detail}{depends}")
+
+
+def _why_incomparable(native: Behaviour, modelled: Behaviour | None) -> str:
+    """Return why a native run cannot be compared with that of the model; empty if it can."""
+    if native.stubbed:
+        return "it calls a function that is not defined"
+    if not native.comparable:
+        return f"natively, {native.detail}"
+    if modelled is not None and modelled.comparable:
+        return ""
+    return f"in the model, {modelled.detail if modelled else _LATE}"
+
+
+def _disagreement(native: Behaviour, modelled: Behaviour | None, values: Values) -> Disagreement | None:
+    """Return how a native run contradicts HOLDS: it reaches an error, or the model behaves differently."""
+    if native.stubbed or not native.comparable:
+        return None
+    if native.end is End.ERROR:
+        same = modelled is not None and modelled.end is End.ERROR
+    elif modelled is None or not modelled.comparable or modelled.like(native):
+        return None
+    else:
+        same = False
+    code = CONTRADICTION if same else MODEL_DISAGREES
+    detail = _LATE if modelled is None else modelled.detail
+    return Disagreement(code, native.used(values), native.detail, detail)

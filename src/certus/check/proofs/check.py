@@ -1,0 +1,95 @@
+"""Check a proof: derive its obligations from the program, discharge them, and try to contradict it.
+
+This module only combines independent checks. Every check must pass; each can refuse the proof by `Refused`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from certus.check.proofs.clauses import proof_clauses
+from certus.check.proofs.discharge import discharge
+from certus.check.proofs.expansion import Refused
+from certus.check.proofs.partition import check_partition
+from certus.check.proofs.random_runs import challenge
+from certus.check.proofs.ssa import Clause
+from certus.check.proofs.unrolled import unrolling_clauses
+from certus.check.replay.replay import check_execution
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic
+from certus.core.evidence import Execution, Inductive, KInductive, Partitioned, Proof, Unrolling
+from certus.core.outcome import ProofCheck
+from certus.core.program import Program
+from certus.core.statistics import Statistics
+from certus.encoding.memory import lower_memory
+
+CHALLENGE = 0.2  # seconds of random runs, at most
+
+
+def clauses_of(program: Program, proof: Proof, budget: Budget, statistics: Statistics) -> list[Clause]:
+    """Return the obligations that make `proof` a proof of `program`; raises `Refused` if it cannot be one."""
+    if isinstance(proof, Unrolling):
+        return list(unrolling_clauses(program, proof, budget, statistics))
+    if isinstance(proof, Inductive | KInductive):
+        return list(proof_clauses(program, proof))
+    if isinstance(proof, Partitioned) and not isinstance(proof.proof, Partitioned):
+        mistake = check_partition(program, proof.partition)
+        if mistake is not None:
+            raise Refused(mistake.code, mistake.message)
+        return clauses_of(lower_memory(program, proof.partition), proof.proof, budget, statistics)
+    raise Refused("proof-malformed", f"{type(proof).__name__} is not a proof about a program")
+
+
+def check_proof(
+    program: Program,
+    proof: Proof,
+    *,
+    budget: Budget,
+    statistics: Statistics,
+    solvers: int = 1,
+    on_sufficient: Callable[[ProofCheck], None] | None = None,
+) -> ProofCheck | Diagnostic:
+    """Check a proof on the program as the front end built it; return the result, or why it is refused.
+
+    `on_sufficient` is called once each obligation is discharged by `solvers` of the solvers and no random run
+    has contradicted the proof: from then on the remaining solvers can only refute it."""
+    if isinstance(proof, Execution):
+        refused = check_execution(program, proof, budget)
+        return refused or ProofCheck(0, {}, 1)
+    runs = 0
+
+    def settled(check: ProofCheck) -> None:
+        nonlocal runs
+        runs = _survived_runs(program, proof, budget, statistics)
+        if on_sufficient is not None:
+            on_sufficient(replace(check, runs=runs))
+
+    start = time.monotonic()
+    try:
+        with statistics.timed("validate.clauses"):
+            clauses = clauses_of(program, proof, budget, statistics)
+        check = discharge(
+            clauses,
+            budget=budget,
+            statistics=statistics,
+            solvers=solvers,
+            on_settled=settled,
+            size_seconds=time.monotonic() - start,
+        )
+    except Refused as refused:
+        return refused.diagnostic
+    return replace(check, runs=runs)
+
+
+def _survived_runs(program: Program, proof: Proof, budget: Budget, statistics: Statistics) -> int:
+    """Run the program on random inputs; return the number of runs. Raises `Refused` for a contradiction."""
+    left = budget.remaining()
+    with statistics.timed("validate.challenge"):
+        seconds = CHALLENGE if left is None else min(CHALLENGE, left / 4)
+        result = challenge(program, proof, seconds=seconds)
+    reason = result.contradiction
+    if reason is not None:
+        raise Refused(reason.code, reason.message, span=reason.span, hint=reason.hint)
+    return result.runs

@@ -1,0 +1,248 @@
+"""Replay a trace of a C program by the compiled program itself.
+
+The program is built with a harness that supplies the inputs of the trace (`check.replay.build`), and runs
+confined. It must reach the error if the run depends only on these inputs. The interpreter decides this first:
+it refuses every use of another undetermined value (uninitialised variables, addresses, results of undefined
+functions).
+
+If gcc is installed, the program that it compiles replays the trace as well. A violation is confirmed if
+Clang's program reaches the error, since Clang's program is the one that was verified.
+"""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from certus.check.replay.build import UNCONFINED, Builds, Built, Compiler, NotBuilt, Wanted, no_gcc
+from certus.check.replay.harness import (
+    ARGUMENT,
+    ENDINGS,
+    NOTED,
+    ExitCode,
+    Supply,
+    error_codes,
+    error_function,
+    harness,
+    is_input,
+)
+from certus.core.budget import Budget
+from certus.core.evidence import Trace
+from certus.core.outcome import CLANG, GCC, Compilers
+from certus.core.program import Alloc, Havoc, Program
+from certus.core.terms import Expr
+from certus.core.values import Datum
+from certus.interpreter.compile import compile_program
+from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, TraceInputs, unknown
+from certus.interpreter.interpreter import run
+from certus.system.confined import Ended, run_confined
+
+_SECONDS: Final = 10.0  # for the compiled program, at most
+_GCC_SECONDS: Final = 2.0  # for gcc, and for the program that it compiled
+_GCC_SHARE: Final = 0.1  # of the remaining time, likewise
+MEMORY: Final = 3 << 30  # bytes of address space
+# Flags that make an error of this kind end the program by a signal.
+CHECKS: Final = {
+    "overflow": ("-fno-wrapv", "-fsanitize=signed-integer-overflow,shift", "-fsanitize-trap=all"),
+    "division-by-zero": ("-fsanitize=integer-divide-by-zero", "-fsanitize-trap=all"),
+}
+TRAPS: Final = (-signal.SIGILL, -signal.SIGTRAP, -signal.SIGFPE)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledReplay:
+    """Whether the compiled program reached the error, and how it ended. `why_not` says why it may end
+    differently from the trace, or could not be run; if it is None, it must confirm the trace. `compilers` are
+    those whose programs reached the error, and `supply` are their inputs."""
+
+    confirmed: bool
+    ending: str
+    why_not: str | None = None
+    compilers: Compilers = field(default_factory=Compilers)
+    supply: Supply = field(default_factory=Supply)
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the program must reach the error but does not."""
+        return not self.confirmed and self.why_not is None
+
+
+def compiled_replay(
+    program: Program,
+    trace: Trace,
+    *,
+    arguments: Sequence[str] = (),
+    budget: Budget,
+    keep: Path | None = None,
+) -> CompiledReplay:
+    """Replay `trace`, which the interpreter has confirmed, by the compiled program. `arguments` are the
+    user's flags for Clang. The harness is saved to `keep`."""
+    supply, uncertain = _supply(program, trace, budget)
+    site = program.error_at(program.location[trace.error])
+    error = error_function(program, trace.error)
+    wanted = Wanted(
+        error_codes(error),
+        lambda undefined: harness(supply, undefined, error, about=f"{site.kind}: {site.text}"),
+        CHECKS.get(site.kind, ()),
+    )
+    replays = _Replays(program, wanted, arguments, budget, site.kind, uncertain)
+    with tempfile.TemporaryDirectory(prefix="certus-") as directory:
+        return replace(replays.run(Path(directory), keep), supply=supply)
+
+
+@dataclass(slots=True)
+class _Replays:
+    """The replays of one trace by the programs of both compilers. `uncertain` says why the run depends on
+    more than the inputs of the trace, if it does."""
+
+    program: Program
+    wanted: Wanted
+    arguments: Sequence[str]
+    budget: Budget
+    kind: str
+    uncertain: str | None
+
+    def run(self, directory: Path, keep: Path | None) -> CompiledReplay:
+        """Replay the trace by Clang's program, and by that of gcc if the first result is conclusive."""
+        builds = self._builds(directory)
+        try:
+            built, ended = self._ended(builds, directory, Compiler.CLANG)
+            if ended.code == ExitCode.UNCONFINED:
+                self.wanted = replace(self.wanted, defines=(UNCONFINED,))
+                builds = self._builds(directory)
+                built, ended = self._ended(builds, directory, Compiler.CLANG)
+        except NotBuilt as error:
+            return CompiledReplay(False, "not run", str(error))
+        if keep is not None:
+            keep.write_text(built.harness, encoding="utf-8")
+        result = _judged(ended, self.kind, self.uncertain, built.missing)
+        if not (result.confirmed or result.disagrees):
+            return result
+        return replace(result, compilers=self._compilers(result, builds, directory))
+
+    def _compilers(self, clang: CompiledReplay, builds: Builds, directory: Path) -> Compilers:
+        """Return the compilers whose programs reach the error; gcc's program is built and run for this."""
+        agreed = (CLANG,) if clang.confirmed else ()
+        absent = no_gcc(self.program)
+        if absent:
+            return Compilers(agreed, absent)
+        try:
+            built, ended = self._ended(builds, directory, Compiler.GCC)
+        except NotBuilt as error:
+            return Compilers(agreed, str(error))
+        gcc = _judged(ended, self.kind, self.uncertain, built.missing)
+        if gcc.confirmed:
+            return Compilers((*agreed, GCC))
+        if ended.code is None or (gcc.why_not is not None and self.uncertain is None):
+            return Compilers(agreed, gcc.why_not or gcc.ending)
+        return Compilers(agreed, differs=gcc.ending)
+
+    def _builds(self, directory: Path) -> Builds:
+        return Builds(self.program, self.wanted, arguments=self.arguments, directory=directory)
+
+    def _ended(self, builds: Builds, directory: Path, compiler: Compiler) -> tuple[Built, Ended]:
+        if compiler is Compiler.CLANG:
+            built = builds.build()
+            limit = self.budget.part(1.0, at_most=_SECONDS)
+        else:
+            share = self.budget.part(_GCC_SHARE, at_most=_GCC_SECONDS)
+            built = builds.build(compiler, seconds=share.remaining() or 0.0)
+            limit = self.budget.part(_GCC_SHARE, at_most=_GCC_SECONDS)
+        seconds = limit.remaining() or 0.0
+        ended = run_confined(built.executable, directory=directory, seconds=seconds, memory=MEMORY)
+        return built, ended
+
+
+def _judged(ended: Ended, kind: str, uncertain: str | None, missing: Sequence[str]) -> CompiledReplay:
+    """Return the result of a replay from the exit code of the program."""
+    if ended.code is None:
+        return CompiledReplay(False, "not finished", f"the compiled program did not finish: {ended.limit}")
+    noted, code = ended.code >= NOTED, ended.code & ~NOTED if ended.code > 0 else ended.code
+    if kind in CHECKS:
+        confirmed = code in TRAPS or code == ExitCode.DIVIDED_BY_ZERO
+    else:
+        confirmed = code == (ExitCode.ASSERTION if kind == "assertion" else ExitCode.ERROR)
+    if code < 0:
+        ending = f"it was ended by {signal.Signals(-code).name}"
+    else:
+        ending = ENDINGS.get(code, f"it ended with exit code {code}")
+    if not confirmed and uncertain is None:
+        if code == ExitCode.NO_MEMORY:
+            uncertain = "the compiled program ran out of memory"
+        elif code == ExitCode.NO_STACK:
+            uncertain = "the compiled program ran out of stack"
+        elif missing and (noted or code < 0 or code == ExitCode.CRASHED):
+            uncertain = f"the program uses functions that are not defined: {', '.join(missing[:5])}"
+    return CompiledReplay(confirmed, ending, uncertain)
+
+
+# ----------------------------------------------------------------------------------- the inputs
+
+
+class _TracedInputs(TraceInputs):
+    """The inputs of a trace, recorded as a run asks for them. New objects contain zeros in the compiled
+    program as well (by compiler flags and runtime.c); a harness cannot give them other contents."""
+
+    def __init__(self, program: Program, trace: Trace) -> None:
+        super().__init__(program, trace)
+        self.supply = Supply()
+        self.contents = self.objects
+        self._program = program
+        self._has_argc = False
+
+    def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
+        return self.values(edge, occurrence, targets)[0]
+
+    def values(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[tuple[Datum, ...], bool]:
+        """Return the values, and whether the compiled program certainly gets the same."""
+        values = super().havoc(edge, occurrence, targets)
+        step, value = self._program.edge[edge], values[0] if len(values) == 1 else None
+        name = step.op.function if isinstance(step.op, Havoc) else None
+        if name is not None and isinstance(value, int):
+            self.supply.values.setdefault(name, []).append(int(value))
+            return values, is_input(name)
+        if ARGUMENT in step.text and not self._has_argc and isinstance(value, int):
+            self.supply.argc = int(value)
+            self._has_argc = True
+            return values, True
+        return values, False
+
+
+class _CertainInputs(NoInputs):
+    """The inputs of a trace, where a run must not use any value that a harness cannot supply."""
+
+    def __init__(self, program: Program, trace: Trace) -> None:
+        self.traced = _TracedInputs(program, trace)
+        self.contents = self.traced.contents
+        self._program = program
+
+    def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
+        values, certain = self.traced.values(edge, occurrence, targets)
+        text = self._program.edge[edge].text
+        return values if certain else tuple(unknown(f"`{text or t.name}`") for t in targets)
+
+
+def _supply(program: Program, trace: Trace, budget: Budget) -> tuple[Supply, str | None]:
+    """Return the values that input functions must return, in order, and why the run depends on more."""
+    compiled = compile_program(program)
+    certain = _CertainInputs(program, trace)
+    try:
+        run(compiled, certain, budget=budget)
+    except Nondeterministic as error:
+        inputs = _TracedInputs(program, trace)
+        run(compiled, inputs, budget=budget)
+        return inputs.supply, str(error)
+    return certain.traced.supply, _contents(program, certain.contents)
+
+
+def _contents(program: Program, contents: Contents) -> str | None:
+    """Return that the run needs first contents of an object, which a harness cannot provide; else None."""
+    for edge, objects in contents.items():
+        op = program.edge[edge].op
+        if isinstance(op, Alloc) and any(map(any, objects)):
+            return f"the run depends on the contents of `{op.name}` before the first write to it"
+    return None

@@ -1,0 +1,228 @@
+"""Generate the C text that supplies a compiled program with inputs: those of a trace, or of many runs.
+
+The harness is a separate file, so it does not depend on the declarations of the program: a function declared
+as `unsigned long long f()` returns an integer or pointer of any type, because on both targets it fills all
+registers of the result. For a trace each input function has an array of values and a counter; for many runs
+start.c supplies the values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final
+
+from certus.core import vocabulary
+from certus.core.program import Program
+
+ARGUMENT: Final = "is an argument of the program"  # how the front end describes `argc` and `argv`
+ARGUMENT_LENGTH: Final = "$argv length"  # its names for the inputs that the arguments consist of
+ARGUMENT_BYTE: Final = "$argv byte"
+_ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
+_ENDS: Final = ("reach_error", "__VERIFIER_error", "__VERIFIER_silent_exit", "__builtin_trap")
+_WORD: Final = (1 << 64) - 1
+
+
+class ExitCode(IntEnum):
+    """The exit codes of a program with a harness; the same as in start.c and runtime.c."""
+
+    RETURNED = 10
+    ERROR = 11
+    ASSERTION = 12
+    ASSUMPTION = 13
+    EXHAUSTED = 14
+    ABORTED = 15
+    EXITED = 16
+    NO_MEMORY = 17
+    DIVIDED_BY_ZERO = 18
+    NO_STACK = 19
+    CRASHED = 20
+    UNCONFINED = 21
+
+
+NOTED: Final = 64  # set in the exit code if the program called an undefined function
+
+ENDINGS: Final[Mapping[int, str]] = {
+    ExitCode.RETURNED: "main returned",
+    ExitCode.ERROR: "the error was reached",
+    ExitCode.ASSERTION: "an assertion failed",
+    ExitCode.ASSUMPTION: "an assumption failed",
+    ExitCode.EXHAUSTED: "it asked for more inputs than the trace has",
+    ExitCode.ABORTED: "it was aborted",
+    ExitCode.EXITED: "it called exit",
+    ExitCode.NO_MEMORY: "it ran out of memory",
+    ExitCode.DIVIDED_BY_ZERO: "it divided by zero",
+    ExitCode.NO_STACK: "it ran out of stack",
+    ExitCode.CRASHED: "it accessed memory that does not exist",
+    ExitCode.UNCONFINED: "it was not run, because this system cannot confine it",
+}
+
+
+@dataclass(slots=True)
+class Supply:
+    """The values of inputs by function, in the order of the calls, and the value of `argc`."""
+
+    values: dict[str, list[int]] = field(default_factory=dict)
+    argc: int = 1
+
+
+def is_input(name: str) -> bool:
+    """Return whether a name is a pure input function, or an input that the arguments consist of."""
+    return vocabulary.is_input(name) or name in (ARGUMENT_LENGTH, ARGUMENT_BYTE)
+
+
+def is_builtin(name: str) -> bool:
+    """Return whether only compilers define this name; a stub would not behave like it."""
+    return name.startswith(vocabulary.BUILTIN)
+
+
+def error_function(program: Program, location: str) -> str | None:
+    """Return the function whose call is the error at a location; None if the error is not such a call."""
+    site = program.error_at(program.location[location])
+    return site.function if site.kind == "reach-error" else None
+
+
+def error_codes(error: str | None) -> dict[str, int]:
+    """Return the functions whose entry ends the program, with their exit codes, for a trace to a call of
+    `error`; None stands for a failing assertion."""
+    return {error: ExitCode.ERROR} if error is not None else dict.fromkeys(_ASSERTIONS, ExitCode.ASSERTION)
+
+
+def hooks(errors: Mapping[str, int], defined: Sequence[str]) -> str:
+    """Return text to append to the program, which ends it at the entry of an error function it defines."""
+    tests = "".join(
+        f" if (certus_entered == (void *){name}) certus_finish({code});"
+        for name, code in errors.items()
+        if name in defined
+    )
+    if not tests:
+        return ""
+    plain = "__attribute__((no_instrument_function)) void"
+    hook = f"static __attribute__((used)) {plain}"  # each file with an error function has its own hooks
+    return (
+        f"\n{plain} certus_finish(int);"
+        f"\n{hook} __cyg_profile_func_enter(void *certus_entered, void *certus_from) {{{tests} }}"
+        f"\n{hook} __cyg_profile_func_exit(void *certus_left, void *certus_to) {{ }}\n"
+    )
+
+
+def harness(supply: Supply, undefined: Sequence[str], error: str | None, *, about: str) -> str:
+    """Return the harness for a trace of a program with `undefined` names; `about` describes the trace."""
+    return "".join(f"{line}\n" for line in _lines(supply, undefined, error, about))
+
+
+def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: str) -> Iterator[str]:
+    yield f"/* The inputs of a counterexample: {about.replace('*/', '* /')}"
+    yield " * Compile the program with this file; the exit code says how it ended:"
+    yield from (f" *   {int(code)}  {ENDINGS[code]}" for code in ExitCode)
+    yield " */"
+    yield "extern void _exit(int);"
+    yield "__attribute__((weak)) int certus_noted;"
+    yield "__attribute__((weak)) void certus_finish(int code) { _exit(code); }"
+    yield f"int certus_argc = {supply.argc};"
+    yield from _arguments(supply.values.get(ARGUMENT_LENGTH), supply.values.get(ARGUMENT_BYTE, []))
+    yield ""
+    for name in undefined:
+        if name == error:
+            yield f"void {name}() {{ certus_finish({ExitCode.ERROR}); }}"
+        elif name in supply.values or is_input(name):
+            yield from _supplied(name, supply.values.get(name, []))
+        elif name in _FIXED:
+            yield _FIXED[name].format(name=name)
+
+
+def runs_harness(
+    undefined: Sequence[str], errors: Mapping[str, int], inputs: Mapping[str, int], others: Sequence[str]
+) -> str:
+    """Return the harness for many runs. `inputs` are the input functions: the position is the number of a
+    function, the value its number of 64-bit words. `others` return inputs that are not integers: they become
+    stubs. The model never calls an input function that is in neither."""
+    lines = [
+        "void certus_finish(int code);",
+        "const unsigned long long *certus_input(int function, int words);",
+        *_arguments(None, ()),
+        "int certus_argc = 1;",
+    ]
+    numbers = {name: number for number, name in enumerate(inputs)}
+    for name in undefined:
+        if name in errors:
+            lines.append(f"void {name}() {{ certus_finish({int(errors[name])}); }}")
+        elif name in inputs:
+            lines.append(_table_input(name, numbers[name], inputs[name]))
+        elif is_input(name) and name not in others:
+            lines.append(f"unsigned long long {name}() {{ certus_finish({ExitCode.EXHAUSTED}); return 0; }}")
+        elif name in _FIXED:
+            lines.append(_FIXED[name].format(name=name))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table_input(name: str, number: int, words: int) -> str:
+    if words == 1:
+        return f"unsigned long long {name}() {{ return *certus_input({number}, 1); }}"
+    value = "(unsigned __int128)words[1] << 64 | words[0]"
+    words_of = f"const unsigned long long *words = certus_input({number}, 2);"
+    return f"unsigned __int128 {name}() {{ {words_of} return {value}; }}"
+
+
+def _arguments(lengths: Sequence[int] | None, characters: Sequence[int]) -> Iterator[str]:
+    """Yield the arguments of the program, those of the trace if it has any."""
+    if lengths is None:
+        yield 'char *certus_argv[] = {"program", 0, 0};'
+        return
+    start = 0
+    for number, length in enumerate(lengths):
+        listed = "".join(f"{c}, " for c in characters[start : start + length])
+        start += length
+        yield f"static char certus_argument_{number}[] = {{{listed}0}};"
+    names = "".join(f"certus_argument_{number}, " for number in range(len(lengths)))
+    yield f"char *certus_argv[] = {{{names}0, 0}};"
+
+
+def _supplied(name: str, values: Sequence[int]) -> Iterator[str]:
+    wide = any(not -1 << 63 <= v <= _WORD for v in values)
+    sort = "unsigned __int128" if wide else "unsigned long long"
+    listed = ", ".join(_literal(v, wide=wide) for v in values) or "0"
+    exhausted = f"{{ certus_finish({ExitCode.EXHAUSTED}); return 0; }}" if is_input(name) else "return 0;"
+    yield f"{sort} {name}() {{"
+    yield f"    static const {sort} values[] = {{{listed}}};"
+    yield "    static int used;"
+    yield f"    if (used >= {len(values)}) {exhausted}"
+    yield "    return values[used++];"
+    yield "}"
+
+
+def _literal(value: int, *, wide: bool) -> str:
+    """Return the value in C. `-52ULL` is readable, and equals -52 modulo 2**64."""
+    if wide:
+        return f"((unsigned __int128){value >> 64 & _WORD}ULL << 64 | {value & _WORD}ULL)"
+    return f"{value}ULL"
+
+
+def stubs(undefined: Sequence[str], source: str) -> str:
+    """Return definitions of undefined names: functions that do nothing but note the call, and objects."""
+    lines = ["extern int certus_noted;"]
+    for name in undefined:
+        word = rf'(?<!")\b{re.escape(name)}\b'
+        if re.search(word, source) and not re.search(rf"{word}\s*\(", source):
+            lines.append(f"char {name}[65536] __attribute__((aligned(64)));")  # an object of any type
+        else:
+            lines.append(f"unsigned long long {name}() {{ certus_noted = 1; return 0; }}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+_FIXED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_ASSERTIONS, f"void {{name}}() {{{{ certus_finish({ExitCode.ASSERTION}); }}}}"),
+    **dict.fromkeys(_ENDS, f"void {{name}}() {{{{ certus_finish({ExitCode.ABORTED}); }}}}"),
+    **dict.fromkeys(
+        vocabulary.ASSUMING,
+        f"void {{name}}(int holds) {{{{ if (!holds) certus_finish({ExitCode.ASSUMPTION}); }}}}",
+    ),
+    **dict.fromkeys(
+        vocabulary.ASSERTING,
+        f"void {{name}}(int holds) {{{{ if (!holds) certus_finish({ExitCode.ASSERTION}); }}}}",
+    ),
+    "klee_assume": f"void {{name}}(long holds) {{{{ if (!holds) certus_finish({ExitCode.ASSUMPTION}); }}}}",
+    **dict.fromkeys(("__VERIFIER_atomic_begin", "__VERIFIER_atomic_end"), "void {name}() {{ }}"),
+}

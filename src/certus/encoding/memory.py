@@ -1,0 +1,475 @@
+"""Replace memory operations by assignments, as a partition says (`core.memory`). Trusted.
+
+Addresses become machine integers of the pointers' width, so that values stored in memory, computed from
+indexes and compared have one sort; sums and products of addresses are computed modulo 2**bits, which is
+exact as long as the results are addresses. Comparisons and distances are of values that C allows to compare:
+addresses into objects, or one past their end.
+
+- An *array region* has one array per field, from the address of the element (the phase subtracted) to the
+  bits of the field, or one from addresses to bytes. Addresses are never used twice, so a new object has
+  arbitrary contents already; if all objects of a region start with zeros, the arrays do.
+- A region whose only object is in variables has one *variable per cell*. An access at an address that is not
+  constant is a choice between cells.
+- The addresses of a region with fixed layout are assigned upwards from `BASE`, separately in each region.
+Those
+  of the others are arbitrary, aligned, and below or above all earlier objects (`mem$brk$low`, `mem$brk`).
+
+The result admits every execution of the program whose memory accesses are valid, whose objects end before
+the last `MARGIN` bytes of the address space, and none of whose objects with arbitrary addresses is between
+two earlier ones. (It admits more where objects that start with zeros share a region with others: their
+contents are then arbitrary.) Original locations and edges keep their identity; added ones have indexes above
+all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+
+from certus.core import build
+from certus.core.effects import assigned_variables
+from certus.core.memory import Field, Partition, Pointer, Region, executed_once
+from certus.core.program import (
+    Alloc,
+    Assign,
+    Assume,
+    BasicOp,
+    Call,
+    Edge,
+    Free,
+    Havoc,
+    Load,
+    Location,
+    Op,
+    Procedure,
+    Program,
+    Return,
+    Store,
+)
+from certus.core.sorts import ArraySort, MachineSort, array, machine
+from certus.core.terms import Expr, Kind
+from certus.encoding.address_terms import AddressTerms
+from certus.encoding.addresses import MARGIN, AddressTypes, Mistyped
+
+BASE = 4096  # the first address of a fixed layout
+GAP = 16  # between objects of a fixed layout; their alignment is not observable
+ZEROED = 256  # the largest object, in bytes, that is set to zero by single stores
+
+
+def lower_memory(program: Program, partition: Partition) -> Program:
+    """Return `program` without memory operations; raise `Mistyped` where the partition does not fit it."""
+    return MemoryLowering(program, partition).program()
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """The only object of a region that is kept in variables: its cells by offset."""
+
+    base: Expr  # the variable that gets the address of the object
+    cells: Mapping[int, Expr]
+    scope: str | None  # the procedure the cells are local to
+
+
+class MemoryLowering:
+    """The replacement of the memory operations of one program. `objects` are the regions kept in variables,
+    `anchors` the variables that hold the address of the only object of a fixed region, or an unused value.
+    After `program`, `contents` has the edges that give cells their arbitrary contents: for each the `Alloc`
+    edge, and the cells by offset."""
+
+    def __init__(self, program: Program, partition: Partition) -> None:
+        self.original = program
+        self.partition = partition
+        self.types = AddressTypes(partition)
+        self.terms = AddressTerms(self.types)
+        self.address = partition.address
+        self._edges = count(1 + max(program.edge, default=-1))
+        self._locations = count(1 + max((at.index for at in program.location.values()), default=-1))
+        self.initial: dict[Expr, Expr] = {}  # of the added globals
+        self.globals: dict[Expr, None] = {}  # the added ones
+        self.contents: dict[int, tuple[int, Mapping[int, Expr]]] = {}
+        self._zeroed = self._zeroed_regions()
+        self.objects = dict(self._find_objects())
+        self.anchors = self._find_anchors()
+
+    # ----------------------------------------------------------------------------- the program
+
+    def program(self) -> Program:
+        """Return the program without memory operations."""
+        procedures = {name: self._procedure(p) for name, p in self.original.procedures.items()}
+        shared = (*map(self.terms.variable, self.original.globals), *self.globals)
+        initial = {
+            self.terms.variable(x): self.terms.value(value, x) for x, value in self.original.initial.items()
+        }
+        names = {self.terms.variable(x): name for x, name in self.original.source_names.items()}
+        return replace(
+            self.original,
+            procedures=procedures,
+            globals=shared,
+            initial={**initial, **self.initial},
+            source_names={**names, **self._cell_names()},
+        )
+
+    def _procedure(self, procedure: Procedure) -> Procedure:
+        cells = (x for o in self.objects.values() if o.scope == procedure.name for x in o.cells.values())
+        edges: list[Edge] = []
+        for edge in procedure.edges:
+            edges += self._edge(edge, procedure)
+        rename = self.terms.variable
+        return replace(
+            procedure,
+            parameters=tuple(map(rename, procedure.parameters)),
+            results=tuple(map(rename, procedure.results)),
+            variables=(*map(rename, procedure.variables), *cells),
+            edges=tuple(edges),
+        )
+
+    def _cell_names(self) -> dict[Expr, str]:
+        """Return the names in the source of cells that are a whole object."""
+        names: dict[Expr, str] = {}
+        for alloc in self._allocs():
+            object_ = self.objects.get(self._allocated(alloc).region)
+            if object_ is not None and list(object_.cells) == [0] and alloc.size.kind is Kind.CONST:
+                sort = object_.cells[0].sort
+                assert isinstance(sort, MachineSort)
+                if alloc.size.value == sort.width // 8:
+                    names[object_.cells[0]] = alloc.name
+        return names
+
+    def _allocated(self, alloc: Alloc) -> Pointer:
+        """Return the type of the address of a new object."""
+        pointer = self.types.of(alloc.target)
+        if pointer is None:
+            raise Mistyped(f"the object {alloc.name} has no region")
+        return pointer
+
+    def _allocs(self) -> Iterable[Alloc]:
+        for procedure in self.original.procedures.values():
+            for edge in procedure.edges:
+                if isinstance(edge.op, Alloc):
+                    yield edge.op
+
+    # ------------------------------------------------------------------------------- operations
+
+    def _edge(self, edge: Edge, procedure: Procedure) -> list[Edge]:
+        """Return the edges that replace one; the first keeps its index."""
+        ops = self._ops(edge.op, procedure)
+        edges: list[Edge] = []
+        source = edge.source
+        for number, op in enumerate(ops):
+            last = number == len(ops) - 1
+            target = (
+                edge.target if last else Location(next(self._locations), procedure.name, edge.target.span)
+            )
+            if number == 0:
+                edges.append(replace(edge, op=op, target=target))
+            else:
+                edges.append(Edge(next(self._edges), source, op, target, edge.span))
+            source = target
+        if isinstance(edge.op, Alloc) and (region := self._allocated(edge.op).region) in self.objects:
+            cells = self.objects[region].cells
+            self.contents.update((e.index, (edge.index, cells)) for e in edges if isinstance(e.op, Havoc))
+        return edges
+
+    def _ops(self, op: Op, procedure: Procedure) -> list[BasicOp]:
+        """Return the statements that replace one."""
+        terms = self.terms
+        if isinstance(op, Assign):
+            return [self._assign(op.targets, op.values)]
+        if isinstance(op, Return):
+            return [Return(tuple(map(terms.value, op.values, procedure.results)))]
+        if isinstance(op, Assume):
+            return [Assume(terms.plain(op.condition))]
+        if isinstance(op, Havoc):
+            return [Havoc(tuple(map(terms.variable, op.targets)))]
+        if isinstance(op, Call):
+            callee = self.original.procedures[op.procedure]
+            arguments = tuple(map(terms.value, op.arguments, callee.parameters))
+            return [Call(op.procedure, arguments, tuple(map(terms.variable, op.targets)))]
+        if isinstance(op, Load):
+            return [self.load(op)]
+        if isinstance(op, Store):
+            return [self._store(op)]
+        if isinstance(op, Alloc):
+            return self._alloc(op)
+        assert isinstance(op, Free), "memory is partitioned before blocks are formed"
+        return [Assume(build.TRUE)]
+
+    def _assign(self, targets: Iterable[Expr], values: Iterable[Expr]) -> Assign:
+        pairs = [
+            (self.terms.variable(x), self.terms.value(v, x)) for x, v in zip(targets, values, strict=True)
+        ]
+        return Assign(tuple(x for x, _ in pairs), tuple(v for _, v in pairs))
+
+    def load(self, op: Load) -> BasicOp:
+        """Return the statement that replaces a load."""
+        pointer = self.types.of(op.address)
+        target = self.terms.variable(op.target)
+        sort = op.target.sort
+        assert isinstance(sort, MachineSort)
+        if pointer is None:  # the address of no object: the access is invalid, and its value arbitrary
+            return Havoc((target,))
+        field, width = self.types.field(pointer, sort.width // 8), sort.width // 8
+        if field is None:
+            memory, index = self.bytes(pointer.region), self.terms.machine(self._anchored(op.address))
+            value = _composed([build.select(memory, self._at(index, n)) for n in range(width)])
+        elif pointer.region in self.objects:
+            value = self._read(self.objects[pointer.region], field, pointer, op.address)
+        else:
+            value = build.select(self.array(pointer.region, field), self._index(op.address, pointer))
+        return Assign((target,), (build.wrap(value, sort),))
+
+    def _store(self, op: Store) -> BasicOp:
+        pointer = self.types.of(op.address)
+        sort = op.value.sort
+        assert isinstance(sort, MachineSort)
+        if pointer is None:
+            return Assume(build.TRUE)
+        width = sort.width // 8
+        value = build.wrap(self.terms.plain(op.value), machine(sort.width, signed=False))
+        field = self.types.field(pointer, width)
+        if field is None:
+            memory, index = self.bytes(pointer.region), self.terms.machine(self._anchored(op.address))
+            after = memory
+            for n, byte in enumerate(_decomposed(value, width)):
+                after = build.store(after, self._at(index, n), byte)
+            return Assign((memory,), (after,))
+        if pointer.region in self.objects:
+            return self._write(self.objects[pointer.region], field, pointer, op.address, value)
+        memory = self.array(pointer.region, field)
+        return Assign((memory,), (build.store(memory, self._index(op.address, pointer), value),))
+
+    # ----------------------------------------------------------------------------------- arrays
+
+    def array(self, region: int, field: Field) -> Expr:
+        """Return the array of a field of a region."""
+        return self._memory(f"mem${region}${field.offset}", field.width, region)
+
+    def bytes(self, region: int) -> Expr:
+        """Return the array of a region that consists of bytes."""
+        return self._memory(f"mem${region}", 1, region)
+
+    def _memory(self, name: str, width: int, region: int) -> Expr:
+        cell = machine(8 * width, signed=False)
+        memory = build.var(name, array(self.address, cell))
+        if memory not in self.globals:
+            self.globals[memory] = None
+            if region in self._zeroed:
+                self.initial[memory] = build.const_array(self.address, build.constant(0, cell))
+        return memory
+
+    def _zeroed_regions(self) -> frozenset[int]:
+        """Return the regions whose objects all start with zeros."""
+        zero: dict[int, bool] = {}
+        for alloc in self._allocs():
+            region = self._allocated(alloc).region
+            zero[region] = zero.get(region, True) and alloc.zero
+        return frozenset(region for region, every in zero.items() if every)
+
+    def _at(self, index: Expr, offset: int) -> Expr:
+        return build.add(index, build.constant(offset, self.address))
+
+    def _index(self, address: Expr, pointer: Pointer) -> Expr:
+        """Return the address of the element: without the phase."""
+        return self.terms.machine(build.add(self._anchored(address), build.integer(-pointer.phase)))
+
+    def _anchored(self, address: Expr) -> Expr:
+        """Return the address of a valid access, with a constant for a base that can have no other value
+        then."""
+        parts = address.args if address.kind is Kind.ADD else (address,)
+        bases = [x for x in parts if x in self.anchors]
+        return build.add(address, build.sub(build.integer(BASE), bases[0])) if len(bases) == 1 else address
+
+    def _find_anchors(self) -> frozenset[Expr]:
+        """Return the variables that hold the address of the only object of a fixed region, or an unused
+        value."""
+        once = executed_once(self.original)
+        number: dict[int, int] = {}
+        targets: dict[Expr, bool] = {}
+        for procedure in self.original.procedures.values():
+            for edge in procedure.edges:
+                if isinstance(edge.op, Alloc):
+                    target, pointer = edge.op.target, self._allocated(edge.op)
+                    number[pointer.region] = number.get(pointer.region, 0) + 1
+                    fixed = self._region(pointer).layout == "fixed" and edge.index in once
+                    targets[target] = fixed and target not in targets
+        other = assigned_variables(self.original)
+        return frozenset(
+            x
+            for x, fixed in targets.items()
+            if fixed and x not in other and number[self.partition.carriers[x].region] == 1
+        )
+
+    # -------------------------------------------------------------------------------- variables
+
+    def _find_objects(self) -> Iterable[tuple[int, _Object]]:
+        for name, procedure in self.original.procedures.items():
+            for edge in procedure.edges:
+                if isinstance(edge.op, Alloc):
+                    pointer = self._allocated(edge.op)
+                    if self._region(pointer).storage != "arrays":
+                        yield pointer.region, self._object(edge.op, pointer.region, name)
+
+    def _region(self, pointer: Pointer) -> Region:
+        return self.partition.regions[pointer.region]
+
+    def _object(self, alloc: Alloc, number: int, procedure: str) -> _Object:
+        region = self.partition.regions[number]
+        local = region.storage == "locals"
+        prefix = f"{alloc.target.name}$+" if local else f"mem${number}$"  # `$4` may end another's name
+        cells: dict[int, Expr] = {}
+        for field in region.fields or ():
+            sort = machine(8 * field.width, signed=False)
+            for offset in cell_offsets(region, field, alloc.size):
+                cells[offset] = build.var(f"{prefix}{offset}", sort)
+        if not local:
+            for cell in cells.values():
+                self.globals[cell] = None
+        return _Object(alloc.target, cells, procedure if local else None)
+
+    def _offset(self, object_: _Object, address: Expr) -> Expr:
+        """Return the offset of an address in the object."""
+        if object_.scope is not None:
+            return self.terms.machine(build.sub(address, object_.base))
+        return self.terms.machine(build.add(self._anchored(address), build.integer(-BASE)))
+
+    def _candidates(
+        self, object_: _Object, field: Field, pointer: Pointer, address: Expr
+    ) -> list[tuple[Expr, Expr]]:
+        """Return the cells that an access may touch, each with its condition."""
+        stride = self._region(pointer).stride
+        if not stride:
+            return [(build.TRUE, object_.cells[field.offset])]
+        offset = self._offset(object_, address)
+        return [
+            (build.eq(offset, build.constant(at, self.address)), cell)
+            for at, cell in object_.cells.items()
+            if at % stride == field.offset
+        ]
+
+    def _read(self, object_: _Object, field: Field, pointer: Pointer, address: Expr) -> Expr:
+        choices = self._candidates(object_, field, pointer, address)
+        if not choices:
+            return build.constant(0, machine(8 * field.width, signed=False))
+        value = choices[-1][1]
+        for condition, cell in reversed(choices[:-1]):
+            value = build.ite(condition, cell, value)
+        return value
+
+    def _write(self, object_: _Object, field: Field, pointer: Pointer, address: Expr, value: Expr) -> BasicOp:
+        choices = self._candidates(object_, field, pointer, address)
+        written = [(cell, build.ite(condition, value, cell)) for condition, cell in choices]
+        changed = [(cell, after) for cell, after in written if after is not cell]
+        return Assign(tuple(cell for cell, _ in changed), tuple(after for _, after in changed))
+
+    # -------------------------------------------------------------------------------- addresses
+
+    def _alloc(self, op: Alloc) -> list[BasicOp]:
+        pointer, target = self._allocated(op), self.terms.variable(op.target)
+        region = self._region(pointer)
+        if pointer.region in self.objects:
+            return self._fresh_cells(op, target, self.objects[pointer.region])
+        if region.layout == "fixed":
+            return [*self._next_address(op, target, pointer.region), *self._zeros(op, pointer)]
+        return [*self._any_address(op, target), *self._zeros(op, pointer)]
+
+    def _fresh_cells(self, op: Alloc, target: Expr, object_: _Object) -> list[BasicOp]:
+        cells = tuple(object_.cells.values())
+        zeros = tuple(build.constant(0, cell.sort) for cell in cells) if op.zero else ()
+        base = build.constant(BASE, self.address)
+        if op.zero or not cells:
+            return [Assign((target, *cells[: len(zeros)]), (base, *zeros))]
+        return [Assign((target,), (base,)), Havoc(cells)]
+
+    def _size(self, op: Alloc) -> Expr:
+        return self.terms.machine(op.size)
+
+    def _next_address(self, op: Alloc, target: Expr, region: int) -> list[BasicOp]:
+        brk = build.var(f"mem$brk${region}", self.address)
+        self.globals[brk] = None
+        self.initial[brk] = build.constant(BASE, self.address)
+        step = build.constant(GAP, self.address)
+        if not self.partition.regions[region].stride:  # only the starts of objects are compared
+            return [Assign((target, brk), (brk, build.add(brk, step)))]
+        size, top = self._size(op), build.constant((1 << self.address.width) - MARGIN, self.address)
+        after = build.add(brk, build.add(size, step))
+        moved: list[BasicOp] = [Assign((target, brk), (brk, after))]
+        fits = build.and_(build.le(brk, top), build.le(size, build.sub(top, brk)))
+        return [Assume(fits), *moved]
+
+    def _any_address(self, op: Alloc, target: Expr) -> list[BasicOp]:
+        """Choose any address below all earlier objects, or above them."""
+        one, zero = build.constant(1, self.address), build.constant(0, self.address)
+        top = build.constant((1 << self.address.width) - MARGIN, self.address)
+        low, brk = (build.var(name, self.address) for name in ("mem$brk$low", "mem$brk"))
+        for edge, start in ((low, top), (brk, one)):
+            self.globals[edge] = None
+            self.initial[edge] = start
+        size = self._size(op)
+        end = build.add(target, build.ite(build.eq(size, zero), one, size))
+        conditions = [
+            build.le(one, target),
+            build.le(target, top),
+            build.le(size, build.sub(top, target)),
+            build.or_(build.le(brk, target), build.le(end, low)),
+        ]
+        if op.align > 1:
+            aligned = build.eq(build.bit_and(target, build.constant(op.align - 1, self.address)), zero)
+            conditions.append(aligned)
+        above = build.ite(build.le(brk, target), end, brk)
+        below = build.ite(build.lt(target, low), target, low)
+        return [
+            Havoc((target,)),
+            Assume(build.conjunction(conditions)),
+            Assign((low, brk), (below, above)),
+        ]
+
+    def _zeros(self, op: Alloc, pointer: Pointer) -> list[BasicOp]:
+        """Store zeros into a small object that shares its region with objects of arbitrary contents."""
+        region, number = self._region(pointer), pointer.region
+        small = op.size.kind is Kind.CONST and op.size.value <= ZEROED
+        if not op.zero or number in self._zeroed or not small:
+            return []
+        index = self.terms.machine(op.target)
+        after: dict[Expr, Expr] = {}
+        if region.fields is None:
+            after[self.bytes(number)] = self._zeroed_cells(
+                self.bytes(number), index, range(int(op.size.value))
+            )
+        for field in region.fields or ():
+            starts = (at - field.offset for at in cell_offsets(region, field, op.size))
+            memory = self.array(number, field)
+            after[memory] = self._zeroed_cells(memory, index, starts)
+        return [Assign(tuple(after), tuple(after.values()))] if after else []
+
+    def _zeroed_cells(self, memory: Expr, index: Expr, offsets: Iterable[int]) -> Expr:
+        assert isinstance(memory.sort, ArraySort)
+        zero = build.constant(0, memory.sort.element)
+        for offset in offsets:
+            memory = build.store(memory, self._at(index, offset), zero)
+        return memory
+
+
+def cell_offsets(region: Region, field: Field, size: Expr) -> range:
+    """Return the offsets of the cells of a field in an object of a `size`, which must be constant if there
+    are several."""
+    if not region.stride:
+        return range(field.offset, field.offset + 1)
+    if size.kind is not Kind.CONST:
+        raise Mistyped("the cells of an object of unknown size cannot be variables")
+    return range(field.offset, int(size.value) - field.width + 1, region.stride)
+
+
+def _composed(parts: list[Expr]) -> Expr:
+    """Return the number with these little-endian bytes."""
+    sort = machine(8 * len(parts), signed=False)
+    total = build.wrap(parts[0], sort)
+    for n, byte in enumerate(parts[1:], 1):
+        total = build.bit_or(total, build.shl(build.wrap(byte, sort), build.constant(8 * n, sort)))
+    return total
+
+
+def _decomposed(value: Expr, width: int) -> list[Expr]:
+    """Return the little-endian bytes of an unsigned number."""
+    byte = machine(8, signed=False)
+    return [build.wrap(build.shr(value, build.constant(8 * n, value.sort)), byte) for n in range(width)]

@@ -1,0 +1,193 @@
+"""C types in debug information: signatures of library functions, pointers inside types, shapes of objects.
+
+A signature is the kind of the result followed by the kinds of the parameters in parentheses. Kinds are
+letters: `v` nothing, `i` an integer, `h` an integer narrower than `int`, `f` a floating-point number, `s` a
+record, `p` a pointer to a number or a pointer, `r` a pointer to a record, `F` a pointer to a function, `*` a
+`void *`, `a` a `va_list`, `u` a pointer to a socket address or glibc's union of these. Signatures tell
+functions of the C library from functions of the user that have the same name. For a model in C, the call must
+also have the IR type of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from certus.core.program import ArrayShape, RecordShape, ScalarShape, Shape
+from certus.frontend.c.ir.debug import Debug, Node
+from certus.frontend.c.ir.module import Module
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+
+_RECORDS: Final = ("DW_TAG_structure_type", "DW_TAG_union_type")
+_POINTER: Final = "DW_TAG_pointer_type"
+# The kinds that may be declared or passed in place of a kind; "o" is any pointer.
+_ALIKE: Final = {
+    **{"*": "*pro", "p": "p*o", "r": "r*o", "F": "F*o", "a": "apr*so", "u": "urs*o", "i": "ih", "h": "ih"}
+}
+_RESULTS: Final = _ALIKE | {"h": "vih", "i": "vi", "v": "vi"}
+
+
+def declared_kinds(body: Body, name: str) -> tuple[str, str | None] | None:
+    """Return the kinds of a declared function's result and parameters; the latter are None without a
+    prototype. Return None if a header of the system declares the function, or if nothing is known about
+    it."""
+    debug, function = body.module.debug, body.module.functions.get(name)
+    if function is None or function.debug is None or not body.unit.is_program(body.module):
+        return None
+    node, types = debug.node(function.debug), debug.signature(function.debug)
+    of_library = body.unit.sources.of_library(debug.file(function.debug), node.number("line"), function.debug)
+    if of_library or not types:
+        return None
+    if function.type.variadic and not function.type.parameters:  # `f(...)` in IR
+        return kind(debug, types[0]), None
+    parameters = types[1:-1] if types[1:] and types[-1] is None else types[1:]
+    return kind(debug, types[0]), "".join(kind(debug, each) for each in parameters)
+
+
+def kind(debug: Debug, type_: int | None) -> str:
+    """Return the kind of a type."""
+    node = debug.plain(type_)
+    if node is None:
+        return "v"
+    tag = node.fields.get("tag", "")
+    if tag in _RECORDS:
+        return "a" if node.string("name") == "__va_list_tag" else "s"
+    if tag == _POINTER:
+        return _pointer_kind(debug.plain(node.reference("baseType")))
+    if debug.signed(type_) is None and tag != "DW_TAG_enumeration_type":
+        return "f"
+    return "h" if tag != "DW_TAG_enumeration_type" and node.number("size") < 32 else "i"
+
+
+def _pointer_kind(target: Node | None) -> str:
+    if target is None:
+        return "*"
+    if target.kind == "DISubroutineType":
+        return "F"
+    if target.fields.get("tag") not in _RECORDS:
+        return "p"
+    name = target.string("name")
+    return "a" if name == "__va_list_tag" else "u" if name.startswith("sockaddr") else "r"
+
+
+def may_be(signature: str, result: str, parameters: str | None) -> bool:
+    """Whether a function that is declared with these kinds may be one with this signature; an empty signature
+    matches every declaration. `parameters` is None for a function that was declared without a prototype (`int
+    f();`) or not at all: then an `int` may stand for a pointer."""
+    if not signature or (parameters is None and result == "i" and returns_pointer(signature)):
+        return True
+    taken = signature[2:-1].removesuffix("...")
+    if result not in _RESULTS.get(signature[0], signature[0]):
+        return False
+    if parameters is None:
+        return True
+    if len(parameters) < len(taken) or (len(parameters) > len(taken) and not signature.endswith("...)")):
+        return False
+    return all(given in _ALIKE.get(each, each) for each, given in zip(taken, parameters, strict=False))
+
+
+def returns_pointer(signature: str) -> bool:
+    return signature[:1] in ("*", "p", "r", "F")
+
+
+def parts(debug: Debug, type_: int | None, *, follow: bool = False) -> Iterator[Node | None]:
+    """Yield a type and the types of its members and elements; with `follow`, also the types behind pointers.
+    None is `void`."""
+    stack, seen = [type_], set[int | None]()
+    while stack:
+        number = stack.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        node = debug.plain(number)
+        yield node
+        if node is None:
+            continue
+        tag = node.fields.get("tag", "")
+        if tag == "DW_TAG_array_type" or (follow and tag == _POINTER):
+            stack.append(node.reference("baseType"))
+        elif tag in _RECORDS:
+            members = debug.elements(node.reference("elements"))
+            stack += [debug.node(member).reference("baseType") for member in members if member is not None]
+
+
+def leads_to_functions(debug: Debug, type_: int | None) -> bool:
+    """Whether a value of a type is, or leads through pointers and members to, a pointer to a function or an
+    unknown type."""
+    nodes = parts(debug, type_, follow=True)
+    return any(node is None or node.kind == "DISubroutineType" for node in nodes)
+
+
+def leads_on(debug: Debug, type_: int | None) -> bool:
+    """Whether memory of a type may contain pointers that can be written through or called."""
+    for node in parts(debug, type_):
+        if node is not None and node.kind == "DISubroutineType":
+            return True
+        pointer = node is not None and node.fields.get("tag") == _POINTER
+        if node is not None and pointer and not debug.qualified(node.reference("baseType"), "const"):
+            return True
+    return False
+
+
+def holds_pointers(debug: Debug, type_: int | None) -> bool:
+    """Whether memory of a type may contain pointers."""
+    return any(node is not None and node.fields.get("tag") == _POINTER for node in parts(debug, type_))
+
+
+_DEEPEST: Final = 20
+
+
+def shape_of(module: Module, type_: int | None, depth: int = 0) -> Shape | None:
+    """Return the shape of a C type: the parts that a report can name. None for floating point, bit-fields and
+    unknown sizes."""
+    debug = module.debug
+    node = debug.plain(type_)
+    if node is None or depth > _DEEPEST:
+        return None
+    tag = node.fields.get("tag", "")
+    if tag == "DW_TAG_pointer_type":
+        return ScalarShape(module.layout.pointer_bits, signed=False, pointer=True)
+    if tag == "DW_TAG_array_type":
+        return _array(module, node, depth)
+    if tag in ("DW_TAG_structure_type", "DW_TAG_union_type"):
+        return _record(module, node, depth)
+    signed = debug.signed(type_)
+    if signed is None:
+        return None
+    size = node.number("size")
+    return ScalarShape(size, signed) if size else None
+
+
+def _array(module: Module, node: Node, depth: int) -> Shape | None:
+    element = node.reference("baseType")
+    shape = shape_of(module, element, depth + 1)
+    plain = module.debug.plain(element)
+    size = 0 if plain is None else plain.number("size") // 8
+    counts = []
+    for number in module.debug.elements(node.reference("elements")):
+        count = -1 if number is None else module.debug.node(number).number("count")
+        if count <= 0:
+            return None
+        counts.append(count)
+    for count in reversed(counts):
+        if shape is None:
+            return None
+        shape = ArrayShape(count, size, shape)
+        size *= count
+    return shape
+
+
+def _record(module: Module, node: Node, depth: int) -> Shape | None:
+    members: list[tuple[str, int, Shape]] = []
+    for number in module.debug.elements(node.reference("elements")):
+        if number is None:
+            continue
+        member = module.debug.node(number)
+        if "DIFlagBitField" in member.fields.get("flags", ""):
+            continue
+        inner = shape_of(module, member.reference("baseType"), depth + 1)
+        if inner is not None:
+            members.append((member.string("name"), member.number("offset") // 8, inner))
+    return RecordShape(tuple(members))

@@ -1,0 +1,241 @@
+"""Calls of functions that the program does not define and that have no meaning in the library table.
+
+They return any value, and write any value where their arguments point to. A function of the user is assumed
+to do no more than that, and the outcome says so. A function of the C library does what its manual says, which
+may be to call back, or to write through a pointer that it finds in memory: such calls are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from certus.core import build
+from certus.core.program import Assign
+from certus.core.sorts import INT, machine
+from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import BUILTIN, RESERVED, is_input
+from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.ir.debug import Debug
+from certus.frontend.c.ir.instructions import Local, Operand
+from certus.frontend.c.ir.types import ArrayType, PointerType, StructType, Type, VoidType
+from certus.frontend.c.library.models import STANDARD
+from certus.frontend.c.model import c_types, nondeterminism
+from certus.frontend.c.model.cells import Root, cells_between
+from certus.frontend.c.model.inputs import any_value
+from certus.frontend.c.model.operands import address_of
+from certus.frontend.c.model.terms import U8, Cell, Piece, Pieces, Unmodelled
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+
+
+_PURE: Final = "willreturn"  # Clang's word for the attributes `pure` and `const`: nothing is written
+_ESCAPED: Final = "escaped-address"
+_KEPT: Final = "`{}` is not defined and gets an address: it is assumed not to use it after it has returned."
+_ASSUMED: Final = (
+    "`{}` is not defined: its result is nondeterministic, and it is assumed to write only where its "
+    "arguments point to, and not to call back."
+)
+_DEFINE: Final = "Name the file that defines it, too, or define it in the program."
+_WRITES: Final = "The function `{}` is not defined and may write through the pointer it gets here."
+
+
+def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = False) -> None:
+    """Call a function without a definition. `of_library`: the library has a function of this name, but the
+    program declares it differently."""
+    if name.startswith(BUILTIN):
+        raise Unmodelled("unsupported-builtin", f"the function `{name}`")
+    if not is_input(name):
+        if name.startswith(RESERVED):
+            what = f"the function `{name}`, which is not defined,"
+            raise Unmodelled("unsupported-verifier-function", what)
+        body.unit.warn(name, "undefined-function", _ASSUMED.format(name), body.cursor.span, _DEFINE)
+    body.registers.before_call()
+    function = body.module.functions.get(name)
+    declared = [] if function is None else body.module.debug.signature(function.debug)[1:]
+    of_library = of_library or name in STANDARD
+    approximate = _is_approximate(body, name, of_library=of_library)
+    pure = function is not None and _PURE in function.attributes and not of_library
+    for number, (operand, passing) in enumerate((a.operand, a.passing) for a in instruction.arguments):
+        if passing.sret is not None:
+            nondeterminism.write_extent(body, operand, address_of(body, operand), "")
+        elif passing.byval is None and isinstance(operand.type, PointerType) and not pure:
+            _pass(body, name, operand, declared[number : number + 1], approximate=approximate)
+    if function is not None and ("noreturn" in function.attributes or "noreturn" in instruction.words):
+        body.stop()
+        return
+    if approximate and not of_library and not pure:
+        body.bar_counterexamples(f"what happens after `{name}`")  # which may not come back
+    _define_result(body, instruction, name, f"the result of `{name}`" if approximate else "")
+
+
+def _is_approximate(body: Body, name: str, *, of_library: bool) -> bool:
+    """Whether "any value" only approximates a function without a body: it belongs to the C library, or its
+    attributes say more."""
+    debug, function = body.module.debug, body.module.functions.get(name)
+    if name.startswith(RESERVED):
+        return False
+    if of_library:
+        return True
+    if function is None or function.debug is None:
+        return False
+    if function.attributes & {_PURE, "nonnull"}:  # which `returns_nonnull` becomes
+        return True
+    line = debug.node(function.debug).number("line")
+    return body.unit.sources.of_library(debug.file(function.debug), line, function.debug)
+
+
+def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, approximate: bool) -> None:
+    """Pass a pointer to a function; `type_` is the C type of the parameter, if it is declared."""
+    address = address_of(body, operand)
+    if address.kind is Kind.CONST:  # null, or a function
+        return
+    if not is_input(name):
+        body.unit.warn(_ESCAPED, _ESCAPED, _KEPT.format(name), body.cursor.span)
+    debug, root = body.module.debug, body.roots.of(operand)
+    target = debug.target(type_[0]) if type_ else None
+    plain, leads_on = debug.plain(target), approximate and c_types.leads_on(debug, target)
+    if debug.qualified(target, "const") and not leads_on:
+        return
+    if type_ and plain is None and debug.signed(type_[0]) is not None:
+        return  # an integer parameter
+    if plain is not None and plain.kind == "DISubroutineType":
+        return
+    if approximate and (plain is None or leads_on):
+        what = f"what `{name}` does with the pointer it gets here"
+        raise Unmodelled("unsupported-library-function", what)
+    size = 0 if plain is None else plain.number("size") // 8
+    if (size == 0 and root is None) or (plain is not None and c_types.holds_pointers(debug, target)):
+        hint = f"Define `{name}`, or declare the pointer's target const."
+        raise Unmodelled("unsupported-external-function", _WRITES.format(name), hint)
+    if root is not None and _holds_pointers(root.type):
+        raise Unmodelled("unsupported-external-function", _WRITES.format(name))
+    what = f"what `{name}` writes" if approximate else ""
+    if root is not None:
+        start, length = _named(body, operand, root, size)
+        if isinstance(root.type, ArrayType) and isinstance(root.type.element, ArrayType):
+            what = what or f"how much `{name}` writes"  # perhaps only a row
+        first = build.sub(address, build.integer(root.offset - start))
+        nondeterminism.write_stretch(body, root.type, start, length, first, what)
+        return
+    cells = _cells(debug, target, size)
+
+    def write_exactly() -> None:
+        if cells is not None:
+            nondeterminism.write_cells(body, address, cells, what)
+        else:
+            nondeterminism.write_bytes(body, address, build.integer(size), what)
+
+    around = partial(write_around, body, name, address, size)
+    body.when(nondeterminism.maybe(body), write_exactly, around)
+
+
+def _named(body: Body, operand: Operand, root: Root, size: int) -> tuple[int, int]:
+    """Return the offset and the size of the part of an object that an argument names: a member, if one of the
+    size of the pointer's target is named; the whole array, if an element is named; and otherwise the whole
+    object."""
+    layout, type_, start = body.layout, root.type, 0
+    whole = 0, max(layout.size(type_), 1)
+    definition = body.flow.definitions.get(operand.name) if isinstance(operand, Local) else None
+    if not isinstance(definition, ir.GetElementPointer) or size == 0 or not 0 <= root.offset < whole[1]:
+        return whole
+    while True:
+        inner = type_
+        while isinstance(inner, ArrayType):
+            inner = inner.element
+        step = layout.size(inner)
+        if inner is not type_ and size >= step:
+            return start, layout.size(type_)
+        start += (root.offset - start) // max(step, 1) * step
+        if not isinstance(inner, StructType):
+            return (start, size) if size == step else whole
+        if size == step and root.offset == start:
+            return start, size
+        places = [(start + at, part) for at, part in zip(layout.offsets(inner), inner.fields, strict=True)]
+        inside = [(at, part) for at, part in places if at <= root.offset < at + layout.size(part)]
+        if not inside:
+            return whole
+        start, type_ = inside[-1]
+
+
+def _cells(debug: Debug, target: int | None, size: int) -> list[Cell] | None:
+    """Return the cells of a C type that is a number, or a structure of numbers; None for any other type."""
+    node = debug.plain(target)
+    if node is not None and node.kind == "DIBasicType" and size in (1, 2, 4, 8, 16):
+        return [(0, size)]
+    if node is None or node.fields.get("tag") != "DW_TAG_structure_type":
+        return None
+    cells: list[Cell] = []
+    for number in debug.elements(node.reference("elements")):
+        member = None if number is None else debug.node(number)
+        inner = None if member is None else debug.plain(member.reference("baseType"))
+        if member is None or inner is None or inner.kind != "DIBasicType":
+            return None
+        if "DIFlagBitField" in member.fields.get("flags", ""):
+            return None
+        cells.append((member.number("offset") // 8, inner.number("size") // 8))
+    return cells
+
+
+def write_around(body: Body, name: str, address: Expr, size: int) -> None:
+    """Also write before and behind a pointer, which may lead into an array. The length of the array is
+    unknown, so no counterexample may depend on it."""
+    what = f"how much `{name}` writes"
+    before, count = nondeterminism.any_count(body, what), nondeterminism.any_count(body, what)
+    first = build.sub(address, build.scale(max(size, 1), before))
+    nondeterminism.write_bytes(body, first, count, what, size if size in (1, 2, 4, 8) else 1)
+
+
+def _holds_pointers(type_: Type) -> bool:
+    """Whether an object of a type contains pointers."""
+    stack = [type_]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, PointerType):
+            return True
+        if isinstance(part, StructType):
+            stack += part.fields
+        elif hasattr(part, "element"):
+            stack.append(part.element)
+    return False
+
+
+# ------------------------------------------------------------------------------------------- results
+
+
+def _define_result(body: Body, instruction: ir.Call, name: str, what: str) -> None:
+    type_, layout = instruction.result, body.layout
+    if isinstance(type_, VoidType):
+        return
+    if isinstance(type_, StructType):
+        parts = []
+        for offset, size in cells_between(layout, type_, 0, layout.size(type_)) or []:
+            parts.append(Piece(offset, size, body.havoc(machine(8 * size, signed=False), name, what)))
+        body.registers.define(instruction, Pieces(layout.size(type_), tuple(parts)))
+        return
+    value = any_value(body, type_, name, what)
+    pointer = isinstance(type_, PointerType)
+    body.registers.define(instruction, _pointer(body, instruction, name, value) if pointer else value)
+
+
+def _pointer(body: Body, instruction: ir.Call, name: str, other: Expr) -> Expr:
+    """Return the possible results: an object of the function's own, new or known from an earlier call; the
+    target of an argument; or any address, given as `other`."""
+    kept = body.unit.library.variable(f"{name}$result", INT)
+    choice, result, after = body.havoc(U8), body.fresh(INT), body.draft.node()
+    ways: list[Callable[[], Expr]] = [lambda: nondeterminism.library_object(body, "heap"), lambda: kept]
+    for argument in instruction.arguments:
+        if isinstance(argument.operand.type, PointerType):
+            ways.append(partial(address_of, body, argument.operand))
+    for number, way in enumerate(ways):
+        chosen, others = body.draft.node(), body.draft.node()
+        body.fork(build.eq(choice, build.constant(number + 1, U8)), chosen, others)
+        body.at = chosen
+        body.emit(Assign((result,), (way(),)), target=after)
+        body.at = others
+    body.emit(Assign((result,), (other,)), target=after)
+    body.at = after
+    body.registers.assign(kept, result)
+    return result

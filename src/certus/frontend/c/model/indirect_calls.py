@@ -1,0 +1,193 @@
+"""Expand calls through pointers: a choice between the functions whose address is taken.
+
+All these functions are known only when everything is lowered, so the calls are expanded at the end. A call
+may mean every function whose type fits. The address of a function may have been converted, which IR does not
+show: a function of another type that a machine can call is also meant if it fits no call of the program, or
+if no function fits the call. If both hold and a machine cannot call it, it is refused. For all other values
+of the pointer the behaviour is undefined, which is a step of its own; if the pointer may come from outside
+the program, the call is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from certus.core import build
+from certus.core.program import Assign, Assume
+from certus.core.sorts import machine
+from certus.core.terms import Expr
+from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.ir.instructions import Local, Symbol
+from certus.frontend.c.ir.module import Function, Module
+from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
+from certus.frontend.c.model import checks, library
+from certus.frontend.c.model.calls import IndirectCall, adapted, argument_as, enter, fits, passes_alike
+from certus.frontend.c.model.terms import NULL, Unmodelled, Value, as_sort, taken
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+    from certus.frontend.c.model.unit import Unit
+
+
+class Match(Enum):
+    """How the type of a possible callee agrees with the type of the call."""
+
+    FITS = auto()
+    PASSES_ALIKE = auto()
+    DIFFERS = auto()
+
+
+Callee = tuple[Module, str, Expr, Match]  # where a function is, its name, its address and type
+
+
+def _fits(call: IndirectCall, function: Function) -> bool:
+    return fits(call.body, call.instruction.result, call.arguments, function)
+
+
+def unfit(unit: Unit) -> set[Expr]:
+    """Return the addresses of functions that fit no call through a pointer, although their address is
+    taken."""
+    functions = [(each, home.functions[name]) for home, name, each in unit.symbols.addresses.values()]
+    return {address for address, f in functions if not any(_fits(call, f) for call in unit.indirect)}
+
+
+def callees(unit: Unit, call: IndirectCall, unfit: Collection[Expr]) -> list[Callee]:
+    """Return the functions that a call may mean; `unfit` are the addresses of those that fit no call."""
+    arguments, result, body = call.arguments, call.instruction.result, call.body
+    functions = [(*each, _fits(call, each[0].functions[each[1]])) for each in unit.symbols.addresses.values()]
+    none = unit.is_program(body.module) and not any(fit for *_, fit in functions)
+    meant: list[Callee] = []
+    for module, name, address, fit in functions:
+        lone = address in unfit
+        if fit:
+            meant.append((module, name, address, Match.FITS))
+        elif (none or lone) and passes_alike(body, result, arguments, module.functions[name]):
+            meant.append((module, name, address, Match.PASSES_ALIKE))
+        elif none and lone:
+            meant.append((module, name, address, Match.DIFFERS))
+    return meant
+
+
+def expand(call: IndirectCall, functions: Sequence[Callee]) -> None:
+    """Add the steps of a call: one branch for each function, and one for all other values of the pointer."""
+    body, cursor = call.body, call.body.cursor
+    cursor.span, cursor.statement, text, cursor.number = call.place
+    cursor.text = text
+    sort = machine(body.layout.pointer_bits, signed=False)
+    bits = build.wrap(call.pointer, sort)
+    addresses, meant = [address for _, _, address, _ in functions], list[Expr]()
+    for module, name, address, match in functions:
+        condition = build.eq(bits, build.wrap(address, sort))
+        meant.append(condition)
+        if condition is build.FALSE:
+            continue
+        body.at = call.source
+        callee = _defined(body.unit, module, name)
+        body.emit(Assume(condition), text=f"{text} calls {name if callee is None else callee.name}")
+        try:
+            what = f"a call of `{name}` as a function of another type"
+            if match is Match.DIFFERS:
+                raise Unmodelled("unsupported-call", what)
+            if match is Match.PASSES_ALIKE:
+                body.bar_counterexamples(f"what {what} does")
+            if callee is None:
+                _external(call, module.functions[name])
+            else:
+                _enter(call, callee)
+        except Unmodelled as error:
+            body.refuse(error.code, error.what, error.hint)
+            body.stop()
+        body.draft.skip(body.at, call.target)
+        cursor.span, cursor.statement, cursor.text, cursor.number = call.place
+    body.at = call.source
+    none = build.conjunction(map(build.not_, meant))
+    if none is build.FALSE:
+        return
+    body.emit(Assume(none), text=f"{text} calls no function of the program")
+    if body.unit.foreign:
+        others = [address for *_, address in body.unit.symbols.addresses.values()]
+        _from_outside(call, [build.ne(bits, build.wrap(a, sort)) for a in others if a not in addresses])
+    else:
+        body.undefined("a call through a pointer that is not a function of this type")
+
+
+def _defined(unit: Unit, module: Module, name: str) -> Body | None:
+    """Return the body of a function; None if it has none, or if its call is an error."""
+    try:
+        return None if name in unit.rules.functions else unit.definition(module, name)
+    except Unmodelled:
+        return None
+
+
+def _enter(call: IndirectCall, callee: Body) -> None:
+    """Call a function that is defined; it writes the results directly if it returns them in the wanted
+    form."""
+    body, own, wanted = call.body, callee.signature.result, call.instruction.result
+    alike = own is wanted and [v.sort for v in callee.signature.results] == [v.sort for v in call.results]
+    if alike and callee.signature.result_cells == call.cells:
+        enter(body, call.arguments, callee, body.cursor.span, call.results)
+        return
+    _give(call, enter(body, call.arguments, callee, body.cursor.span), own)
+
+
+def _give(call: IndirectCall, value: Value | None, type_: Type) -> None:
+    """Write the value of this type that a function returns to the results."""
+    if not call.results:
+        return
+    body, results = call.body, call.results
+    value = adapted(body, value, type_, call.instruction.result)
+    if call.cells is not None:
+        pairs = zip(taken(value, call.cells, body.unset), results, strict=True)
+        body.emit(Assign(results, tuple(as_sort(term, v.sort) for term, v in pairs)))
+        return
+    term = body.scalar(value)
+    body.registers.assign(results[0], as_sort(term, results[0].sort), spare=term)
+
+
+def _external(call: IndirectCall, function: Function) -> None:
+    """Call a function without a body, or one whose call is an error."""
+    body, name, own = call.body, function.name, function.type
+    if name in body.unit.rules.functions:
+        program = body.unit.program
+        body.cursor.span = body.unit.span_of(program, program.functions.get(name)) or body.cursor.span
+        checks.lower_error_call(body, body.unit.rules.functions[name], name)
+        return
+    types = (*own.parameters, *(a.type for a in call.arguments[len(own.parameters) :] if own.variadic))
+    arguments = []
+    for number, type_ in enumerate(types):
+        operand = Local(type_, f"$argument{number}")
+        body.registers.values[operand.name] = argument_as(body, call.arguments, number, type_)
+        passing = call.arguments[number].passing if number < len(call.arguments) else ir.PLAIN
+        arguments.append(ir.Argument(operand, passing))
+    instruction = ir.Call(own.result, Symbol(body.module.types.pointer, name), arguments, None, frozenset())
+    ir.complete(instruction, None if isinstance(own.result, VoidType) else "$result")
+    body.registers.folding = True  # the instruction is not part of the function, so its value stays a term
+    try:
+        library.call(body, instruction, name)
+    finally:
+        body.registers.folding = False
+    value = body.registers.values.pop("$result", None)
+    if value is not None or own.result is not call.instruction.result:
+        _give(call, value, own.result)
+
+
+def _from_outside(call: IndirectCall, unlike: Sequence[Expr]) -> None:
+    """Call a function that is not in the program, as if by name. Null is not a function, and `unlike` says
+    that the pointer is none of the functions that the call cannot mean."""
+    body = call.body
+    outside, undefined = body.draft.node(), body.draft.node()
+    body.fork(build.conjunction((build.ne(call.pointer, NULL), *unlike)), outside, undefined)
+    body.at = undefined
+    body.undefined("a call through a null pointer" + " or of a function of another type" * bool(unlike))
+    body.at = outside
+    used = bool(body.flow.uses.get(call.instruction.name or ""))
+    number = isinstance(call.instruction.result, VoidType | IntegerType) or not used
+    if not number or any(isinstance(a.type, PointerType) and a.value is not NULL for a in call.arguments):
+        what = "A function outside the program may be called here, and takes or returns pointers."
+        body.refuse("unsupported-external-function", what)
+    elif call.results:
+        value = body.havoc(call.results[0].sort)
+        body.emit(Assign(call.results, (value,)))
+    body.draft.skip(body.at, call.target)

@@ -1,0 +1,499 @@
+"""What each function of the C library means: one table, by name.
+
+A meaning is a function of a call. It runs a model in C (exact), is part of the lowering (allocation, inputs,
+the end of the program), or consists of effects alone. A function that is not in the table is one that the
+program does not define. Functions that Clang compiles to instructions (`__builtin_clz`, atomic operations,
+`va_start`) never appear. Every function without a model in C may set `errno`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from certus.core import build
+from certus.core.program import Alloc, Assign, Assume, Free
+from certus.core.sorts import INT
+from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import ASSUMING, is_input
+from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
+from certus.frontend.c.ir.module import Module, Parameter
+from certus.frontend.c.ir.types import IntegerType, PointerType
+from certus.frontend.c.library import models as c_models
+from certus.frontend.c.model import external_calls, inputs, memory
+from certus.frontend.c.model.c_types import declared_kinds, may_be, returns_pointer
+from certus.frontend.c.model.cells import element
+from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
+from certus.frontend.c.model.folding import unspecified
+from certus.frontend.c.model.inputs import any_value
+from certus.frontend.c.model.nondeterminism import (
+    LibraryCall,
+    Meaning,
+    maybe,
+    renew_errno,
+    store_pointer,
+    with_options,
+)
+from certus.frontend.c.model.operands import term_of
+from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, sort_of, truth
+from certus.frontend.c.source import expressions
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+    from certus.frontend.c.model.unit import Unit
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the library; `name` is the name to show. `passed` are the numbers of the call's arguments
+    that belong to the function, as in `0 2 ...`, where all later ones do as well; empty: all. The checked
+    variants (`__memcpy_chk`) of Clang and glibc have further arguments, which do not matter."""
+
+    name: str
+    signature: str
+    meaning: Meaning
+    passed: str = ""
+
+    def arguments(self, passed: list[T]) -> list[T]:
+        """Select the function's own arguments from those of a call, or its parameters."""
+        if not self.passed:
+            return passed
+        numbers = [int(number) for number in self.passed.removesuffix("...").split()]
+        own = [passed[number] for number in numbers if number < len(passed)]
+        return own + passed[numbers[-1] + 1 :] if self.passed.endswith("...") else own
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The function `symbol` of the models in C. If the program mentions `setlocale`, `of_locale` is the
+    meaning instead. `callback` is the argument that is a function; if it may do more than read memory,
+    `general` is the symbol. With `elements`, `symbol1`, `symbol2`, `symbol4` and `symbol8` (and likewise for
+    `general`) are for elements of that many bytes; the largest that the cells of the object allow is used."""
+
+    symbol: str
+    of_locale: Meaning | None = None
+    callback: int | None = None
+    general: str = ""
+    elements: bool = False
+
+    def __call__(self, call: LibraryCall) -> None:
+        from certus.frontend.c.model.calls import direct
+
+        body, symbol = call.body, self.symbol
+        if self.of_locale is not None and body.unit.symbols.mentions("setlocale"):
+            self.of_locale(call)
+            return
+        if symbol in ("memcpy", "memmove", "mempcpy", "bcopy", "memset", "bzero"):
+            _memory(call, symbol)
+            return
+        if self.callback is not None:
+            compare = call.operand(self.callback)
+            quiet = isinstance(compare, Symbol) and only_reads(body.unit, body.module, compare.name)
+            symbol = symbol if quiet else self.general
+        callee = body.unit.model(f"{symbol}{element_width(call)}" if self.elements else symbol)
+        assert callee.function is not None
+        parameters = callee.function.parameters
+        bits = [body.layout.pointer_bits] * len(parameters)
+        if len(call.arguments) == len(bits) and all(map(_fits, call.arguments, parameters, bits)):
+            direct(body, call.instruction, callee)
+        else:
+            external_calls.call(body, call.instruction, call.name, of_library=True)
+
+
+def _fits(argument: Operand, parameter: Parameter, bits: int) -> bool:
+    """Whether an argument has the type of the parameter, or is an integer that a function without a prototype
+    can take as well, since both are in one register or slot of `bits` bits: a wider argument loses its high
+    bits, a narrower one must be a natural constant."""
+    own, wanted = argument.type, parameter.type
+    if own is wanted or not (isinstance(own, IntegerType) and isinstance(wanted, IntegerType)):
+        return own is wanted
+    natural = isinstance(argument, Integer) and argument.value >= 0
+    return max(own.bits, wanted.bits) <= bits and (own.bits > wanted.bits or natural)
+
+
+def _memory(call: LibraryCall, name: str) -> None:
+    """Copy or fill memory; cell by cell, where the objects are known."""
+    body, operands = call.body, call.arguments
+    to = 1 if name == "bcopy" else 0
+    if name in ("memset", "bzero"):
+        byte = build.constant(0, U8) if name == "bzero" else call.term(1)
+        memory.fill(body, operands[0], as_sort(byte, U8), call.term(-1))
+    else:
+        overlapping = name in ("memmove", "bcopy")
+        memory.copy(body, operands[to], operands[1 - to], call.term(2), overlapping=overlapping)
+    if call.instruction.name is not None:
+        address = call.address(to)
+        call.define(build.add(address, call.integer(2)) if name == "mempcpy" else address)
+
+
+# --------------------------------------------------------------------------- the end of the execution
+
+
+def stop(call: LibraryCall) -> None:
+    """End the execution."""
+    call.body.stop()
+
+
+@with_options
+def exit_(call: LibraryCall, *, registered: bool = True, status: int | None = None) -> None:
+    """End the execution; with `registered`, first run the functions that `atexit` registered. If `status` is
+    an argument, the execution ends only if the argument is not zero."""
+    body = call.body
+
+    def end() -> None:
+        if registered:
+            body.unit.end_program(body)
+        body.stop()
+
+    if status is None:
+        end()
+    else:
+        body.when(truth(call.term(status)), end)
+
+
+def assume(call: LibraryCall) -> None:
+    """End executions in which the first argument is zero."""
+    call.body.emit(Assume(truth(call.term(0))))
+
+
+def assert_(call: LibraryCall) -> None:
+    """Lower `assert` as a function, without its header: a claim if assertions are errors, otherwise an
+    assumption."""
+    body, condition = call.body, truth(call.term(0))
+    if "__assert_fail" in body.unit.rules.functions:
+        written = body.unit.sources.part(call.instruction.location, expressions.argument)
+        body.claim(condition, "assertion", body.cursor.text if written is None else written[1], call.name)
+    else:
+        body.assume(condition)
+    call.define_anything()
+
+
+def signal(call: LibraryCall) -> None:
+    """`signal(number, handler)`: refused unless the handler is a constant (`SIG_IGN`, `SIG_DFL`), which
+    changes nothing."""
+    if isinstance(call.operand(-1), Symbol) or call.term(-1).kind is not Kind.CONST:
+        raise Unmodelled("unsupported-library-function", f"the function `{call.name}`")
+    call.define_anything()
+
+
+@with_options
+def refuse(call: LibraryCall, code: str) -> None:
+    """Refuse threads, jumps, and functions that call back or that later write through a pointer they get
+    now."""
+    raise Unmodelled(code, f"the function `{call.name}`")
+
+
+# ----------------------------------------------------------------------------------------- allocation
+
+
+@with_options
+def allocate(
+    call: LibraryCall,
+    *size: int,
+    zero: bool = False,
+    align: int = 16,
+    alignment: int | None = None,
+    into: int | None = None,
+    fails: bool = False,
+    stack: bool = False,
+) -> None:
+    """Create a new object whose size is the product of the arguments `size`. `alignment` is the argument that
+    must be a constant power of two, or the call is refused. `into` is the argument that points to where the
+    address is stored; then the result is 0, and the alignment is at least the size of a pointer. With
+    `fails`, the result may be null, which is an input."""
+    body = call.body
+    count: Expr = build.integer(1)
+    for number in size:
+        count = build.mul(count, call.integer(number))
+    if alignment is not None:
+        term = call.term(alignment)
+        wanted = int(term.value) if term.kind is Kind.CONST else 0
+        if wanted < (1 if into is None else body.layout.word) or wanted & (wanted - 1):
+            raise Unmodelled("unsupported-alignment", f"this alignment in a call of `{call.name}`")
+        align = max(wanted, 16)
+    if fails:
+        base = body.choose(maybe(body), lambda: NULL, lambda: new_object(body, count, align, zero=zero))
+    else:
+        base = new_object(body, count, align, zero=zero, stack=stack)
+    if into is not None:
+        store_pointer(body, call.integer(into), base)
+    if into is None or call.instruction.name is None:
+        call.define(base)
+    else:
+        call.define(build.constant(0, sort_of(call.instruction.result)))
+
+
+def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = False) -> Expr:
+    """Create an object; the size of one on the heap is recorded if the program uses `realloc`."""
+    base = body.fresh(INT)
+    body.emit(Alloc(base, size, align, "stack" if stack else "heap", body.cursor.text, zero))
+    sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
+    if sizes is not None and not stack:
+        noted = build.store(sizes, build.wrap(base, sort), build.wrap(size, sort))
+        body.emit(Assign((sizes,), (noted,)), text=f"the size of {body.cursor.text}")
+    return base
+
+
+def reallocate(call: LibraryCall) -> None:
+    """`realloc(pointer, size)`: a new object with as much of the old one as fits; the old one ends. With size
+    0 the result may be null. The size of the old object was recorded when it was created."""
+    body, old, size = call.body, call.integer(0), call.integer(1)
+    result = base = new_object(body, size, 16, zero=False)
+    sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
+    none = build.eq(size, NULL)
+    if none is not build.FALSE:
+        null = build.and_(none, maybe(body, "what `realloc` returns if no bytes are left"))
+        result = body.choose(null, lambda: NULL, lambda: base)
+
+    def move() -> None:
+        assert sizes is not None
+        noted = build.to_int(build.select(sizes, build.wrap(old, sort)))
+        count = build.ite(build.lt(noted, size), noted, size)
+        memory.copy_loop(body, base, old, count, 1, overlapping=False)
+        body.emit(Free(old, "heap"))
+
+    if old is not NULL and sizes is not None:
+        body.when(build.ne(old, NULL), move)
+    call.define(result)
+
+
+def release(call: LibraryCall) -> None:
+    """`free`: the object that the first argument points to ends, unless the argument is null."""
+    call.when_not_null(0, lambda pointer: free(call.body, pointer))
+
+
+def free(body: Body, pointer: Expr) -> None:
+    body.emit(Free(pointer, "heap"))
+
+
+# ------------------------------------------------------------------------------------------ the table
+
+
+_REFUSED: Final = refuse("unsupported-library-function")
+_ENDS: Final[tuple[tuple[Meaning, str], ...]] = (  # of the execution
+    (stop, "__assert_rtn __assert __assert_perror_fail reach_error __VERIFIER_error __VERIFIER_silent_exit"),
+    (stop, "v() abort v(i) _exit _Exit v(ppip) __assert_fail"),
+    (exit_(), "v(i) exit v(ip...) err errx v(ipa) verr verrx v(iip...) errc v(iipa) verrc"),
+    (exit_(registered=False), "v(i) quick_exit"),
+    (exit_(status=0), "v(iip...) error v(iipip...) error_at_line"),
+)
+_CONDITIONS: Final[tuple[tuple[Meaning, str], ...]] = (  # which end the execution unless they hold
+    (assume, "v(i) " + " ".join(ASSUMING)),
+    (assert_, "assert v(i) __VERIFIER_assert verifier_assert sassert klee_assert"),
+    (assert_, "v(i...) __CPROVER_assert __ESBMC_assert __llbmc_assert __LLBMC_assert"),
+)
+_MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
+    # memory
+    (allocate(0), "*(i) malloc"),
+    (allocate(0, align=4096), "*(i) valloc"),
+    (allocate(0, 1, zero=True), "*(ii) calloc"),
+    (allocate(1, alignment=0), "*(ii) aligned_alloc memalign"),
+    (allocate(2, alignment=1, into=0), "i(pii) posix_memalign"),
+    (allocate(0, fails=True), "*(ii) kmalloc __kmalloc"),
+    (allocate(0, fails=True, zero=True), "*(ii) kzalloc"),
+    (allocate(0, fails=True, align=4096), "*(i) vmalloc"),
+    (allocate(0, fails=True, align=4096, zero=True), "*(i) vzalloc"),
+    (allocate(0, stack=True), "*(i) alloca __alloca"),
+    (reallocate, "*(*i) realloc"),
+    (release, "v(*) free cfree kfree"),
+    (Model("__certus_qsort", callback=3, general="__certus_qsort_any", elements=True), "v(*iiF) qsort"),
+    (Model("bsearch", callback=4, general="__certus_bsearch_any"), "*(**iiF) bsearch"),
+    # inputs
+    (inputs.natural, "i() rand random lrand48"),
+    (inputs.seed, "v(i) srand srandom srand48"),
+    (inputs.character, "i() getchar getchar_unlocked"),
+    (inputs.character, "i(r) getc fgetc getc_unlocked fgetc_unlocked _IO_getc"),
+    (inputs.time, "i(p) time"),
+    (inputs.block(to=1, count=2), "i(i*i) read i(i*ii) recv pread"),
+    (inputs.block(to=0, count=2, size=1), "i(*iir) fread fread_unlocked"),
+    (inputs.line, "p(pir) fgets fgets_unlocked"),
+    (inputs.input_memory, "__VERIFIER_nondet_memory"),
+    (inputs.scan(0, outside=True), "i(p...) scanf __isoc99_scanf __isoc23_scanf"),
+    (inputs.scan(1, outside=True), "i(rp...) fscanf __isoc99_fscanf __isoc23_fscanf"),
+    (inputs.scan(1, outside=False), "i(pp...) sscanf __isoc99_sscanf __isoc23_sscanf"),
+    # output
+    (inputs.print_(0), "i(p...) printf wprintf printk"),
+    (inputs.print_(1), "i(rp...) fprintf fwprintf i(ip...) dprintf v(ip...) syslog"),
+    (inputs.print_(None), "i(pa) vprintf i(rpa) vfprintf i(ipa) vdprintf"),
+    (inputs.print_(1, buffer=0), "i(pp...) sprintf"),
+    (inputs.print_(2, buffer=0, limit=1), "i(pip...) snprintf"),
+    (inputs.print_(None, buffer=0), "i(ppa) vsprintf"),
+    (inputs.print_(None, buffer=0, limit=1), "i(pipa) vsnprintf"),
+    (signal, "F(iF) signal bsd_signal"),
+    # refused
+    (refuse("unsupported-threads"), "pthread_create pthread_join pthread_exit pthread_cond_wait"),
+    (refuse("unsupported-threads"), "thrd_create thrd_join fork vfork"),
+    (refuse("unsupported-setjmp"), "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),
+    (_REFUSED, "sigaction on_exit at_quick_exit sbrk brk putenv getopt getopt_long getopt_long_only"),
+    (_REFUSED, "pthread_once call_once pthread_atfork qsort_r lfind lsearch ftw nftw scandir tsearch tfind"),
+    (_REFUSED, "tdelete twalk sigset timer_create fmemopen open_memstream open_wmemstream initstate"),
+    (_REFUSED, "setstate readv preadv dlsym"),
+)
+
+
+def _functions() -> dict[str, Function]:
+    functions: dict[str, Function] = {}
+    of_locale = c_models.OF_LOCALE.split()
+    models = [
+        (name, name, signature) for _, t in c_models.MODELS for name, signature in c_models.signed_names(t)
+    ]
+    signatures = {name: signature for _, name, signature in models}
+    models += [(other, name, signatures[name]) for name, other in map(str.split, c_models.OTHER_NAMES)]
+    for name, symbol, signature in models:
+        number = symbol.startswith(c_models.NUMBERS_OF_LOCALE) and c_models.FILES[symbol] == "stdlib.c"
+        locale = effects(end_pointer(1, string=0)) if number else ANY if name in of_locale else None
+        functions[name] = Function(name, signature, Model(symbol, locale))
+    for meaning, text in (*_ENDS, *_CONDITIONS, *_MEANINGS, *EFFECTS):
+        for name, signature in c_models.signed_names(text):
+            functions[name] = Function(name, signature, meaning)
+    for passed, names in c_models.CHECKED_VARIANTS:
+        functions |= {f"__{name}_chk": replace(functions[name], passed=passed) for name in names.split()}
+    return functions
+
+
+FUNCTIONS: Final = _functions()
+ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
+MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}
+
+
+def lookup(name: str) -> Function | None:
+    """Return the function of the library that has this name in IR. Clang compiles `__builtin_strlen` to
+    `strlen`; a name that still begins with `__builtin_` is a builtin that Clang does not have."""
+    return FUNCTIONS.get(name)
+
+
+def builtin_flags(module: Module) -> list[str]:
+    """Return flags for Clang if a program calls library functions without a prototype: with these flags Clang
+    knows their types, as compilers do, unless the program defines them itself."""
+    functions = [each for each in module.functions.values() if each.name in FUNCTIONS]
+    for each in functions:
+        function = FUNCTIONS[each.name]
+        typed = isinstance(function.meaning, Model) or returns_pointer(function.signature)
+        if typed and each.type.variadic and not each.type.parameters and not each.defined:
+            return ["-fbuiltin", *(f"-fno-builtin-{own.name}" for own in functions if own.defined)]
+    return []
+
+
+_READING: Final = ("abs", "labs", "memcmp", "strcmp", "strlen", "strncmp", "strcasecmp", "toupper", "tolower")
+_CHANGING: Final = ir.AtomicUpdate | ir.CompareExchange | ir.Other | ir.Unreachable
+
+
+def element_width(call: LibraryCall) -> int:
+    """Return the size of the scalars in the elements of the array that `qsort` sorts."""
+    body, base, size = call.body, call.arguments[0], call.term(2)
+    root = body.roots.of(base)
+    width = element(body.layout, root.type) if root is not None else body.locals.pointed_size(base) or 1
+    whole = size.kind is Kind.CONST and width in (1, 2, 4, 8) and int(size.value) % width == 0
+    return width if whole else 1
+
+
+def only_reads(unit: Unit, module: Module, name: str) -> bool:
+    """Whether a function writes only its own variables, reads no input and has no error site. The models of
+    `qsort` and `bsearch` call the comparison another number of times than the machine's library does; only
+    for such a function this makes no difference."""
+    stack, seen = [name], {name}
+    while stack:
+        home, called = unit.symbols.resolve(module, stack.pop())
+        function = home.functions.get(called)
+        if called in unit.rules.functions or function is None:
+            return False
+        if not function.defined:
+            if called not in _READING:
+                return False
+            continue
+        instructions = [each for block in home.blocks(function) for each in block.instructions]
+        own = {each.name for each in instructions if isinstance(each, ir.Alloca)}
+        for instruction in instructions:
+            if not _is_harmless(instruction, own):
+                return False
+            if isinstance(instruction, ir.Call):
+                assert isinstance(instruction.callee, Symbol)
+                callee = instruction.callee.name
+                if not callee.startswith("llvm.") and callee not in seen:
+                    seen.add(callee)
+                    stack.append(callee)
+    return True
+
+
+def _is_harmless(instruction: ir.Instruction, own: set[str | None]) -> bool:
+    """Whether an instruction changes only the function's own variables. The body of a called function is not
+    considered, but the function must be known by name."""
+    match instruction:
+        case ir.Call(callee=Symbol(name=name)):
+            return not name.startswith(("llvm.mem", "llvm.va_", "llvm.trap"))
+        case ir.Store(pointer=Local(name=name)):
+            return name in own
+        case ir.Load():
+            return not instruction.volatile
+    return not isinstance(instruction, _CHANGING | ir.Call | ir.Store)
+
+
+_ARGUMENT_INPUTS: Final = {
+    "__certus_input_argument_length": "$argv length",
+    "__certus_input_argument_byte": "$argv byte",
+}
+
+
+def call(body: Body, instruction: ir.Call, name: str) -> None:
+    """Call a function that is not defined in the program."""
+    if not body.unit.is_program(body.module) and name.startswith("__certus_"):
+        _primitive(body, instruction, name)
+        return
+    function = lookup(name)
+    if function is not None:
+        result, parameters = declared_kinds(body, name) or ("", None)
+        own = None if parameters is None else "".join(function.arguments(list(parameters)))
+        if not result or may_be(function.signature, result, own):
+            truncated = result == "i" and returns_pointer(function.signature)
+            _call_library(body, instruction, function, truncated=truncated)
+            return
+        if name in ENDING:
+            what = f"a call of `{name}` that does not match the library function of this name"
+            raise Unmodelled("unsupported-library-function", what)
+    elif is_input(name) and _is_plain(instruction):
+        body.registers.define(instruction, any_value(body, instruction.result, name))
+        return
+    external_calls.call(body, instruction, name)
+
+
+def _is_plain(instruction: ir.Call) -> bool:
+    """Whether a function returns a number or a pointer, and gets no pointer to write through."""
+    writes = any(isinstance(argument.operand.type, PointerType) for argument in instruction.arguments)
+    return isinstance(instruction.result, IntegerType | PointerType) and not writes
+
+
+def _call_library(body: Body, instruction: ir.Call, function: Function, *, truncated: bool) -> None:
+    """Call a function of the library. If it returns a pointer but is not declared so, the result is
+    `truncated` to an integer."""
+    arguments, plain = function.arguments(instruction.arguments), instruction
+    result = body.module.types.pointer if truncated else instruction.result
+    if arguments is not instruction.arguments or truncated:
+        plain = ir.Call(result, instruction.callee, arguments, instruction.declared, instruction.words)
+        ir.complete_like(plain, instruction, [])
+    function.meaning(LibraryCall(body, plain, function.name, [each.operand for each in arguments]))
+    if not isinstance(function.meaning, Model):
+        renew_errno(body)
+    if truncated and instruction.name is not None:
+        pointer = body.scalar(body.registers.values[instruction.name])
+        body.registers.define(instruction, as_sort(pointer, sort_of(instruction.result, signed=True)))
+
+
+def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
+    """Lower a function that is a building block of the models in C."""
+    operands = [argument.operand for argument in instruction.arguments]
+    if name == "__certus_assume":
+        body.assume(truth(term_of(body, operands[0])))
+    elif name == "__certus_static_object":
+        size = as_sort(term_of(body, operands[0]), INT)
+        base = body.fresh(INT)
+        body.emit(Alloc(base, size, 16, "static", body.module.literal(operands[1]) or "object"))
+        body.registers.define(instruction, base)
+    elif name.startswith("__certus_unspecified_"):
+        body.registers.define(instruction, unspecified(body, name, instruction))
+    else:
+        what = f"what `{body.name}` does" if name.startswith("__certus_unknown_") else ""
+        value = body.havoc(sort_of(instruction.result), _ARGUMENT_INPUTS.get(name), what)
+        body.registers.define(instruction, value)

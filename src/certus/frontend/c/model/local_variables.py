@@ -1,0 +1,265 @@
+"""The local variables of a function: which of them need memory, and where their lifetimes begin and end.
+
+A variable that is only loaded and stored as a whole becomes a program variable (a *slot*) with the signedness
+of its C type. Any other is an object. Its lifetime begins at its declaration, if the declaration dominates
+all uses and no `goto` leads back to it, and otherwise at the start of the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from certus.core import build
+from certus.core.program import Alloc, Free, Havoc
+from certus.core.sorts import INT
+from certus.core.terms import Expr
+from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.ir.debug import DebugVariable
+from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
+from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type
+from certus.frontend.c.model.initialisers import leave_open, padding
+from certus.frontend.c.model.operands import value_is_signed
+from certus.frontend.c.model.terms import sort_of
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """A local variable that is a program variable."""
+
+    type: Type
+    debug: DebugVariable | None
+    variable: Expr | None = None
+    boolean: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class LocalObject:
+    """A local variable that is an object; `base` holds its address. `named` tells whether the source has a
+    name for it. Its lifetime begins at the declaration or, if that is None, at the start of the function."""
+
+    alloca: ir.Alloca
+    base: Expr
+    shown: str
+    named: bool
+    declaration: ir.Declare | None
+
+
+class LocalVariables:
+    """The local variables of a function, by their names in the IR."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        self.slots: dict[str, Slot] = {}
+        self.objects: dict[str, LocalObject] = {}
+        self.declared: dict[str, ir.Declare] = {}  # the first declaration of each variable
+        self._labels: list[ir.DebugRecord] = []
+        pointers: list[Local] = []
+        for instruction in body.flow.instructions():
+            if isinstance(instruction, ir.Declare) and isinstance(instruction.address, Local):
+                self.declared.setdefault(instruction.address.name, instruction)
+            elif isinstance(instruction, ir.DebugRecord) and "#dbg_label(" in instruction.text:
+                self._labels.append(instruction)
+            elif isinstance(instruction, ir.GetElementPointer) and instruction.name is not None:
+                pointers.append(Local(body.module.types.pointer, instruction.name))
+        for name, alloca in self._allocas():
+            if self._is_slot(name, alloca):
+                self.slots[name] = Slot(alloca.type, self._debug(name))
+            else:
+                self._note_carried(name, alloca)
+        for pointer in pointers:
+            body.roots.of(pointer)  # in order, so that the recursion is never deep
+
+    def _allocas(self) -> Iterator[tuple[str, ir.Alloca]]:
+        flow = self._body.flow
+        for instruction in flow.blocks[flow.entry].instructions:
+            if isinstance(instruction, ir.Alloca) and instruction.count is None:
+                assert instruction.name is not None
+                yield instruction.name, instruction
+
+    def _debug(self, name: str) -> DebugVariable | None:
+        declare = self.declared.get(name)
+        return None if declare is None else self._body.module.debug.variable(declare.variable)
+
+    def location(self, name: str) -> int | None:
+        """Return the debug location of a variable's declaration."""
+        return self.declared[name].location if name in self.declared else None
+
+    def pointed_size(self, pointer: Operand) -> int | None:
+        """Return the size of the scalars that a pointer variable of the source points to."""
+        body, debug = self._body, self._body.module.debug
+        load = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None
+        variable = load.pointer if isinstance(load, ir.Load) else None
+        slot = self.slots.get(variable.name) if isinstance(variable, Local) else None
+        if slot is None or slot.debug is None:
+            return None
+        target = debug.plain(debug.target(slot.debug.type))
+        while target is not None and target.fields.get("tag") == "DW_TAG_array_type":
+            target = debug.plain(target.reference("baseType"))
+        if target is None or target.fields.get("tag") in ("DW_TAG_structure_type", "DW_TAG_union_type"):
+            return None
+        return target.number("size") // 8 or None
+
+    def _is_slot(self, name: str, alloca: ir.Alloca) -> bool:
+        """Whether a scalar is only loaded and stored, as a whole."""
+        if not isinstance(alloca.type, IntegerType | PointerType):
+            return False
+        for use in self._body.flow.uses.get(name, ()):
+            match use:
+                case ir.Store(value=Local(name=stored)) if stored == name:
+                    return False
+                case ir.Load(type=type_) | ir.Store(value=Operand(type=type_)):
+                    if type_ is not alloca.type:
+                        return False
+                case ir.Declare() | ir.DebugRecord():
+                    pass
+                case _:
+                    return False
+        return True
+
+    def _note_carried(self, name: str, alloca: ir.Alloca) -> None:
+        """Give memory that only carries a record, to pass it in registers, the cells of the record."""
+        type_, roots = alloca.type, self._body.roots
+        if not isinstance(type_, IntegerType) and not (isinstance(type_, StructType) and not type_.name):
+            return
+        for use in self._body.flow.uses.get(name, ()):
+            if isinstance(use, ir.Call) and _calls(use, "llvm.memcpy."):
+                for operand in (argument.operand for argument in use.arguments[:2]):
+                    root = roots.of(operand) if isinstance(operand, Local) and operand.name != name else None
+                    if root is not None and root.offset == 0:
+                        roots.declare(name, root.type)
+
+    # --------------------------------------------------------------------------- declarations
+
+    def name_variables(self) -> None:
+        """Create the variables of the slots, except those of parameters, which exist already."""
+        body, debug = self._body, self._body.module.debug
+        for name, slot in self.slots.items():
+            declared = slot.debug
+            slot.boolean = declared is not None and debug.boolean(declared.type)
+            if slot.variable is not None:
+                continue
+            signed = None if declared is None else debug.signed(declared.type)
+            sort = sort_of(slot.type, signed=self._is_signed(name) if signed is None else signed)
+            shown = declared.name if declared is not None and declared.name else f"${name}"
+            slot.variable = body.local(shown, sort)
+            if slot.boolean:
+                body.unit.names.booleans.add(slot.variable)
+            if declared is not None:
+                body.unit.names.declare(body.module, slot.variable, declared, self.location(name))
+
+    def _is_signed(self, name: str) -> bool:
+        """Guess whether an integer without a C type is used as a signed one."""
+        body = self._body
+        if name == "retval":
+            return body.signature.result_signed
+        for use in body.flow.uses.get(name, ()):
+            if isinstance(use, ir.Load) and use.name is not None:
+                hint = value_is_signed(body, use.name)
+                if hint is not None:
+                    return hint
+        return False
+
+    def declare(self, instruction: ir.Declare) -> None:
+        """Lower a declaration: a variable has no value yet, the lifetime of an object begins."""
+        if not isinstance(instruction.address, Local):
+            return
+        body, name = self._body, instruction.address.name
+        slot, local = self.slots.get(name), self.objects.get(name)
+        if slot is not None and slot.debug is not None and not slot.debug.argument:
+            assert slot.variable is not None
+            body.registers.before_write(slot.variable)
+            body.emit(Havoc((slot.variable,)), declares=True)
+        elif local is not None and local.declaration is instruction:
+            self._begin(local)
+
+    # ------------------------------------------------------------------------------ lifetimes
+
+    def begin_objects(self) -> None:
+        """Create the objects of the function; those without a suitable declaration begin here."""
+        body, flow = self._body, self._body.flow
+        for name, alloca in self._allocas():
+            if name in self.slots:
+                continue
+            debug, declare = self._debug(name), self.declared.get(name)
+            uses = [u for u in flow.uses.get(name, ()) if not isinstance(u, ir.Declare | ir.DebugRecord)]
+            if declare is not None and (
+                not all(flow.dominates(declare, use) for use in uses) or self._comes_back(declare)
+            ):
+                declare = None
+            shown = debug.name if debug is not None and debug.name else _unnamed(name)
+            base = body.registers.values[name] = body.local(f"$&{shown}", INT)
+            local = self.objects[name] = LocalObject(alloca, base, shown, debug is not None, declare)
+            if debug is not None:
+                body.unit.names.declare_object(body.module, base, debug, self.location(name))
+            if declare is None:
+                body.cursor.number = flow.number[alloca]
+                self._begin(local)
+
+    def _comes_back(self, declare: ir.Declare) -> bool:
+        """Whether a jump to a label in the block of a variable, before its declaration, can lead to the
+        declaration again: then the object lives on, and pointers to it stay valid."""
+        flow = self._body.flow
+        home, number = flow.home[declare], flow.number[declare]
+        before = [label for label in self._labels if flow.number[label] < number]
+        starts = [flow.home[label] for label in before if self._is_in_block(label, declare)]
+        behind = flow.behind(home) if starts else set()
+        return any(start in behind and (start == home or home in flow.behind(start)) for start in starts)
+
+    def _is_in_block(self, label: ir.DebugRecord, declare: ir.Declare) -> bool:
+        """Whether a label stands in the block that declares a variable, or in a block inside it."""
+        debug = self._body.module.debug
+        place, scope = debug.place(label.location), debug.variable(declare.variable).scope
+        blocks = [number for number, node in debug.scopes(scope) if node.kind != "DILexicalBlockFile"]
+        if place is None or not blocks:
+            return True
+        return any(number == blocks[0] for number, _ in debug.scopes(place.scope))
+
+    def _begin(self, local: LocalObject) -> None:
+        """Allocate an object; a fill with zeros that follows is part of the allocation."""
+        body, type_, declare = self._body, local.alloca.type, local.declaration
+        size, align = body.layout.size(type_), local.alloca.align or body.layout.align(type_)
+        fill = None if declare is None else self._zeroing(declare, local.alloca.name or "", size)
+        alloc = Alloc(local.base, build.integer(size), align, "stack", local.shown, fill is not None)
+        body.emit(alloc, text=f"begin of {local.shown}")
+        if fill is not None:
+            body.registers.skipped.add(fill)
+            leave_open(body, local.base, padding(body, type_, 0, size), fill.arguments[0].operand)
+
+    def _zeroing(self, declare: ir.Declare, name: str, size: int) -> ir.Call | None:
+        """Return the fill with zeros that follows a declaration and covers the whole object."""
+        flow = self._body.flow
+        block = flow.blocks[flow.home[declare]].instructions
+        for instruction in block[block.index(declare) + 1 :]:
+            if isinstance(instruction, ir.GetElementPointer | ir.DebugRecord):
+                continue
+            if not isinstance(instruction, ir.Call) or not _calls(instruction, "llvm.memset."):
+                return None
+            to, byte, count = (argument.operand for argument in instruction.arguments[:3])
+            whole = isinstance(count, Integer) and count.value == size
+            zero = isinstance(byte, Integer) and byte.value == 0
+            same = isinstance(to, Local) and to.name == name
+            return instruction if whole and zero and same else None
+        return None
+
+    def end_objects(self, last: ir.Instruction) -> None:
+        """End the lifetimes that certainly began: the function returns."""
+        body = self._body
+        for name, local in self.objects.items():
+            if local.declaration is None or body.flow.dominates(local.declaration, last):
+                body.emit(Free(local.base, "stack"), text=f"end of {_unnamed(name)}")
+
+
+def _unnamed(name: str) -> str:
+    """Return a name to show for an object that only Clang has named."""
+    if name.endswith(".compoundliteral"):
+        return "literal"
+    return name if name.isidentifier() and name not in ("tmp", "coerce") else "temporary"
+
+
+def _calls(call: ir.Call, prefix: str) -> bool:
+    return isinstance(call.callee, Symbol) and call.callee.name.startswith(prefix)

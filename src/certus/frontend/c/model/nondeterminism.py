@@ -1,0 +1,214 @@
+"""Calls of library functions, and their effects that are not computed: values and memory get arbitrary
+contents.
+
+In proofs these contents are arbitrary. No counterexample may depend on them, so they are marked
+(`Havoc.approximates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
+
+from certus.core import build
+from certus.core.program import Alloc, Storage, Store
+from certus.core.sorts import INT, machine
+from certus.core.terms import Expr, Kind
+from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.ir.instructions import Operand
+from certus.frontend.c.ir.types import PointerType, Type, VoidType
+from certus.frontend.c.model.cells import UNROLLED, cells_between, element
+from certus.frontend.c.model.memory import run_model
+from certus.frontend.c.model.operands import address_of, term_of
+from certus.frontend.c.model.terms import NULL, U8, Cell, Unmodelled, Value, as_sort, sort_of
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+
+P = ParamSpec("P")
+R = TypeVar("R")
+LIBRARY_OBJECT: Final = 50_000  # bytes; accesses are assumed to stay inside, so it only has to be large
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryCall:
+    """A call of the library function `name` with the arguments that belong to this function."""
+
+    body: Body
+    instruction: ir.Call
+    name: str
+    arguments: list[Operand]
+
+    def operand(self, number: int) -> Operand:
+        """Return an argument; refuse a call without a prototype that lacks it."""
+        if not -len(self.arguments) <= number < len(self.arguments):
+            what = f"a call of `{self.name}` without all of its arguments"
+            raise Unmodelled("unsupported-library-function", what)
+        return self.arguments[number]
+
+    def term(self, number: int) -> Expr:
+        return term_of(self.body, self.operand(number))
+
+    def integer(self, number: int) -> Expr:
+        """Return an argument as a mathematical integer."""
+        return as_sort(self.term(number), INT)
+
+    def address(self, number: int) -> Expr:
+        return address_of(self.body, self.operand(number))
+
+    def pointer(self, number: int) -> Expr:
+        """Return an argument as an address; null if there is no such argument."""
+        return self.address(number) if number < len(self.arguments) else NULL
+
+    def when_not_null(self, number: int, steps: Callable[[Expr], None]) -> None:
+        """Take steps with the address that an argument is, unless it is null."""
+        address = self.pointer(number)
+        if address is not NULL:
+            self.body.when(build.ne(address, NULL), lambda: steps(address))
+
+    def define(self, value: Value) -> None:
+        """Set the result of the call, which may differ from the instruction in the function."""
+        name, body = self.instruction.name, self.body
+        if name is not None:
+            original = body.flow.definitions.get(name)
+            body.registers.values[name] = value
+            if original is not None:
+                body.registers.define(original, value)
+
+    def define_anything(self) -> None:
+        """Make the result any value of its type, on which no counterexample may depend."""
+        result, body = self.instruction.result, self.body
+        if self.instruction.name is None or isinstance(result, VoidType):
+            return
+        if isinstance(result, PointerType):
+            body.unit.note_foreign(body.module, body.module.result_type(self.name))
+        self.define(body.havoc(sort_of(result, signed=True), approximates=self.result))
+
+    @property
+    def result(self) -> str:
+        """Describe the result."""
+        return f"the result of `{self.name}`"
+
+    @property
+    def written(self) -> str:
+        """Describe what the function writes."""
+        return f"what `{self.name}` writes"
+
+
+Meaning = Callable[[LibraryCall], None]
+
+
+def with_options(
+    function: Callable[Concatenate[LibraryCall, P], R],
+) -> Callable[P, Callable[[LibraryCall], R]]:
+    """Turn a function of a call and options into a function of the options that returns a function of the
+    call."""
+
+    def bind(*arguments: P.args, **options: P.kwargs) -> Callable[[LibraryCall], R]:
+        return lambda call: function(call, *arguments, **options)
+
+    return bind
+
+
+# ------------------------------------------------------------------------------------ writing anything
+
+
+def maybe(body: Body, approximates: str = "") -> Expr:
+    """Return a nondeterministic condition."""
+    return build.eq(body.havoc(U8, approximates=approximates), build.constant(0, U8))
+
+
+def any_count(body: Body, what: str) -> Expr:
+    """Return any number of bytes, on which no counterexample may depend."""
+    return build.to_int(body.havoc(body.unit.pointer_sort, approximates=what))
+
+
+def write_cells(body: Body, address: Expr, cells: list[Cell], what: str) -> None:
+    """Give cells arbitrary contents."""
+    for offset, size in cells:
+        value = body.havoc(machine(8 * size, signed=False), approximates=what)
+        body.emit(Store(build.add(address, build.integer(offset)), value))
+
+
+def write_bytes(body: Body, address: Expr, count: Expr, what: str, width: int = 1) -> None:
+    """Give `count` elements arbitrary contents; these are inputs if `what` is empty."""
+    if what:
+        run_model(body, f"__certus_unknown{width}", (address, count))
+    else:
+        run_model(body, "__certus_input1", (address, build.scale(width, count)))
+
+
+def write_some(body: Body, address: Expr, what: str) -> None:
+    """Give an unknown number of bytes from `address` on arbitrary contents."""
+    count = any_count(body, what or "how much is written")
+    write_bytes(body, address, count, what or "what is written")
+
+
+def room_at(body: Body, pointer: Operand) -> int:
+    """Return the number of bytes of the object from a pointer on; 0 if it is not known."""
+    root = body.roots.of(pointer)
+    return 0 if root is None else body.layout.size(root.type) - root.offset
+
+
+def write_extent(body: Body, pointer: Operand, address: Expr, what: str) -> None:
+    """Give the whole object that a pointer leads to arbitrary contents; some bytes, if the object is not
+    known."""
+    root, room = body.roots.of(pointer), room_at(body, pointer)
+    if root is None or room <= 0:
+        write_some(body, address, what)
+        return
+    write_stretch(body, root.type, root.offset, room, address, what)
+
+
+def write_stretch(body: Body, type_: Type, start: int, size: int, address: Expr, what: str) -> None:
+    """Give `size` bytes from `start` in an object of this type arbitrary contents; they begin at
+    `address`."""
+    cells = cells_between(body.layout, type_, start, size)
+    if cells is not None and len(cells) <= UNROLLED:
+        write_cells(body, address, cells, what)
+        return
+    width = element(body.layout, type_)
+    width = width if width in (1, 2, 4, 8) and size % width == 0 else 1
+    write_bytes(body, address, build.integer(size // width), what, width)
+
+
+def write_up_to(body: Body, pointer: Operand, address: Expr, count: Expr, what: str) -> None:
+    """Give at most `count` bytes arbitrary contents. If the object may have less room, only proofs consider
+    how far it is filled."""
+    if count.kind is Kind.CONST and int(count.value) <= room_at(body, pointer):
+        write_bytes(body, address, count, what)
+        return
+
+    def part() -> None:
+        fewer = any_count(body, what)
+        body.assume(build.le(fewer, count))
+        write_bytes(body, address, fewer, what)
+
+    body.when(maybe(body), lambda: write_bytes(body, address, count, what), part)
+
+
+def renew_errno(body: Body) -> None:
+    """Give `errno` any value: every function of the library may have set it."""
+    symbols = body.unit.symbols
+    module = symbols.models.defining("__certus_errno") if symbols.mentions("__errno_location") else None
+    if module is None:
+        return
+    what = "the value of `errno`"
+    variable = symbols.scalar(module, "__certus_errno")
+    if variable is not None:
+        body.registers.assign(variable, body.havoc(variable.sort, approximates=what))
+        return
+    value = body.havoc(machine(32, signed=True), approximates=what)
+    body.emit(Store(symbols.address(module, "__certus_errno"), value))
+
+
+def store_pointer(body: Body, address: Expr, pointer: Expr) -> None:
+    body.emit(Store(address, build.wrap(pointer, body.unit.pointer_sort)))
+
+
+def library_object(body: Body, storage: Storage = "static") -> Expr:
+    """Create a new object of the library with arbitrary contents."""
+    base = body.fresh(INT)
+    body.emit(Alloc(base, build.integer(LIBRARY_OBJECT), 16, storage, body.cursor.text))
+    return base

@@ -1,0 +1,248 @@
+"""The values of instructions that only compute: on scalars, on vectors element by element, and on parts of
+aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from certus.core import build
+from certus.core.program import Assign
+from certus.core.sorts import BOOL, INT, MachineSort, machine
+from certus.core.terms import Expr, Kind
+from certus.core.witness import BRANCH
+from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VectorType
+from certus.frontend.c.model import terms
+from certus.frontend.c.model.operands import (
+    address_of,
+    field_place,
+    from_integer,
+    indexed,
+    pieces_at,
+    term_of,
+    value_of,
+)
+from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value, as_sort, no_value, sort_of
+from certus.frontend.c.source import expressions
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+
+_OPEN: Final = "an element of a vector that is left open"
+
+
+def lanewise(body: Body, compute: Callable[..., Expr], *values: Value) -> Value:
+    """Compute an operation on scalars or, if all operands are vectors, element by element."""
+    lanes = [value.parts for value in values if isinstance(value, Lanes)]
+    if lanes and len(lanes) == len(values):
+        return Lanes(tuple(compute(*parts) for parts in zip(*lanes, strict=True)))
+    return compute(*map(body.scalar, values))
+
+
+def binary(body: Body, instruction: ir.Binary) -> Value:
+    operation, hint = instruction.operation, True if "nsw" in instruction.flags else None
+    if operation[0] == "f":
+        raise Unmodelled("unsupported-float", "floating point")
+    compute = partial(terms.binary, operation, signed_hint=hint)
+    return lanewise(body, compute, value_of(body, instruction.left), value_of(body, instruction.right))
+
+
+def compare(body: Body, instruction: ir.Compare) -> Value:
+    if instruction.floating:
+        raise Unmodelled("unsupported-float", "floating point")
+    if instruction.name is not None and instruction.name.startswith(("fits_in_gp", "fits_in_fp")):
+        return build.FALSE  # `va_start` marks all registers as used
+    compute = partial(terms.compare, instruction.predicate)
+    return lanewise(body, compute, value_of(body, instruction.left), value_of(body, instruction.right))
+
+
+def convert(body: Body, instruction: ir.Convert) -> Value:
+    value = value_of(body, instruction.operand)
+    operation, type_ = instruction.operation, instruction.type
+    if isinstance(value, Lanes) or isinstance(type_, VectorType):
+        return _convert_vector(body, operation, value, instruction.operand.type, type_)
+    if operation == "inttoptr":
+        return from_integer(body, body.scalar(value))
+    if operation == "trunc" and isinstance(value, Expr) and value in body.unit.names.booleans:
+        return terms.truth(value)
+    if isinstance(value, Pieces) and operation == "bitcast":
+        return value
+    return terms.convert(operation, body.scalar(value), type_)
+
+
+def select(body: Body, instruction: ir.Select) -> Value:
+    test = value_of(body, instruction.condition)
+    then, otherwise = value_of(body, instruction.then), value_of(body, instruction.otherwise)
+    if isinstance(then, Lanes) and not isinstance(test, Lanes):
+        test = Lanes((body.scalar(test),) * len(then.parts))
+    if isinstance(then, Expr) and body.is_watched(instruction):
+        condition = terms.truth(body.scalar(test))
+        return _branch_to_value(body, instruction, condition, then, body.scalar(otherwise))
+    return lanewise(body, _choose, test, then, otherwise)
+
+
+def _choose(condition: Expr, a: Expr, b: Expr) -> Expr:
+    if a.kind is Kind.CONST:
+        a = as_sort(a, b.sort)
+    return build.ite(terms.truth(condition), a, as_sort(b, a.sort))
+
+
+def _branch_to_value(body: Body, instruction: ir.Select, condition: Expr, a: Expr, b: Expr) -> Expr:
+    """Make a branch of a `?:` that a witness refers to; return the value of the branch taken."""
+    chosen, starts, after = body.fresh(a.sort), (body.draft.node(), body.draft.node()), body.draft.node()
+    body.cursor.describe(body.unit.sources.part(instruction.location, expressions.tested))
+    body.cursor.text = BRANCH
+    body.fork(condition, *starts, branch=True)
+    for start, value in zip(starts, (a, b), strict=True):
+        body.at = start
+        body.emit(Assign((chosen,), (as_sort(value, chosen.sort),)), text="", target=after)
+    body.at = after
+    return chosen
+
+
+def freeze(body: Body, instruction: ir.Freeze) -> Value:
+    return value_of(body, instruction.operand)
+
+
+def element_pointer(body: Body, instruction: ir.GetElementPointer) -> Value:
+    return indexed(body, instruction.source, address_of(body, instruction.base), instruction.indices)
+
+
+# ------------------------------------------------------------------------------------ aggregates
+
+
+def _place(body: Body, type_: Type, indices: Iterable[int]) -> tuple[int, Type]:
+    """Return the offset of a part of an aggregate, and its type."""
+    offset = 0
+    for index in indices:
+        inner, type_ = field_place(body, type_, index)
+        offset += inner
+    return offset, type_
+
+
+def extract_value(body: Body, instruction: ir.ExtractValue) -> Value:
+    """Lower `extractvalue`. A scalar that is one piece keeps the sort of the piece."""
+    value = value_of(body, instruction.aggregate)
+    offset, type_ = _place(body, instruction.aggregate.type, instruction.indices)
+    assert isinstance(value, Pieces)
+    size = body.layout.store_size(type_)
+    parts = [p for p in value.parts if p.offset < offset + size and offset < p.offset + p.size]
+    inside = all(offset <= p.offset and p.offset + p.size <= offset + size for p in parts)
+    scalar = isinstance(type_, IntegerType | PointerType)
+    if scalar and [(p.offset, p.size) for p in parts] == [(offset, size)]:
+        term, sort = parts[0].term, sort_of(type_)
+        keep = term.sort not in (BOOL, INT) and sort not in (BOOL, INT)
+        return term if keep else as_sort(term, sort)
+    if inside and (not scalar or (isinstance(type_, IntegerType) and len(parts) > 1)):
+        return Pieces(size, tuple(Piece(p.offset - offset, p.size, p.term) for p in parts))
+    return as_sort(terms.joined(value, offset, size, body.unset), sort_of(type_))
+
+
+def insert_value(body: Body, instruction: ir.InsertValue) -> Value:
+    whole = value_of(body, instruction.aggregate)
+    offset, type_ = _place(body, instruction.aggregate.type, instruction.indices)
+    size = body.layout.size(type_)
+    assert isinstance(whole, Pieces)
+    others = [p for p in whole.parts if p.offset + p.size <= offset or offset + size <= p.offset]
+    new = pieces_at(body, value_of(body, instruction.value), offset, type_)
+    parts = sorted((*others, *new), key=lambda p: p.offset)
+    return Pieces(body.layout.size(instruction.aggregate.type), tuple(parts))
+
+
+# --------------------------------------------------------------------------------------- vectors
+
+
+def lanes(value: Value) -> tuple[Expr, ...]:
+    """Return the elements of a vector."""
+    if not isinstance(value, Lanes):
+        raise Unmodelled("unsupported-vector", "a vector of this type")
+    return value.parts
+
+
+def _convert_vector(body: Body, operation: str, value: Value, source: Type, type_: Type) -> Value:
+    """Convert from or to a vector; `bitcast` keeps the bytes and changes the elements."""
+    if operation != "bitcast":
+        if not isinstance(type_, VectorType):
+            raise no_value(type_)
+        return Lanes(tuple(terms.convert(operation, part, type_.element) for part in lanes(value)))
+    size = body.layout.store_size(type_)
+    if isinstance(value, Lanes):
+        assert isinstance(source, VectorType)
+        step = _whole_bytes(source.element)
+        value = Pieces(size, tuple(Piece(i * step, step, part) for i, part in enumerate(value.parts)))
+    if not isinstance(type_, VectorType):
+        return as_sort(terms.taken(value, [(0, size)], body.unset)[0], sort_of(type_))
+    step = _whole_bytes(type_.element)
+    parts = terms.taken(value, [(i * step, step) for i in range(type_.count)], body.unset)
+    return Lanes(tuple(as_sort(part, sort_of(type_.element)) for part in parts))
+
+
+def _whole_bytes(type_: Type) -> int:
+    if not isinstance(type_, IntegerType) or type_.bits % 8:
+        raise no_value(type_)
+    return type_.bits // 8
+
+
+def extract_element(body: Body, instruction: ir.ExtractElement) -> Value:
+    parts = lanes(value_of(body, instruction.vector))
+    index = term_of(body, instruction.index)
+    if index.kind is Kind.CONST and int(index.value) < len(parts):
+        return parts[int(index.value)]
+    _require_element(body, index, len(parts))
+    value = parts[-1]
+    for number in reversed(range(len(parts) - 1)):
+        value = build.ite(_is(index, number), parts[number], value)
+    return value
+
+
+def insert_element(body: Body, instruction: ir.InsertElement) -> Value:
+    parts = lanes(value_of(body, instruction.vector))
+    value, index = term_of(body, instruction.value), term_of(body, instruction.index)
+    _require_element(body, index, len(parts))
+    new = [build.ite(_is(index, n), as_sort(value, part.sort), part) for n, part in enumerate(parts)]
+    return Lanes(tuple(new))
+
+
+def _natural(index: Expr) -> tuple[Expr, MachineSort]:
+    """Return an index as an unsigned number."""
+    sort = machine(getattr(index.sort, "width", 32), signed=False)
+    return build.wrap(index, sort), sort
+
+
+def _is(index: Expr, number: int) -> Expr:
+    natural, sort = _natural(index)
+    return terms.equal(natural, build.constant(number, sort))
+
+
+def _require_element(body: Body, index: Expr, count: int) -> None:
+    """Make the behaviour undefined if a vector has no element with this number."""
+    natural, sort = _natural(index)
+    outside = build.le(build.constant(count, sort), natural) if count <= sort.high else build.FALSE
+    body.when(outside, lambda: body.undefined("an element that a vector does not have"))
+
+
+def shuffle(body: Body, instruction: ir.ShuffleVector) -> Value:
+    """Lower `shufflevector`; elements that it leaves open have any value."""
+    both = [part for v in (instruction.left, instruction.right) for part in lanes(value_of(body, v))]
+
+    def part(number: int | None) -> Expr:
+        return body.havoc(both[0].sort, approximates=_OPEN) if number is None else both[number]
+
+    return Lanes(tuple(part(number) for number in instruction.mask))
+
+
+COMPUTATIONS: Final[dict[type[ir.Instruction], Callable[..., Value]]] = {
+    ir.GetElementPointer: element_pointer,
+    ir.Binary: binary,
+    ir.Compare: compare,
+    ir.Convert: convert,
+    ir.Select: select,
+    ir.Freeze: freeze,
+    ir.ExtractValue: extract_value,
+    ir.InsertValue: insert_value,
+    ir.ExtractElement: extract_element,
+    ir.InsertElement: insert_element,
+    ir.ShuffleVector: shuffle,
+}

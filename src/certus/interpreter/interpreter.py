@@ -1,0 +1,279 @@
+"""Run a program concretely, exactly as the front end built it.
+
+Replays of counterexamples and challenges to proofs rest on this interpreter. It shares the program and the
+semantics of `core.evaluate` with the search, but no encodings and no solvers. Its inputs determine a run.
+One step is one executed edge. A call pushes a frame on a list and needs no Python recursion, so the depth of
+recursion is bounded by memory only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, cast
+
+from certus.core.budget import Budget
+from certus.core.evaluate import evaluate
+from certus.core.program import UNSPECIFIED, Edge, Havoc, Location
+from certus.core.sorts import MachineSort
+from certus.core.terms import Expr
+from certus.core.values import Datum, default_value
+from certus.interpreter.bounded_unknowns import BoundedInteger
+from certus.interpreter.compile import Code, Compiled, EventKind, Link
+from certus.interpreter.expressions import Overgrown
+from certus.interpreter.indeterminate import Fault, Unmodelled
+from certus.interpreter.inputs import Inputs, NoInputs, contents
+from certus.interpreter.memory import Memory, MemorySnapshot, OpaqueMemory
+
+_INTERVAL: Final = 50_000  # steps between two checks of the budget
+FOREVER: Final = 1 << 62  # steps: no limit
+
+
+class Ending(Enum):
+    """The ways a run can end."""
+
+    ERROR = "it reaches an error location"
+    EXIT = "the main procedure returns"
+    BLOCKED = "no edge is enabled"
+    UNDEFINED = "it meets undefined behaviour"
+    UNMODELLED = "it depends on a value that is not modelled"
+    LIMIT = "the limit on steps, or on the size of numbers, is reached"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The end of a run: where and after how many steps. `edge` is the last edge taken if the run ended at an
+    error or the exit, else the edge that could not be taken. `cause` describes the undefined behaviour, or
+    the limit that was exceeded."""
+
+    ending: Ending
+    location: Location
+    steps: int
+    edge: Edge | None
+    cause: str = ""
+
+
+_Values = tuple[Datum, ...]
+Snapshot = tuple[Location, _Values, _Values, tuple[_Values, ...], tuple[Link, ...], MemorySnapshot]
+
+
+class Observer:
+    """An object that the machine notifies of arrivals at watched locations, calls and returns; the methods
+    of this class do nothing."""
+
+    watched: frozenset[Location]
+
+    def start(self, machine: Machine) -> None:
+        """Handle the start of a run."""
+
+    def arrive(self, machine: Machine, edge: Edge | None) -> None:
+        """Handle the arrival at `machine.location` by `edge`: an edge, a call, the return from a call, or
+        None at the start."""
+
+    def enter(self, machine: Machine, edge: Edge) -> None:
+        """Handle the call `edge` after its parameters are bound; `machine.frame` is the callee's."""
+
+    def leave(self, machine: Machine, edge: Edge) -> None:
+        """Handle the return from the call `edge` after its targets are written; `machine.frame` is the
+        caller's."""
+
+
+class Machine:
+    """The state of a run between steps."""
+
+    __slots__ = (
+        *("_compiled", "_fresh", "_havoc"),
+        *("calls", "frame", "frames", "globals", "location", "memory", "steps"),
+    )
+
+    def __init__(self, compiled: Compiled, inputs: Inputs) -> None:
+        program = compiled.program
+        self.location = program.entry
+        self.steps = 0
+        self.globals: list[Datum] = [
+            evaluate(program.initial[v], {}) if v in program.initial else inputs.initial(v)
+            for v in program.globals
+        ]
+        self.frames: list[list[Datum]] = []  # of the callers of the current activation
+        self.calls: list[Link] = []  # the calls they wait for
+        layout = OpaqueMemory if isinstance(inputs, NoInputs) else Memory
+        self.memory = layout(len(compiled.accesses), program.pointer_bits, contents(inputs))
+        self._compiled = compiled
+        self._fresh: dict[str, list[Datum]] = {  # by procedure: its frame before the parameters are bound
+            name: [inputs.local(v) for v in local] for name, local in compiled.locals.items()
+        }
+        self.frame: list[Datum] = self._fresh[program.main].copy()
+        self._havoc = _counting(compiled, inputs)
+
+    @property
+    def depth(self) -> int:
+        """The number of calls that have not returned yet."""
+        return len(self.frames)
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the current state, from which `restore` continues; None if memory is too large to copy."""
+        memory = self.memory.snapshot()
+        if memory is None:
+            return None
+        frames = tuple(map(tuple, self.frames))
+        return self.location, tuple(self.globals), tuple(self.frame), frames, tuple(self.calls), memory
+
+    def restore(self, state: Snapshot) -> None:
+        """Continue from a state. Counting of steps starts again at 0."""
+        self.location, shared, frame, frames, calls, memory = state
+        self.globals[:] = shared
+        self.frame, self.frames, self.calls = list(frame), list(map(list, frames)), list(calls)
+        self.memory.restore(memory)
+        self.steps = 0
+
+    def value(self, variable: Expr) -> Datum:
+        """Return the value of a global or of a local of the current activation."""
+        slot = self._compiled.globals.get(variable)
+        if slot is not None:
+            return self.globals[slot]
+        return self.frame[self._compiled.locals[self.location.procedure][variable]]
+
+    def advance(
+        self, code: Code, *, limit: int = FOREVER, budget: Budget, observer: Observer | None = None
+    ) -> Run:
+        """Continue until the run ends or has `limit` steps in all (a stretch is not interrupted).
+
+        The current location must be a cut of `code`. After `Ending.LIMIT`, `advance` may be called again.
+        `code` must watch the locations that the observer watches."""
+        code.require(self.location.procedure)
+        try:
+            return self._advance(code, limit, budget, observer)
+        except Overgrown as growth:
+            return Run(Ending.LIMIT, self.location, self.steps, None, str(growth))
+        except Fault as fault:
+            place = code.place(fault.__traceback__)
+            if place is None:  # an observer raised it
+                raise
+            edge, self.steps = place
+            self.location = edge.source
+            ending = Ending.UNMODELLED if isinstance(fault, Unmodelled) else Ending.UNDEFINED
+            return Run(ending, edge.source, self.steps, edge, str(fault))
+
+    def _advance(self, code: Code, limit: int, budget: Budget, observer: Observer | None) -> Run:
+        stretches, events, havoc, shared = code.stretches, code.events, self._havoc, self.globals
+        memory = self.memory
+        at, steps, frame = self.location.index, self.steps, self.frame
+        pause = min(limit, steps + _INTERVAL)
+        while True:
+            while at >= 0 and steps < pause:
+                at, steps = stretches[at](shared, frame, steps, pause, havoc, memory)
+            self.steps = steps
+            if at >= 0:
+                self.location = self._compiled.location[at]
+                if steps >= limit:
+                    return Run(Ending.LIMIT, self.location, steps, None)
+                budget.check()
+                pause = min(limit, steps + _INTERVAL)
+                continue
+            event = events[at]
+            if event.link is not None:
+                self._call(code, event.link, observer)
+            else:
+                self.location = event.location
+                arrived = event.edge is not None and event.kind in _ARRIVALS
+                if observer is not None and arrived and event.location in code.watched:
+                    observer.arrive(self, event.edge)
+                if event.kind is _FINISH and self.frames:
+                    self._return(code, observer)
+                elif event.kind is not _ARRIVE:
+                    return Run(_ENDINGS[event.kind], event.location, steps, event.edge, _cause(event.kind))
+            at, frame = self.location.index, self.frame
+
+    def _call(self, code: Code, link: Link, observer: Observer | None) -> None:
+        callee = link.callee
+        code.require(callee.name)
+        self.frames.append(self.frame)
+        self.calls.append(link)
+        frame = self.frame = self._fresh[callee.name].copy()
+        frame[: link.arguments] = code.passed[0]
+        self.location = callee.entry
+        if observer is not None:
+            observer.enter(self, link.edge)
+            if callee.entry in code.watched:
+                observer.arrive(self, link.edge)
+
+    def _return(self, code: Code, observer: Observer | None) -> None:
+        link = self.calls.pop()
+        inner, self.frame = self.frame, self.frames.pop()
+        for shared, slot, source in link.results:
+            (self.globals if shared else self.frame)[slot] = inner[source]
+        edge = link.edge
+        self.location = edge.target
+        if observer is not None:
+            observer.leave(self, edge)
+            if edge.target in code.watched:
+                observer.arrive(self, edge)
+
+
+_FINISH: Final = EventKind.FINISH
+_ARRIVE: Final = EventKind.ARRIVE
+_ARRIVALS: Final = frozenset({EventKind.ARRIVE, EventKind.FINISH, EventKind.ERROR})
+_ENDINGS: Final[Mapping[EventKind, Ending]] = {
+    EventKind.FINISH: Ending.EXIT,
+    EventKind.ERROR: Ending.ERROR,
+    EventKind.BLOCKED: Ending.BLOCKED,
+    EventKind.UNDEFINED: Ending.UNDEFINED,
+}
+
+
+def _cause(kind: EventKind) -> str:
+    return "a division by zero or an oversized shift" if kind is EventKind.UNDEFINED else ""
+
+
+def _counting(compiled: Compiled, inputs: Inputs) -> Callable[[int], tuple[Datum, ...]]:
+    """Return the inputs as a function of the edge; it counts the executions of each edge."""
+    targets: dict[int, Sequence[Expr]] = {
+        e.index: e.op.targets for e in compiled.program.edge.values() if isinstance(e.op, Havoc)
+    }
+    counts = dict.fromkeys(targets, 0)
+    values_of = inputs.havoc
+    unspecified = _unspecified(compiled, inputs)
+
+    def havoc(edge: int) -> tuple[Datum, ...]:
+        if edge in unspecified:
+            return unspecified[edge]
+        occurrence = counts[edge]
+        counts[edge] = occurrence + 1
+        return values_of(edge, occurrence, targets[edge])
+
+    return havoc
+
+
+def _unspecified(compiled: Compiled, inputs: Inputs) -> dict[int, tuple[Datum, ...]]:
+    """Return the values that the language leaves unspecified, by edge: 0, or with `NoInputs` their bounds."""
+    values: dict[int, tuple[Datum, ...]] = {}
+    for edge in compiled.program.edge.values():
+        if isinstance(edge.op, Havoc) and edge.op.function == UNSPECIFIED:
+            sorts = [t.sort for t in edge.op.targets]
+            values[edge.index] = tuple(
+                cast(Datum, BoundedInteger(s.low, s.high))
+                if isinstance(inputs, NoInputs) and isinstance(s, MachineSort)
+                else default_value(s)
+                for s in sorts
+            )
+    return values
+
+
+def run(
+    compiled: Compiled,
+    inputs: Inputs,
+    *,
+    step_limit: int = FOREVER,
+    budget: Budget,
+    observer: Observer | None = None,
+) -> Run:
+    """Run a program from its start. Raises `BudgetExceeded`, and any exception of `inputs` and `observer`."""
+    machine = Machine(compiled, inputs)
+    code = compiled.code(frozenset() if observer is None else observer.watched)
+    code.require(compiled.program.main)
+    if observer is not None:
+        observer.start(machine)
+        if machine.location in code.watched:
+            observer.arrive(machine, None)
+    return machine.advance(code, limit=step_limit, budget=budget, observer=observer)

@@ -1,0 +1,314 @@
+"""A counterexample for users: the sequence of steps from which all report formats are rendered.
+
+Each step has its statement, its effect in the user's names, and the reason why it matters. Steps without a
+visible effect are left out: loads into internal variables, the begin and end of objects, initialisation
+before `main`. All counts are of the remaining steps and of those that the replay did not keep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Final
+
+from certus.core import build
+from certus.core.c_text import c_text
+from certus.core.diagnostic import Span
+from certus.core.evidence import Trace, Unsafe
+from certus.core.outcome import Outcome, Replay, Role, Step
+from certus.core.program import (
+    Alloc,
+    Assign,
+    Assume,
+    Call,
+    Edge,
+    ErrorSite,
+    Free,
+    Havoc,
+    Load,
+    Program,
+    Return,
+    Store,
+)
+from certus.core.terms import Value
+from certus.report.outcome_view import INPUT, RESULT, Names, function_name, value_text
+from certus.report.source_text import condition_of, without_markers
+from certus.report.trace_state import MEMORY, Change, Scene, TraceState
+
+_TEMPORARY: Final = re.compile(r"temporary\b")
+_UNNAMED: Final = re.compile(r" \(\+\d+\)$| \+ \d+ bytes$")
+_LITERAL: Final = re.compile(r'\w*"')  # text that starts with a string literal
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One shown step: its number in the run, from 0, its edge, its statement, and the state after it
+    (`scene`). `depth` is the number of open calls; `branch` is the side of a condition that it takes.
+    `changes` are the changes of variables, with plain values. `reason` says why the step matters, and is
+    empty if the violation does not depend on it. `noticed` lists in order the memory cells whose values
+    became known or unknown since the move before; `omitted` is the number of steps just before it that the
+    replay did not keep."""
+
+    number: int
+    edge: Edge
+    statement: str
+    depth: int
+    branch: bool | None
+    changes: tuple[tuple[str, Value], ...]
+    scene: Scene
+    reason: str
+    noticed: tuple[Change | str, ...] = ()
+    omitted: int = 0
+
+    @property
+    def span(self) -> Span | None:
+        return self.edge.span
+
+    @property
+    def effect(self) -> str:
+        """Return the effect of the step or, for a branch, the values that decided it."""
+        if self.branch is None:
+            results = [change.value for change in self.scene.changes if change.name == RESULT]
+            parts = len(results) > 1  # of a record
+            effects = [f"returns {{{', '.join(results)}}}"] if parts else []
+            effects += [
+                effect_of(change, self.statement)
+                for change in self.scene.changes
+                if not parts or change.name != RESULT
+            ]
+            return ", ".join(effect for effect in effects if effect)
+        because = self.scene.because
+        if [name for name, _ in because] == [condition_of(self.statement)]:
+            return f"{value_text(self.branch)}, as it is {because[0][1]}"
+        values = ", ".join(f"{name} = {value}" for name, value in because)
+        return f"{value_text(self.branch)}, as {values}" if values else value_text(self.branch)
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A counterexample. `matter` is the number of steps that influence the violation (None: unknown); if it
+    is `complete`, they are all among the moves. `initial` are the values of globals at the start that matter,
+    and `unimportant` are the others."""
+
+    initial: tuple[tuple[str, Value], ...]
+    unimportant: tuple[tuple[str, Value], ...]
+    initially: tuple[Change, ...]  # all known values of globals at the start
+    moves: tuple[Move, ...]
+    error: ErrorSite
+    matter: int | None
+    complete: bool
+
+    @property
+    def steps(self) -> int:
+        return len(self.moves) + self.omitted
+
+    @property
+    def omitted(self) -> int:
+        return sum(move.omitted for move in self.moves)
+
+
+def effect_of(change: Change, statement: str) -> str:
+    """Return the effect of a change: `x = 3`, or `= 3` if the statement itself names what changes."""
+    if change.name == RESULT:
+        return f"returns {change.value}"
+    if change.name == statement or (change.name.endswith("()") and statement.startswith(change.name[:-1])):
+        return f"= {change.value}" if change.value != statement else ""
+    return f"{'still ' * change.before}{change.name} = {change.value}"
+
+
+def counterexample(outcome: Outcome) -> Counterexample | None:
+    """Return the replayed counterexample of a violated program; None for other outcomes."""
+    program, check, verdict = outcome.subject, outcome.check, outcome.verdict
+    if not isinstance(program, Program) or not isinstance(check, Replay) or not isinstance(verdict, Unsafe):
+        return None
+    trace = verdict.refutation
+    if not isinstance(trace, Trace):
+        return None
+    state = TraceState(program, trace)
+    names, initially = state.names, state.initially
+    moves = _without_repetitions(_merge_ending(list(_moves(check, program, state))))
+    matters = frozenset(trace.initial if check.initial is None else check.initial)
+    hidden = 0 if check.matter is None else check.matter - sum(s.reason is not None for s in check.kept)
+    return Counterexample(
+        names.values((v, value) for v, value in trace.initial.items() if v in matters),
+        names.values((v, value) for v, value in trace.initial.items() if v not in matters),
+        initially,
+        tuple(moves),
+        program.error_at(program.location[check.error]),
+        None if check.matter is None else sum(bool(move.reason) for move in moves) + hidden,
+        check.matter is not None and hidden == 0,
+    )
+
+
+def _moves(check: Replay, program: Program, state: TraceState) -> Iterator[Move]:
+    """Yield the visible steps. Steps omitted before an invisible one count for the next visible one."""
+    names = state.names
+    outer_calls = 1 if program.main.startswith("$") else 0  # internal calls around `main`
+    noticed: list[Change | str] = []
+    expected, omitted = 0, 0
+    for step in check.kept:
+        edge = program.edge[step.edge]
+        if step.number != expected:
+            state.forget(edge.source.procedure, step.depth)
+        omitted += step.number - expected
+        expected = step.number + 1
+        words = _statement(edge, state)
+        scene = state.advance(step)
+        changes = names.changes(edge, step)
+        noticed += scene.noticed
+        if not _is_visible(edge, scene, changes) or _is_copy(step, edge, scene, program):
+            noticed += [change for change in scene.changes if change.scope == MEMORY]
+            continue
+        yield Move(
+            step.number,
+            edge,
+            _named(words, edge, scene, changes),
+            max(0, step.depth - outer_calls),
+            edge.branch,
+            changes,
+            scene,
+            reason_text(step, scene, program, names),
+            tuple(noticed),
+            omitted,
+        )
+        noticed, omitted = [], 0
+
+
+def _named(words: str, edge: Edge, scene: Scene, changes: tuple[tuple[str, Value], ...]) -> str:
+    """Return the statement to show: `*` for an input into an internal variable, and an assignment for an
+    element of an initialiser."""
+    if INPUT in (name for name, _ in changes):
+        return INPUT
+    if isinstance(edge.op, Store) and len(scene.changes) == 1:
+        name, value = scene.changes[0].name, scene.changes[0].value
+        if value.removeprefix("&") == words.lstrip("&"):
+            return f"{name} = {words}"
+        if words.isdecimal():  # the bits of a number
+            return f"{name} = {value}"
+    return words
+
+
+def _is_visible(edge: Edge, scene: Scene, changes: tuple[tuple[str, Value], ...]) -> bool:
+    """Say whether a step is shown. In internal procedures, whose names start with `$`, only initialisers of
+    globals (other than string literals) and calls of user procedures (other than `main`) are."""
+    op, is_internal = edge.op, edge.source.procedure.startswith("$")
+    if any(not is_internal or name != RESULT for name, _ in changes):
+        return True
+    if isinstance(op, Load) or (isinstance(op, Alloc | Free) and op.storage != "heap"):
+        return False
+    if is_internal:
+        initialises = isinstance(op, Store) and not _LITERAL.match(edge.text)
+        shown = initialises or (isinstance(op, Call) and not op.procedure.startswith(("$", "main")))
+        return edge.span is not None and bool(edge.text) and shown
+    if edge.text or edge.span is None:
+        return bool(edge.text)
+    seen = any(change.scope == MEMORY for change in scene.changes)
+    return seen or edge.branch is not None or isinstance(op, Call | Return)
+
+
+def _is_copy(step: Step, edge: Edge, scene: Scene, program: Program) -> bool:
+    """Say whether a step only copies a user's variable to an internal one, or writes memory that the source
+    has no name for and on which nothing depends."""
+    op, names = edge.op, program.source_names
+    if isinstance(op, Assign):
+        return not any(v in names for v in op.targets) and all(value in names for value in op.values)
+    if not isinstance(op, Store) or not scene.changes:
+        return False
+    names_of = [change.name for change in scene.changes]
+    if all(_TEMPORARY.match(name) for name in names_of):
+        return True
+    return step.reason is None and all(_UNNAMED.search(name) for name in names_of)
+
+
+def _without_repetitions(moves: list[Move]) -> list[Move]:
+    """Drop moves without an effect next to a move of the same statement, except for the last move."""
+    kept: list[Move] = []
+    waiting: tuple[Change | str, ...] = ()
+    omitted = 0
+    for n, move in enumerate(moves):
+        beside = [*kept[-1:], *moves[n + 1 : n + 2]]
+        silent = not move.effect and not isinstance(move.edge.op, Call | Return) and n < len(moves) - 1
+        if silent and any((m.span, m.statement) == (move.span, move.statement) for m in beside):
+            waiting, omitted = waiting + move.noticed, omitted + move.omitted
+            continue
+        kept.append(replace(move, noticed=waiting + move.noticed, omitted=omitted + move.omitted))
+        waiting, omitted = (), 0
+    return kept
+
+
+def _merge_ending(moves: list[Move]) -> list[Move]:
+    """Merge the step into the error with the step before it, if that is the branch of the same claim."""
+    if len(moves) < 2:
+        return moves
+    *rest, before, last = moves
+    same = before.span == last.span and before.statement == last.statement and not last.omitted
+    if last.branch is not None or last.scene.changes or before.branch is None or not same:
+        return moves
+    scene = replace(last.scene, because=before.scene.because)
+    noticed = before.noticed + before.scene.changes + last.noticed
+    return [*rest, replace(last, branch=before.branch, scene=scene, noticed=noticed, omitted=before.omitted)]
+
+
+def _statement(edge: Edge, state: TraceState) -> str:
+    """Return the statement as in the source; without source text, a description of the step."""
+    if edge.text:
+        return without_markers(edge.text)
+    if edge.span is None:
+        return "(start)"
+    names = state.names_for(edge)
+    if isinstance(edge.op, Assume):
+        condition = edge.op.condition if edge.branch is not False else build.not_(edge.op.condition)
+        return c_text(condition, names=names, limit=200)  # the effect says which side is taken
+    from certus.report.cfa import statement
+
+    return statement(edge, names)
+
+
+# ----------------------------------------------------------------------------------------- reasons
+
+
+def reason_text(step: Step, scene: Scene, program: Program, names: Names) -> str:
+    """Say why a step matters; empty if it does not."""
+    reason, edge = step.reason, program.edge[step.edge]
+    if reason is None:
+        return ""
+    if reason.role is Role.UNKNOWN:
+        return "may matter: the execution is too long to tell"
+    if reason.role is Role.CLAIM:
+        return "the violated claim"
+    reader = program.edge[reason.at]
+    line = _line(reader.span, program)
+    if reason.role is Role.CALL:
+        called = edge.op.procedure if isinstance(edge.op, Call) else "$"  # internal names start with `$`
+        subject = (
+            f"calls {function_name(called)}, which" if not called.startswith("$") else "the called function"
+        )
+        return f"{subject} matters at {line}"
+    if reason.role is Role.BRANCH:
+        return f"decides {_continuation(edge, reader, line)}"
+    read = None if reason.variable is None else names.visible(reason.variable)
+    if reason.role is Role.KEEP:
+        return f"keeps {read} as {line} reads it" if read else f"keeps a value that {line} reads"
+    if isinstance(edge.op, Havoc):
+        return f"an input, read at {line}"
+    if read == RESULT:
+        return f"its result is read at {line}"
+    if read is None:
+        written = [change.name for change in scene.changes if change.scope == MEMORY]
+        read = written[0] if len(written) == 1 else None
+    return f"computes a value that {line} reads" if read is None else f"gives {read} the value read at {line}"
+
+
+def _continuation(edge: Edge, reader: Edge, line: str) -> str:
+    here, there = edge.span, reader.span
+    same = here is not None and there is not None and (here.file, here.line) == (there.file, there.line)
+    return f"how {line} continues" if same else f"that {line} is reached"
+
+
+def _line(span: Span | None, program: Program) -> str:
+    if span is None:
+        return "a later step"
+    elsewhere = "" if span.file == program.file else f" of {PurePath(span.file).name}"
+    return f"line {span.line}{elsewhere}"

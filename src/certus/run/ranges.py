@@ -1,0 +1,387 @@
+"""`ranges`: the ranges of a program's variables, as a report. Nothing is verified here."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from pathlib import Path
+from typing import Final
+
+from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
+from certus.analysis.ranges.members import FewValues
+from certus.analysis.ranges.offsets import Offsets, Pointing
+from certus.analysis.ranges.result import (
+    Ranges,
+    analyse,
+    converted,
+    declared_bits,
+    needed_bits,
+    type_range,
+)
+from certus.analysis.ranges.system import limits
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.c_text import c_text
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, InputError, Unsupported
+from certus.core.intervals import Interval
+from certus.core.memory import uses_memory
+from certus.core.program import Location, Program
+from certus.core.sorts import BOOL, ArraySort, Sort
+from certus.core.task import Task
+from certus.core.terms import Expr
+from certus.encoding.addresses import Mistyped
+from certus.encoding.memory import lower_memory
+from certus.engines.ranges import Options, system_solver
+from certus.engines.registry import ENGINES
+from certus.frontend import Question, load_question, read_question
+from certus.frontend.tasks.task_files import C_SUFFIXES
+from certus.passes import apply_passes
+from certus.passes.constants import Constants
+from certus.passes.memory import find_partition, pointers_unsupported
+from certus.passes.pointer_flow import scan_types
+from certus.passes.slice import Slice, declared
+from certus.report.ranges import (
+    NotLinear,
+    RangeReport,
+    SymbolicBound,
+    VariableRange,
+    ranges_from_json,
+    ranges_json,
+)
+from certus.run.settings import Settings, bad_usage, check_owners, engine_options
+from certus.system.child import Kind, run_limited
+
+ASSUME: Final = "--assume"  # what positions in an assumption refer to
+RETURNED: Final = "(returned)"  # the name of a result
+_LONGEST: Final = 60  # characters of an operation in a list
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The question: one procedure by itself, an assumption at its entry, a bound on the entries of loops."""
+
+    function: str | None = None
+    assume: str | None = None
+    bound: int | None = None
+
+
+def ranges(
+    path: str | Path,
+    wanted: Wanted,
+    settings: Settings | None = None,
+    *,
+    on_progress: Callable[[str], None] | None = None,
+) -> RangeReport:
+    """Return the ranges of the program in a file. Raises `InputError` for malformed input, `Unsupported` if
+    the program cannot be modelled or the limits are too tight."""
+    settings = settings or Settings()
+    start, budget = time.monotonic(), Budget(settings.timeout)
+    _check(wanted)
+    check_owners(settings, ENGINES)
+    options = engine_options(ENGINES["ranges"], settings)
+    question = read_question(Path(path), property=settings.property_name, data_model=settings.data_model)
+    try:
+        program = _loaded(question, wanted.function, settings, budget)
+        budget.check()
+    except BudgetExceeded:
+        raise _no_ranges("timeout", "", settings) from None
+    lowered, offsets = without_memory(program)
+    assumption = build.TRUE
+    if wanted.function is not None:
+        assumption = _assumption(lowered, wanted.function, wanted.assume)
+    limit = budget.remaining()
+    result = run_limited(
+        lambda _: _work(lowered, offsets, wanted, assumption, options, Budget(limit), start),
+        seconds=limit,
+        memory=settings.memory,
+        on_progress=on_progress,
+    )
+    if result.payload is None:
+        raise _no_ranges(result.kind, result.detail, settings)
+    return ranges_from_json(json.loads(result.payload))
+
+
+def _loaded(question: Question, function: str | None, settings: Settings, budget: Budget) -> Program:
+    """Return the program; it starts with `function` if `main` does not call that function, or is missing."""
+    load = partial(load_question, question, arguments=settings.clang_arguments, budget=budget)
+    try:
+        program = load().program
+        if (
+            function is None
+            or function in program.procedures
+            or question.file.suffix.lower() not in C_SUFFIXES
+        ):
+            return program
+    except InputError as error:
+        if function is None or error.diagnostics[0].code != "no-main":
+            raise
+    return load(entry=function).program
+
+
+def _check(wanted: Wanted) -> None:
+    if wanted.assume is not None and wanted.function is None:
+        raise bad_usage("--assume says what holds at the entry of a function", "add --function NAME")
+    if wanted.function is not None and wanted.bound is not None:
+        raise bad_usage("--bound is for whole programs, not for --function", "leave one of them out")
+
+
+def without_memory(program: Program) -> tuple[Program, Offsets | None]:
+    """Return the program without memory operations, and where its pointers point."""
+    if not uses_memory(program):
+        return program, None
+    partition = find_partition(program)
+    try:
+        leaks = scan_types(program, partition).leaks
+        return lower_memory(program, partition), Offsets(program, partition, leaks)
+    except Mistyped as wrong:
+        raise pointers_unsupported(str(wrong)) from wrong
+
+
+def _assumption(program: Program, function: str, text: str | None) -> Expr:
+    """Return the user's assumption as a formula over the parameters and globals of a procedure."""
+    if function not in program.procedures:
+        listed = ", ".join(name for name in program.procedures if not name.startswith("$"))
+        raise bad_usage(f"there is no function {function!r}", f"functions: {listed}")
+    if text is None:
+        return build.TRUE
+    from certus.frontend.lp.annotation import parse_expression
+    from certus.frontend.predicates import in_machine_arithmetic, names_in
+
+    allowed = {*program.procedures[function].parameters, *program.globals}
+    names = {
+        name: term
+        for name, term in names_in(program, function).items()
+        if term in allowed or (term.args and term.args[0] in allowed)
+    }
+    return in_machine_arithmetic(parse_expression(text, names, sort=BOOL, file=ASSUME))
+
+
+def _work(
+    program: Program,
+    offsets: Offsets | None,
+    wanted: Wanted,
+    assumption: Expr,
+    options: Options,
+    budget: Budget,
+    start: float,
+) -> bytes:
+    """Compute the ranges in the child process."""
+    if wanted.function is not None:
+        report = _symbolic(program, wanted.function, assumption, budget)
+    else:
+        report = numeric_report(program, wanted.bound, budget, offsets, options)
+    data = ranges_json(report) | {"seconds": round(time.monotonic() - start, 3)}
+    return json.dumps(data).encode()
+
+
+def _no_ranges(kind: Kind, detail: str, settings: Settings) -> CertusError:
+    if kind == "timeout":
+        message = f"no ranges within {settings.timeout:g} s"
+        return Unsupported(Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout"))
+    if kind == "memory":
+        return Unsupported(Diagnostic("memory-limit", detail, Severity.NOTE, hint="try a larger --memory"))
+    if kind == "interrupted":
+        return Unsupported(Diagnostic("interrupted", "interrupted before the ranges were computed"))
+    return Inconsistent(f"range analysis failed: {detail}")
+
+
+# ------------------------------------------------------------------------------------------ numeric
+
+
+def numeric_report(
+    program: Program,
+    bound: int | None,
+    budget: Budget,
+    offsets: Offsets | None = None,
+    options: Options | None = None,
+) -> RangeReport:
+    """Return the ranges of a program without memory operations, in all executions or within a bound."""
+    prepared = apply_passes(Task(program), [Constants(), Slice()] if program.errors else [Constants()])[
+        0
+    ].subject
+    assert isinstance(prepared, Program)
+    options = options or Options()
+    if options.calls == "unique":
+        from certus.reference.unique_inlining import merge
+
+        merged = merge(prepared)
+        prepared = prepared if merged is None else merged.program
+    analysed = analyse(prepared, budget=budget, solver=system_solver(options))
+    shown = _within(analysed, bound, budget)
+    pointing = _pointing(program, shown, bound, budget, offsets)
+    left_out = len(tuple(declared(program))) - len(tuple(declared(prepared)))
+    few = FewValues(analysed.essa.system, shown.values, budget)
+    return RangeReport(
+        program.file,
+        (*_variables(prepared, shown, few, pointing), *_memory(prepared, shown, offsets)),
+        () if bound is not None else tuple(_not_linear(prepared, analysed)),
+        (),
+        bound,
+        None,
+        left_out if program.errors else 0,
+        0.0,
+        {"quantities": len(analysed.essa.system), "linear programs": analysed.linear_programs},
+        assumes_order=offsets is not None and offsets.overlays,
+    )
+
+
+def _within(analysed: Ranges, bound: int | None, budget: Budget) -> Ranges | BoundedRanges:
+    return analysed if bound is None else bounded_ranges(analysed, bound, budget=budget)
+
+
+def _pointing(
+    program: Program,
+    shown: Ranges | BoundedRanges,
+    bound: int | None,
+    budget: Budget,
+    offsets: Offsets | None,
+) -> Callable[[Expr], Pointing | None]:
+    """Return where pointers point: by an analysis of its own, if objects share an address for it."""
+    if offsets is None:
+        return lambda x: None
+    if offsets.overlays:
+        shown = _within(analyse(offsets.overlaid(program), budget=budget), bound, budget)
+    return lambda x: offsets.of(x, shown.of(x))
+
+
+def _variables(
+    program: Program,
+    shown: Ranges | BoundedRanges,
+    few: FewValues,
+    pointing: Callable[[Expr], Pointing | None],
+) -> Iterator[VariableRange]:
+    owners: list[tuple[str | None, tuple[Expr, ...]]] = [(None, program.globals)]
+    owners += [(name, p.variables) for name, p in program.procedures.items()]
+    for owner, names in owners:
+        for x in names:
+            range_ = shown.quantity_range(x)
+            sort = x.sort if isinstance(x.sort, ArraySort) else shown.quantity_sort(x)
+            row = VariableRange(
+                program.source_names.get(x, x.name),
+                owner,
+                sort.name,
+                range_ is not None,
+                None if range_ is None else range_.low,
+                None if range_ is None else range_.high,
+                declared_bits(x.sort),
+                needed_bits(range_),
+                x not in program.source_names,
+                input=shown.is_input(x),
+            )
+            place = pointing(x)
+            if place is not None:
+                yield _pointer(row, place)
+            else:
+                values = few.of(shown.essa.defined.get(x, ()))
+                numbered = replace(row, values=values) if values else row
+                yield numbered if numbered.numbered > row.saved else row
+
+
+def _pointer(row: VariableRange, pointing: Pointing) -> VariableRange:
+    """Return the range of a pointer's offset. Its bits are those of the offset and of the choice of
+    object."""
+    offset, choices = pointing.offset, pointing.choices
+    bits = needed_bits(offset) if offset is not None else None
+    needed = row.declared if bits is None or choices is None else bits + (choices - 1).bit_length()
+    return replace(
+        row,
+        type="pointer",
+        low=None if offset is None else offset.low,
+        high=None if offset is None else offset.high,
+        needed=needed,
+        objects=pointing.objects.names,
+        null=pointing.null,
+    )
+
+
+def _memory(
+    program: Program, shown: Ranges | BoundedRanges, offsets: Offsets | None
+) -> Iterator[VariableRange]:
+    """Yield one range for the elements of each array, and one for each field. The bits of cells are counted
+    one by one, as those of variables that the source does not name."""
+    fields: dict[str, list[tuple[Sort, Interval]]] = {}
+    for x in declared(program) if offsets is not None else ():
+        assert offsets is not None
+        name, range_ = offsets.field(x), shown.quantity_range(x)
+        if name is not None and range_ is not None and x not in program.source_names:
+            fields.setdefault(name, []).append((shown.quantity_sort(x), range_))
+    for name, cells in fields.items():
+        sort = min((sort for sort, _ in cells), key=lambda sort: limits(sort)[0])  # signed if one of them is
+        hull = reduce(Interval.hull, (converted(range_, sort) for _, range_ in cells))
+        yield VariableRange(name, None, sort.name, True, hull.low, hull.high, None, None, ours=False)
+
+
+def _not_linear(program: Program, analysed: Ranges) -> Iterator[NotLinear]:
+    """Yield each operation of the source once, although cells of an array, and both outcomes of a condition,
+    repeat it. Variables without a name in the source are shown as dots."""
+    names = {x: program.source_names.get(x, "...") for x in declared(program)}
+    listed: dict[NotLinear, None] = {}
+    for edge, term, range_ in analysed.opaque():
+        line = None if edge.span is None else edge.span.line
+        text = c_text(term, names=names, limit=_LONGEST)
+        listed[NotLinear(line, text, range_.low, range_.high, range_ == type_range(term.sort))] = None
+    yield from listed
+
+
+def _names(program: Program) -> dict[Expr, str]:
+    return {x: program.source_names.get(x, x.name) for x in declared(program)}
+
+
+# ----------------------------------------------------------------------------------------- symbolic
+
+
+def _symbolic(program: Program, function: str, assumption: Expr, budget: Budget) -> RangeReport:
+    from certus.analysis.ranges.symbolic import Affine, symbolic_ranges
+
+    returned = dict.fromkeys(program.procedures[function].results, RETURNED)
+    names = _names(program) | returned
+
+    def bound(sum_: Affine | None, none: str) -> str:
+        return none if sum_ is None else affine_text(sum_.constant, [(c, names[x]) for c, x in sum_.terms])
+
+    rows = []
+    for case in symbolic_ranges(program, function, assumption, budget=budget):
+        narrowed = ((x, r) for x, r in case.parameters.items() if r != type_range(x.sort))
+        condition = " && ".join(_condition(names[x], r.low, r.high) for x, r in narrowed)
+        for at, at_location in case.at.items():
+            for x, range_ in at_location.items():
+                at_exit = at is program.procedures[function].exit
+                if x in program.source_names or (x in returned and at_exit):
+                    low, high = bound(range_.low, "-inf"), bound(range_.high, "+inf")
+                    rows.append(
+                        SymbolicBound(
+                            condition or "always", _place(program, function, at), names[x], low, high
+                        )
+                    )
+    return RangeReport(program.file, symbolic=tuple(rows), function=function)
+
+
+def _condition(name: str, low: int | None, high: int | None) -> str:
+    if low is None:
+        return f"{name} <= {high}" if high is not None else name
+    return f"{low} <= {name}" if high is None else f"{low} <= {name} <= {high}"
+
+
+def _place(program: Program, function: str, at: Location) -> str:
+    if at is program.procedures[function].exit:
+        return "exit"
+    span = at.loop or at.span
+    return at.name if span is None else f"loop in line {span.line}"
+
+
+def affine_text(constant: int, terms: list[tuple[int, str]]) -> str:
+    """Return a linear expression as people write it, such as `2 * n - 1`."""
+    text = ""
+    for coefficient, name in terms:
+        size = name if abs(coefficient) == 1 else f"{abs(coefficient)} * {name}"
+        if text:
+            text += f" {'-' if coefficient < 0 else '+'} {size}"
+        else:
+            text = f"-{size}" if coefficient < 0 else size
+    if not text:
+        return str(constant)
+    return text if constant == 0 else f"{text} {'-' if constant < 0 else '+'} {abs(constant)}"

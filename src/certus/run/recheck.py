@@ -1,0 +1,142 @@
+"""`certus check`: check saved evidence again, without any engine.
+
+The front end reads the source again and the clauses are derived again. The saved clauses must be the same, so
+that they are what the verdict rests on, whichever solver a user gives them to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import BudgetExceeded, Unsupported
+from certus.core.evidence import Safe, Unknown, Unsafe, Verdict
+from certus.core.horn import HornSystem
+from certus.core.outcome import Check, DerivationCheck, Outcome, ProofCheck, Replay
+from certus.core.program import Program
+from certus.core.statistics import Statistics
+from certus.frontend import Question, has_clauses, load_clauses, load_question
+from certus.run.challenge import challenged, is_challenged, judge
+from certus.run.evidence import clause_texts, digest, read_manifest, read_manifest_question, read_verdict
+from certus.run.publish import confirm, replay_compiled
+from certus.run.settings import Settings
+from certus.run.sources import changed_headers, texts_of
+
+
+@dataclass(frozen=True, slots=True)
+class RecheckResult:
+    """The verdict that the evidence supports, and the problems with it. A proof or a model has `clauses`, a
+    derivation from Horn clauses `steps` that were evaluated again. `check` says how it was checked, `native`
+    what native runs showed."""
+
+    verdict: str
+    clauses: int = 0
+    discharged: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[Diagnostic, ...] = ()
+    steps: int = 0
+    native: str = ""
+    check: Check | None = None
+
+
+def recheck(
+    directory: Path, *, timeout: float | None = None, solvers: int = 1, execute: bool = False
+) -> RecheckResult:
+    """Check the evidence in `directory`, each clause of a proof by at least `solvers` solvers. With `execute`
+    the program is compiled and run, too. Raises `InputError` if there is no evidence to check."""
+    manifest = read_manifest(directory)
+    question, arguments = read_manifest_question(directory, manifest)
+    budget = Budget(timeout)
+    try:
+        subject = _read_again(question, arguments, budget)
+    except Unsupported as refusal:
+        return RecheckResult("UNKNOWN", problems=(refusal.diagnostic,))
+    except BudgetExceeded:
+        late = Diagnostic("time-limit", "the source was not read in time", hint="try a larger --timeout")
+        return RecheckResult("UNKNOWN", problems=(late,))
+    problems: list[Diagnostic] = []
+    for text, saved_as in zip(texts_of(subject).values(), manifest["sources"], strict=True):
+        if digest(text) != saved_as["sha256"]:
+            name = "the source" if len(manifest["sources"]) == 1 else saved_as["file"]
+            problems.append(_problem(f"{name} is not the one that was verified: its SHA-256 differs"))
+    for header in changed_headers(directory, manifest["headers"]):
+        problems.append(_problem(f"{header} is not the header that was read: its SHA-256 differs"))
+    claimed = read_verdict(directory, subject)
+    if _WORDS[type(claimed)] != manifest["verdict"]:
+        problems.append(
+            _problem(f"the manifest says {manifest['verdict']}, the evidence {_WORDS[type(claimed)]}")
+        )
+    verdict, check = confirm(subject, claimed, budget=budget, statistics=Statistics(), solvers=solvers)
+    if isinstance(verdict, Unknown):
+        verdict = Unknown(_refusal(verdict.reason))
+    outcome = Outcome(subject, question.property.name, verdict, "check", check)
+    settings = Settings(clang_arguments=tuple(arguments), execute=execute)
+    outcome, native = _natively(outcome, question, settings, budget)
+    verdict, check = outcome.verdict, outcome.check
+    if isinstance(verdict, Unknown):
+        return RecheckResult("UNKNOWN", problems=(*problems, verdict.reason))
+    saved = {name: _read(directory / name) for name in manifest["clauses"]}
+    derived = [text for _, text in clause_texts(subject, verdict)]
+    if list(saved.values()) != derived:
+        problems.append(_problem("the saved clauses are not those of the proof"))
+    answer = "UNKNOWN" if problems else _WORDS[type(verdict)]
+    diagnostics = (*problems, *outcome.diagnostics)
+    if isinstance(check, ProofCheck):
+        return RecheckResult(answer, check.clauses, check.discharged, diagnostics, native=native, check=check)
+    steps = check.steps if isinstance(check, DerivationCheck) else 0
+    return RecheckResult(answer, problems=diagnostics, steps=steps, native=native, check=check)
+
+
+def _natively(
+    outcome: Outcome, question: Question, settings: Settings, budget: Budget
+) -> tuple[Outcome, str]:
+    """Return the outcome after native runs of a C program, and what they showed."""
+    program, verdict, check = outcome.subject, outcome.verdict, outcome.check
+    if not isinstance(program, Program) or not is_challenged(program):
+        return outcome, ""
+    if isinstance(verdict, Safe):
+        flags, wanted = settings.clang_arguments, question.property
+        challenge = challenged(program, wanted, flags, budget=budget, execute=settings.execute)
+        return judge(outcome, challenge), challenge.sentence
+    if isinstance(verdict, Unsafe) and isinstance(check, Replay) and settings.execute:
+        verdict, replayed = replay_compiled(program, verdict, check, settings, budget=budget)
+        said = "" if replayed is None else _replayed_text(replayed)
+        return replace(outcome, verdict=verdict, check=replayed), said
+    return outcome, ""
+
+
+def _replayed_text(check: Replay) -> str:
+    said = f"replayed by the compiled program: {check.compiled}"
+    return "; ".join(filter(None, (said, check.compilers.sentence)))
+
+
+def _read_again(question: Question, arguments: Sequence[str], budget: Budget) -> Program | HornSystem:
+    if has_clauses(question):
+        return load_clauses(question, budget)
+    return load_question(question, arguments=arguments, budget=budget).program
+
+
+_WORDS: Mapping[type[Verdict], str] = {Safe: "HOLDS", Unsafe: "VIOLATED", Unknown: "UNKNOWN"}
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _problem(message: str) -> Diagnostic:
+    return Diagnostic("evidence-changed", message, hint=_DISTRUST)
+
+
+def _refusal(reason: Diagnostic) -> Diagnostic:
+    """Return why the evidence is refused. It may come from anywhere, so a contradiction is no defect of
+    Certus."""
+    return reason if reason.code in _UNDECIDED else replace(reason, hint=_DISTRUST)
+
+
+_DISTRUST: Final = "do not trust this evidence; verify it again"
+_UNDECIDED: Final = frozenset(
+    {"evidence-not-checked", "proof-not-checked", "proof-too-large", "second-solver-missing"}
+)

@@ -1,0 +1,349 @@
+"""Run engines side by side, each in a child process; the first checked answer wins.
+
+A child does everything for its engine, from the passes to the check of the evidence (`run.worker`), so that
+what arrives here is checked, and a crash or a hang costs no other engine anything. Passes are cheap and
+repeated. Ranges, which are not, and invariants found on the way are sent here and given to engines that start
+later (`run.sharing`). `run.turns` decides which engine runs when. The first has a head start, so that a small
+program costs one process. When no engine waits and a core is free, engines that were stopped by their share
+of the time run again.
+
+A HOLDS of a C program has to stand up to native runs first (`run.challenge`). Two checked answers that
+contradict each other are a defect of Certus: the answer is UNKNOWN, and both are saved.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from certus.codec.outcomes import decode_outcome
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.engine import Role
+from certus.core.errors import BudgetExceeded
+from certus.core.evidence import Safe, Unknown
+from certus.core.outcome import Outcome
+from certus.core.program import Program
+from certus.core.task import Task
+from certus.engines.registry import ENGINES
+from certus.frontend import Question
+from certus.run.challenge import (
+    AT_MOST,
+    NAME,
+    NOT_DETERMINED,
+    RESERVE,
+    Challenger,
+    is_challenged,
+    judge,
+)
+from certus.run.settings import AUTO, Settings
+from certus.run.turns import Turn, kind_of, turns
+from certus.system.child import Children, ChildResult, Reporter
+from certus.system.usage import cpu_seconds
+
+HEAD_START = 1.0  # seconds of the first engine alone: it answers most small programs
+TOO_LATE = frozenset({"time-limit", "evidence-not-checked"})  # reasons that more time could change
+DEFECTS = frozenset({"engine-crashed", "internal-contradiction", "second-solver-missing"})
+GRACE = 1.0  # seconds at most, for children to end after the time limit
+UNLIMITED = 60.0  # seconds that shares refer to if there is no time limit
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The seconds that a child had: the whole time limit, or its share of the time."""
+
+    seconds: float | None
+    shared: bool = False
+
+    def is_less_than(self, left: float | None) -> bool:
+        """Return whether it was a share, and less than what is left."""
+        return self.shared and self.seconds is not None and (left is None or self.seconds < left)
+
+    def __str__(self) -> str:
+        if self.seconds is None:
+            return "its time"
+        return f"its share of the time, {self.seconds:.1f} s" if self.shared else f"{self.seconds:g} s"
+
+
+@dataclass(slots=True, eq=False)
+class Schedule:
+    """One task and the engines that work on it.
+
+    `seconds` is what is left of the time limit, `cpu` where CPU time ends, as `cpu_seconds` counts it.
+    `allowances`: how long each engine may run. `failures`: why engines ended without an answer. `facts`: what
+    engines have sent for others, by source. `pause`: the engine to suspend, and when."""
+
+    task: Task
+    settings: Settings
+    on_progress: Callable[[str], None] | None = None
+    question: Question | None = None
+    cpu: float | None = None
+    seconds: float | None = None
+    budget: Budget = field(init=False)
+    processes: int = field(init=False, default=1)
+    waiting: deque[Turn] = field(init=False, default_factory=deque)
+    allowances: dict[str, Allowance] = field(default_factory=dict)
+    failures: dict[str, Outcome] = field(default_factory=dict)
+    facts: dict[str, bytes] = field(default_factory=dict)
+    pause: tuple[str, Budget] | None = None
+    challenger: Challenger | None = None
+
+    def run(self) -> Outcome:
+        """Return the first checked answer, or UNKNOWN with advice."""
+        self.budget = Budget(self.seconds)
+        cores = self.settings.cores or len(os.sched_getaffinity(0))
+        try:
+            self.waiting = turns(self.settings, cores, kind_of(self.task.subject, self.budget))
+        except BudgetExceeded:
+            message = f"no engine was started within {Allowance(self.settings.timeout)}"
+            reason = Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
+            return Outcome(self.task.subject, self.task.property_name, Unknown(reason), self.settings.engine)
+        self._prepare_challenge(cores)
+        self.processes = min(cores, len(self.waiting))
+        with Children(cpu=self.cpu, memory=self.settings.memory) as children:
+            answer = self._race(children, cores)
+        return answer or self._no_answer()
+
+    def _prepare_challenge(self, cores: int) -> None:
+        """On a single core, keep time for a challenge that has to wait for a proof."""
+        if self.question is None or not is_challenged(self.task.subject):
+            return
+        assert isinstance(self.task.subject, Program)
+        self.challenger = Challenger(self.task.subject, self.question.property, self.settings, self.budget)
+        if cores == 1 and self.seconds is not None:
+            self.budget = Budget(self.seconds - min(RESERVE * self.seconds, AT_MOST))
+
+    def _race(self, children: Children, cores: int) -> Outcome | None:
+        """Start engines as cores get free until one has an answer, the time is over, or none is left."""
+        self._start(children, self.waiting.popleft())
+        if self.challenger is not None and cores > 1:
+            self.challenger.start(children)
+        arrived = self._result_within(children, HEAD_START) if self.waiting else None
+        while True:
+            if arrived is not None and (answer := self._answer(*arrived, children)) is not None:
+                return answer
+            if children.interrupted or self._is_over():
+                return self._late_answer(children)
+            while len(_engines(children)) < cores and (self.waiting or self._add_turns()):
+                self._start(children, self.waiting.popleft())
+            if not _engines(children):
+                return None
+            arrived = self._next_result(children)
+
+    def _no_answer(self) -> Outcome:
+        """Return UNKNOWN with the reasons of the engines. That a tentative engine finds nothing is none,
+        unless it crashed or lacked time."""
+        reasons = [o for name, o in self.failures.items() if not _is_tentative(name) or _is_reason(o)]
+        from certus.run.advice import advise
+
+        outcome = advise(reasons or list(self.failures.values()), self.settings)
+        if self.challenger is not None:
+            outcome = replace(outcome, diagnostics=(*self.challenger.warnings, *outcome.diagnostics))
+        return replace(outcome, engine=AUTO) if len(reasons) > 1 else outcome
+
+    # ---------------------------------------------------------------------------------- starting
+
+    def _start(self, children: Children, turn: Turn) -> None:
+        """Begin a turn, unless its engine has given up in an earlier one that was long enough."""
+        engine = turn.engine
+        if children.resume(engine) or (engine in self.failures and not self.allowances[engine].shared):
+            return
+        self.failures.pop(engine, None)
+        seconds, allowance = self.budget.remaining(), Allowance(self.settings.timeout)
+        if turn.share < 1.0:
+            share = max(0.1, turn.share * self._to_share(seconds))
+            if turn.pauses:
+                self.pause = (engine, Budget(share))
+            else:
+                seconds, allowance = share, Allowance(share, shared=True)
+        self.allowances[engine] = allowance
+        settings = replace(self.settings, engine=engine, timeout=seconds, evidence=None)
+        received = dict(self.facts)
+
+        def work(reporter: Reporter) -> bytes:
+            whole = Budget(seconds)
+            from certus.run import worker  # imports take time, too
+            from certus.run.sharing import Exchange
+
+            return worker.work(
+                self.task,
+                replace(settings, timeout=whole.remaining()),
+                reporter,
+                quick=turn.quick,
+                exchange=Exchange(received, reporter.share),
+            )
+
+        on_progress = self._progress_of(engine)
+        children.start(engine, work, seconds=seconds, on_progress=on_progress, on_shared=self._keep_facts)
+
+    def _add_turns(self) -> bool:
+        """Queue engines that were stopped by their share of the time, if more than that is left."""
+        left = self.budget.remaining()
+        late = [name for name, outcome in self.failures.items() if _needs_time(outcome)]
+        self.waiting.extend(Turn(name) for name in late if self.allowances[name].is_less_than(left))
+        return bool(self.waiting)
+
+    def _to_share(self, left: float | None) -> float:
+        """Return the seconds that shares refer to: several processes use up the CPU time sooner."""
+        seconds = UNLIMITED if left is None else left
+        return seconds if self.cpu is None else min(seconds, (self.cpu - cpu_seconds()) / self.processes)
+
+    def _is_over(self) -> bool:
+        return self.budget.remaining() == 0.0 or (self.cpu is not None and cpu_seconds() >= self.cpu)
+
+    def _progress_of(self, engine: str) -> Callable[[str], None] | None:
+        report = self.on_progress
+        return None if report is None else lambda line: report(f"{engine}: {line}")
+
+    def _keep_facts(self, data: bytes) -> None:
+        from certus.run.sharing import source_of
+
+        self.facts[source_of(data)] = data
+
+    # ----------------------------------------------------------------------------------- results
+
+    def _next_result(self, children: Children) -> tuple[str, ChildResult] | None:
+        """Wait for the next engine to end; return None if one is suspended before."""
+        if self.pause is None or self.pause[0] not in children.running:
+            return self._result_within(children, math.inf)
+        name, until = self.pause
+        arrived = self._result_within(children, until.remaining() or 0.0)
+        if arrived is None:
+            children.suspend(name)
+            self.pause = None
+        return arrived
+
+    def _result_within(self, children: Children, seconds: float) -> tuple[str, ChildResult] | None:
+        """Return the result of the next engine that ends within `seconds`; keep that of a challenge."""
+        if self.challenger is not None and self.challenger.arrived:
+            return self.challenger.arrived.popleft()
+        until = time.monotonic() + seconds
+        while (arrived := children.result_within(until - time.monotonic())) is not None:
+            if self.challenger is None or not self.challenger.takes(*arrived):
+                return arrived
+        return None
+
+    def _ready_result(self, children: Children) -> tuple[str, ChildResult] | None:
+        """Return the result of an engine that has ended, if there is one."""
+        if self.challenger is None:
+            return children.ready_result()
+        if self.challenger.arrived:
+            return self.challenger.arrived.popleft()
+        while (arrived := children.ready_result()) is not None and self.challenger.takes(*arrived):
+            pass
+        return arrived
+
+    def _answer(self, name: str, result: ChildResult, children: Children) -> Outcome | None:
+        """Return what an engine's result means for the whole, after its challenge; None if others go on."""
+        outcome = self._outcome(name, result)
+        if not isinstance(outcome.verdict, Unknown):
+            answered_by = outcome.engine
+            outcome = self._challenged(outcome, children)
+            if not isinstance(outcome.verdict, Unknown):
+                return self._unless_contradicted(outcome, children)
+            if outcome.verdict.reason.code != NOT_DETERMINED:
+                return outcome  # the model is wrong, or the proof: no other engine is asked
+            if answered_by != name:  # by a quick engine; the engine itself has not run yet
+                self.allowances[name] = replace(self.allowances[name], shared=True)
+                self.waiting.appendleft(Turn(name))
+        self.failures[name] = outcome
+        return None
+
+    def _outcome(self, name: str, result: ChildResult) -> Outcome:
+        """Return what a child answered, or why it did not. If it crashed after its proof was complete,
+        both."""
+        reason = None if result.kind == "done" else _reason(result, self.allowances[name])
+        if result.payload is None:
+            assert reason is not None
+            return Outcome(self.task.subject, self.task.property_name, Unknown(reason), name)
+        outcome = decode_outcome(json.loads(result.payload), self.task.subject)
+        if result.kind != "crashed" or reason is None:
+            return outcome
+        return replace(outcome, diagnostics=(*outcome.diagnostics, reason))
+
+    def _challenged(self, outcome: Outcome, children: Children) -> Outcome:
+        """Return a HOLDS after its challenge, if there is one."""
+        if self.challenger is None or not isinstance(outcome.verdict, Safe):
+            return outcome
+        start = time.monotonic()
+        challenge = self.challenger.result(children)
+        seconds = {**outcome.seconds, "challenge": time.monotonic() - start}
+        return judge(replace(outcome, seconds=seconds), challenge, self.settings.evidence)
+
+    def _late_answer(self, children: Children) -> Outcome | None:
+        """After the time limit or an interruption, return an answer that has just arrived, if there is one.
+        Otherwise record what the engines still running were doing. The limit of a child counts from its
+        start, so the last ones reach it a moment later than this process."""
+        while _engines(children) and (arrived := self._result_within(children, GRACE)) is not None:
+            answer = self._answer(*arrived, children)
+            if answer is not None:
+                return answer
+        return None
+
+    def _unless_contradicted(self, first: Outcome, children: Children) -> Outcome:
+        """Return the answer, if no other that has arrived meanwhile is its opposite."""
+        while (arrived := self._ready_result(children)) is not None:
+            other = self._outcome(*arrived)
+            if not isinstance(other.verdict, Unknown) and other.answer != first.answer:
+                return self._contradiction(first, other)
+        reasons = [o.verdict.reason for o in self.failures.values() if isinstance(o.verdict, Unknown)]
+        crashes = tuple(reason for reason in reasons if reason.code == "engine-crashed")
+        return replace(first, diagnostics=(*first.diagnostics, *crashes))
+
+    def _contradiction(self, first: Outcome, other: Outcome) -> Outcome:
+        message = f"{first.engine} says {first.answer}, {other.engine} says {other.answer}, both checked"
+        hint = "please report this program"
+        if self.question is not None:
+            from certus.run.evidence import saved
+
+            place = self.settings.evidence or Path(tempfile.mkdtemp(prefix="certus-contradiction-"))
+            for each in (first, other):
+                saved(each, self.question, replace(self.settings, evidence=place / each.engine))
+            hint = f"please report this program, with the evidence of both in {place}"
+        reason = Diagnostic("internal-contradiction", message, hint=hint)
+        return replace(first, verdict=Unknown(reason), check=None, engine=AUTO)
+
+
+def _engines(children: Children) -> list[str]:
+    """Return the engines that run."""
+    return [name for name in children.running if name != NAME]
+
+
+def _needs_time(outcome: Outcome) -> bool:
+    """Return whether the engine only lacked time."""
+    return isinstance(outcome.verdict, Unknown) and outcome.verdict.reason.code in TOO_LATE
+
+
+def _is_tentative(name: str) -> bool:
+    return ENGINES[name].role is Role.TENTATIVE
+
+
+def _is_reason(outcome: Outcome) -> bool:
+    """Return whether a tentative engine failed for a reason that the user has to know."""
+    reason = outcome.verdict.reason if isinstance(outcome.verdict, Unknown) else None
+    return reason is not None and (reason.code in DEFECTS or _needs_time(outcome))
+
+
+def _reason(result: ChildResult, allowance: Allowance) -> Diagnostic:
+    """Return why a child ended without a result."""
+    latest = f"; last: {result.progress}" if result.progress else ""
+    if result.kind == "timeout":
+        message = f"no answer within {allowance}{latest}"
+        return Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
+    if result.kind == "cpu":
+        message = f"{result.detail}{latest}"
+        return Diagnostic("cpu-limit", message, Severity.NOTE, hint="try a larger --cpu-time")
+    if result.kind == "memory":
+        message = f"{result.detail}{latest}"
+        return Diagnostic("memory-limit", message, Severity.NOTE, hint="try a larger --memory")
+    if result.kind == "interrupted":
+        return Diagnostic("interrupted", f"interrupted{latest}", Severity.NOTE)
+    message = f"the engine crashed: {result.detail}{latest}"
+    return Diagnostic("engine-crashed", message, hint="this is a defect of Certus: please report it")

@@ -1,0 +1,189 @@
+"""What happens in the child process of one engine: passes, engine, back map, check of the evidence.
+
+The child sends an `Outcome` to its parent (`run.schedule`). Only checked answers are sent: whatever the
+engine says, `publish` has checked its evidence on the program or the clauses as the front end gave them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from certus.codec.outcomes import encode_outcome
+from certus.core import build
+from certus.core.budget import Budget
+from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.engine import Engine, Facts, ProgramForm
+from certus.core.errors import BudgetExceeded, Unsupported
+from certus.core.evidence import Inductive, Point, Proof, Safe, Unknown, Verdict
+from certus.core.horn import HornSystem
+from certus.core.loops import loop_forest
+from certus.core.memory import uses_memory
+from certus.core.outcome import Outcome, PassSize
+from certus.core.program import Program, called
+from certus.core.statistics import Statistics
+from certus.core.task import BackMap, Pass, Task
+from certus.engines.registry import ENGINES
+from certus.run.publish import publish
+from certus.run.settings import Settings, engine_options
+from certus.run.sharing import Exchange, RangeFacts
+from certus.system.child import Reporter
+
+RESERVED: Final = 0.1  # of the time, for the check of the evidence
+RESERVE: Final = 2.0  # seconds of it at least
+HINTS: Final = {"time": "try a larger --timeout", "memory": "try a larger --memory"}
+
+
+def work(
+    task: Task,
+    settings: Settings,
+    reporter: Reporter,
+    *,
+    quick: tuple[str, ...] = (),
+    exchange: Exchange | None = None,
+) -> bytes:
+    """Answer the task by the engine that the settings name, unless one of the `quick` engines does, and
+    return the outcome as text. An outcome whose proof is complete is sent before further solvers are asked
+    for their opinions on it."""
+
+    def keep(outcome: Outcome) -> None:
+        reporter.keep(_encoded(outcome))
+
+    return _encoded(solve(task, settings, reporter.progress, quick=quick, exchange=exchange, keep=keep))
+
+
+def _encoded(outcome: Outcome) -> bytes:
+    return json.dumps(encode_outcome(outcome)).encode()
+
+
+def solve(
+    task: Task,
+    settings: Settings,
+    on_progress: Callable[[str], None] | None = None,
+    *,
+    quick: tuple[str, ...] = (),
+    exchange: Exchange | None = None,
+    keep: Callable[[Outcome], None] | None = None,
+) -> Outcome:
+    """Answer the task in this process, within the time limit of the settings. Facts come from the `exchange`
+    and go to it. `keep` gets an outcome whose proof is complete while other solvers are still asked for their
+    opinions on it."""
+    statistics = Statistics(on_progress=on_progress)
+    exchange = exchange or Exchange()
+    if settings.log_queries is not None:
+        from certus.solvers.query_log import QueryLog
+
+        statistics.queries = QueryLog(settings.log_queries)
+    whole = Budget(settings.timeout)
+    for name in (*quick, settings.engine) if _has_errors(task) else (settings.engine,):
+        engine = ENGINES[name]
+        statistics.on_invariants = partial(exchange.send_facts, name)
+        budget = _before_check(whole)
+        answer = _answer(engine, task, replace(settings, engine=name), exchange, budget, statistics)
+        outcome = publish(answer, settings, whole, statistics, keep)
+        if not isinstance(outcome.verdict, Unknown):
+            break
+    return outcome
+
+
+def _answer(
+    engine: Engine,
+    task: Task,
+    settings: Settings,
+    exchange: Exchange,
+    budget: Budget,
+    statistics: Statistics,
+) -> Outcome:
+    """Run one engine and carry its evidence back to the task. Nothing is checked yet."""
+    options = engine_options(engine, settings)
+    refusal = engine.unsupported(task)
+    if refusal is not None:
+        return Outcome(task.subject, task.property_name, Unknown(refusal), engine.name, statistics=statistics)
+    prepared, back = task, BackMap.identity()
+    sizes: tuple[PassSize, ...] = ()
+    if isinstance(task.subject, Program) and engine.form is not ProgramForm.ORIGINAL:
+        from certus.passes import apply_passes
+
+        try:
+            with statistics.timed("passes"):
+                passes = _passes(task.subject, settings, engine, options, exchange, budget, statistics)
+                prepared, back, sizes = apply_passes(task, passes)
+        except Unsupported as refused:
+            reason = Unknown(refused.diagnostic)
+            return Outcome(task.subject, task.property_name, reason, engine.name, statistics=statistics)
+    if _has_errors(task) or engine.form is ProgramForm.ORIGINAL:
+        verdict = _run(engine, prepared, options, budget, statistics)
+    else:
+        verdict = Safe(_nothing_to_prove(prepared))
+    verdict = back.verdict(verdict)
+    return Outcome(
+        task.subject, task.property_name, verdict, engine.name, statistics=statistics, passes=sizes
+    )
+
+
+def _has_errors(task: Task) -> bool:
+    return isinstance(task.subject, HornSystem) or bool(task.subject.errors)
+
+
+def _nothing_to_prove(task: Task) -> Proof:
+    """Return the proof for a program without error locations: its loops and procedures may do anything."""
+    assert isinstance(task.subject, Program)
+    procedures = task.subject.procedures
+    callees = dict.fromkeys(c.procedure for p in procedures.values() for e in p.edges for c in called(e.op))
+    heads = (head for procedure in procedures.values() for head in loop_forest(procedure).heads)
+    return Inductive({Point(head): build.TRUE for head in heads}, dict.fromkeys(callees, build.TRUE))
+
+
+def _passes(
+    program: Program,
+    settings: Settings,
+    engine: Engine,
+    options: Any,
+    exchange: Exchange,
+    budget: Budget,
+    statistics: Statistics,
+) -> list[Pass]:
+    """Return the passes for an engine. Memory comes first: its partition is checked on the program as
+    given."""
+    from certus.passes.bounds import Bounds
+    from certus.passes.constants import Constants
+    from certus.passes.inline import Inline
+    from certus.passes.large_blocks import LargeBlocks
+    from certus.passes.memory import Memory
+    from certus.passes.slice import Slice
+
+    inlines = engine.form is ProgramForm.INLINED
+    memory: list[Pass] = [Memory()] if uses_memory(program) else []
+    inline: list[Pass] = [Inline()] if inlines else []
+    facts: list[Pass] = []
+    wanted = engine.facts_wanted(options) if settings.ranges else Facts.NEVER
+    if wanted is not Facts.NEVER:
+        ranges = replace(exchange, inlined=inlines).ranges
+        facts = [RangeFacts(budget, statistics, ranges, late=wanted is Facts.ON_DEMAND)]
+    return [*memory, Constants(), Slice(), *inline, Bounds(), *facts, LargeBlocks(settings.blocks)]
+
+
+def _run(engine: Engine, task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:
+    """Return what the engine says; UNKNOWN when it reaches a limit."""
+    seconds = budget.remaining()
+    try:
+        with statistics.timed("engine"):
+            return engine.run(task, options, budget, statistics)
+    except BudgetExceeded as reached:
+        limit = reached.limit
+        timed = limit == "time" and seconds is not None
+        within = f"the {seconds:.1f} s it had" if timed else f"the {limit} limit"
+        latest = f"; last: {statistics.latest}" if statistics.latest else ""
+        message = f"{engine.name} did not finish within {within}{latest}"
+        return Unknown(Diagnostic(f"{limit}-limit", message, Severity.NOTE, hint=HINTS.get(limit)))
+
+
+def _before_check(whole: Budget) -> Budget:
+    """Return the engine's part of the time left: the rest is for the check of its evidence."""
+    left = whole.remaining()
+    if left is None:
+        return Budget()
+    return Budget(max(left - max(RESERVED * left, RESERVE), left / 2))
