@@ -106,7 +106,7 @@ def compared(
         found = compare(seed, size, tables=tables, model=model, keep=path, opinions=opinions)
     except Exception as error:  # a program that is refused is a difference as well
         return seed, model, f"{type(error).__name__}: {error}"
-    if all(c.result not in (Result.DIFFERING, Result.COMPILERS) for c in found):
+    if all(c.result is not Result.DIFFERING for c in found):
         path.unlink()
     return seed, model, found
 
@@ -129,7 +129,7 @@ def counted(seed: int, model: str, found: list[Comparison] | str, counts: Counte
 def explained(one: Comparison) -> str:
     """Where two runs part."""
     ours, theirs = one.ours, one.theirs
-    place = f"program_{one.program} with inputs {one.inputs}"
+    place = f"program_{one.program} with inputs {one.inputs}, compiled by {theirs.compiler}"
     for at, (mine, other) in enumerate(zip(ours.observed, theirs.observed, strict=False)):
         if mine != other:
             return f"{place}: observation {at} is {mine:#x}, compiled {other:#x}"

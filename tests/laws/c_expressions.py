@@ -4,6 +4,7 @@ objects that no effect changes."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.laws.c_vocabulary import BITS, Place, Scope, Writer
 
@@ -21,7 +22,12 @@ class Expressions(Writer):
         parts = [first]
         for part in rest:
             parts += [self.index(int(part[0]), scope, depth), part[1:]]
-        return Place("".join(parts), chosen.type)
+        return replace(chosen, text="".join(parts))
+
+    def value(self, place: Place, text: str) -> str:
+        """Return an expression that reads or changes an object, with the declared type. C leaves the type of
+        a bit-field open: for gcc it has the field's width, and `(s.x = 1)` and `s.x++` have it too."""
+        return f"(({place.type}){text})" if place.is_field and self.portable else text
 
     def frozen(self, scope: Scope, depth: int) -> str:
         def leaf(_: int) -> str:
@@ -35,17 +41,21 @@ class Expressions(Writer):
         if depth <= 0 or self.chance(0.15):
             dice = self.random.random()
             if dice < 0.65:
-                return self.place(scope, 1).text
+                return self.reading(scope, 1)
             if dice < 0.7 and scope.conditions:
                 return f"({self.random.choice(scope.conditions)})"
             return self.frozen(scope, 0)
         operand = lambda d: self.pure(scope, d)  # noqa: E731
         return self.operation(operand, operand, depth - 1)
 
+    def reading(self, scope: Scope, depth: int) -> str:
+        place = self.place(scope, depth)
+        return self.value(place, place.text)
+
     def unnamed(self, scope: Scope) -> str:
         """A part of a compound literal, or the size of something that is not evaluated."""
         dice, kind = self.random.random(), self.type()
-        given = [self.place(scope, 0).text if self.chance(0.5) else self.frozen(scope, 0) for _ in range(3)]
+        given = [self.reading(scope, 0) if self.chance(0.5) else self.frozen(scope, 0) for _ in range(3)]
         if dice < 0.4:
             return f"(({kind}[4]){{ {given[0]}, [2] = {given[1]}, {given[2]} }})[{self.index(4, scope, 1)}]"
         if dice < 0.7:
@@ -53,8 +63,7 @@ class Expressions(Writer):
             return f"((struct t{self.number}){{ .y = {given[0]}, .x = {given[1]} }}).{member}"
         if dice < 0.85:
             return f"*&({kind}){{ {given[0]} }}"
-        change = self.change(scope)  # of a bit-field, which has another type for gcc than for Clang: promoted
-        return f"sizeof({'+' if '.bits.' in change else ''}{change})"
+        return f"sizeof({self.change(scope)})"
 
     def effect(self, scope: Scope, depth: int) -> str:
         """An expression that may change an object."""
@@ -87,16 +96,21 @@ class Expressions(Writer):
         target = self.place(scope, 1)
         dice = self.random.random()
         if dice < 0.2:
-            return f"({target.text}{self.random.choice(('++', '--'))})"
-        if dice < 0.4:
-            return f"({self.random.choice(('++', '--'))}{target.text})"
-        if dice < 0.65:
-            return f"({target.text} = {self.pure(scope, 2)})"
-        return f"({target.text} {self.compound(lambda d: self.pure(scope, d))})"
+            text = f"({target.text}{self.random.choice(('++', '--'))})"
+        elif dice < 0.4:
+            text = f"({self.random.choice(('++', '--'))}{target.text})"
+        elif dice < 0.65:
+            text = f"({target.text} = {self.pure(scope, 2)})"
+        else:
+            text = f"({self.compound(target, lambda d: self.pure(scope, d))})"
+        return self.value(target, text)
 
-    def compound(self, operand: Callable[[int], str]) -> str:
+    def compound(self, target: Place, operand: Callable[[int], str]) -> str:
         operator = self.random.choice(("+", "-", "*", "&", "|", "^", "/", "%", "<<", ">>"))
-        return f"{operator}= {self.right(operator, operand(2), 32)}"
+        right = self.right(operator, operand(2), 32)
+        if target.is_field and self.portable:
+            return f"{target.text} = {self.value(target, target.text)} {operator} {right}"
+        return f"{target.text} {operator}= {right}"
 
     def right(self, operator: str, value: str, width: int) -> str:
         """A right operand with which the operator is defined."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from tests.laws.c_statements import Statements
@@ -10,8 +11,8 @@ from tests.laws.c_vocabulary import BITS, NARROW, Place, Scope
 
 
 class Objects(Statements):
-    def __init__(self, random: Random, number: int, *, wide: bool) -> None:
-        super().__init__(random, number, wide=wide)
+    def __init__(self, random: Random, number: int, *, wide: bool, portable: bool) -> None:
+        super().__init__(random, number, wide=wide, portable=portable)
         self.record_places: list[Place] = []  # members, with `$` for the record
         self.union_places: list[Place] = []
 
@@ -23,9 +24,10 @@ class Objects(Statements):
         self.say(f"struct s{n} {{")
         for i in range(self.random.randint(2, 6)):
             kind, dice = self.type(), self.random.random()
+            is_field = 0.45 <= dice < 0.85
             if dice < 0.45:
                 self.say(f"    {kind} m{i};")
-            elif dice < 0.85:
+            elif is_field:
                 kind = self.random.choice(tuple(NARROW))
                 self.say(f"    {kind} m{i} : {self.random.randint(1, BITS[kind])};")
                 if self.chance(0.1):
@@ -34,7 +36,7 @@ class Objects(Statements):
                 self.say(f"    {kind} m{i}[3];")
                 self.record_places.append(Place(f"$.m{i}[@3]", kind))
                 continue
-            self.record_places.append(Place(f"$.m{i}", kind))
+            self.record_places.append(Place(f"$.m{i}", kind, is_field))
         self.say(f"    struct t{n} t;")
         self.say("    union { short low; unsigned char half[2]; };")
         self.say(f"}}{' __attribute__((packed))' if self.chance(0.15) else ''};")
@@ -50,11 +52,11 @@ class Objects(Statements):
             self.say(f"    {kind} m{i};")
             self.union_places.append(Place(f"$.m{i}", kind))
         self.say("    struct { unsigned int low : 5; int middle : 7; unsigned int high : 20; } bits; };")
-        self.union_places += [Place(f"$.bits.{b}", "int") for b in ("low", "middle", "high")]
+        self.union_places += [Place(f"$.bits.{b}", "int", True) for b in ("low", "middle", "high")]
         self.say(f"union u{n};")
 
     def members(self, record: str, of: Sequence[Place]) -> list[Place]:
-        return [Place(p.text.replace("$", record), p.type) for p in of]
+        return [replace(p, text=p.text.replace("$", record)) for p in of]
 
     def globals(self) -> list[Place]:
         n, places = self.number, []

@@ -9,21 +9,21 @@ from tests.laws.c_objects import Objects
 from tests.laws.c_vocabulary import BITS, NARROW, PREAMBLE, WIDE, Place, Scope
 
 
-def batch(seed: int, programs: int, *, wide: bool) -> str:
+def batch(seed: int, programs: int, *, wide: bool, portable: bool = False) -> str:
     """Return a C file with that number of programs. The first input, an `unsigned int`, chooses one to run.
-    `wide` if there is `__int128`."""
+    `wide` if there is `__int128`; `portable` if gcc's programs have to do the same as Clang's."""
     parts = [PREAMBLE, *(f"{t} __VERIFIER_nondet_{n}(void);\n" for t, n in NARROW.items())]
     for number in range(programs):
-        parts += ["\n", program(Random(f"{seed}/{number}"), number, wide=wide)]
+        parts += ["\n", program(Random(f"{seed}/{number}"), number, wide=wide, portable=portable)]
     cases = "".join(f"    case {n}: program_{n}(); break;\n" for n in range(programs))
     return "".join(
         [*parts, f"\nint main(void)\n{{\n    switch (__VERIFIER_nondet_uint()) {{\n{cases}    }}\n}}\n"]
     )
 
 
-def program(random: Random, number: int, *, wide: bool) -> str:
+def program(random: Random, number: int, *, wide: bool, portable: bool) -> str:
     """The declarations and functions of one program, all named after its number."""
-    return _Program(random, number, wide=wide).text()
+    return _Program(random, number, wide=wide, portable=portable).text()
 
 
 class _Program(Objects):

@@ -12,7 +12,7 @@ class Statements(Expressions):
         if dice < 0.2 or level <= 0:
             self.say(f"{self.place(scope, 2).text} = {self.pure(scope, 3)};")
         elif dice < 0.3:
-            self.say(f"{self.place(scope, 2).text} {self.compound(lambda d: self.pure(scope, d))};")
+            self.say(f"{self.compound(self.place(scope, 2), lambda d: self.pure(scope, d))};")
         elif dice < 0.42:
             self.say(f"{self.effect(scope, 3)};")
         elif dice < 0.5:

@@ -53,6 +53,7 @@ class Place:
 
     text: str
     type: str
+    is_field: bool = False  # a bit-field
 
 
 @dataclass(slots=True)
@@ -78,11 +79,13 @@ class Scope:
 
 
 class Writer:
-    """Text of one program, all of whose names carry its number."""
+    """Text of one program, all of whose names carry its number. A portable program does not depend on the
+    types of bit-fields."""
 
-    def __init__(self, random: Random, number: int, *, wide: bool) -> None:
+    def __init__(self, random: Random, number: int, *, wide: bool, portable: bool) -> None:
         self.random = random
         self.number = number
+        self.portable = portable
         self.types = (*NARROW, *WIDE) if wide else tuple(NARROW)
         self.lines: list[str] = []
         self.depth = 0

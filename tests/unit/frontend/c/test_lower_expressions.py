@@ -308,3 +308,11 @@ def test_a_pointer_from_a_function_without_body_may_point_to_an_object_of_its_ow
         "  if (p) assert(p->x == 0); return 0; }\n"
     )
     assert verify(path, Settings(timeout=60.0)).answer != "HOLDS"
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_variadic_arguments_are_in_memory_if_the_function_reads_them(tmp_path: Path, reads: bool) -> None:
+    start = "__builtin_va_list l; __builtin_va_start(l, n); n = __builtin_va_arg(l, int);" if reads else ""
+    text = f"int f(int n, ...) {{ {start} return n; }} int main(void) {{ return f(1, 2); }}"
+    names = [op.name for op in ops(loaded(tmp_path, text).program, Alloc) if isinstance(op, Alloc)]
+    assert ("arguments" in names) is reads

@@ -40,6 +40,7 @@ class _Function:
         self.flow = body.flow
         self.decisions = Decisions(body, self.lower)
         self.nodes = {label: body.draft.node() for label in self.flow.order}
+        self.entered = {self.flow.entry}  # blocks that control goes to
         self.following: str | None = None  # the block that goes on where the present one ends
         self.exit, self.result = self._find_exit()
         self._skip_constant_result()
@@ -52,8 +53,10 @@ class _Function:
         body.locals.begin_objects()
         body.draft.skip(body.at, self.nodes[flow.entry])
         self._name_phis()
+        skipped: list[str] = []
         for label in flow.order:
-            if label in self.decisions.absorbed:
+            if label in self.decisions.absorbed or self._decides_only(label):
+                skipped.append(label)
                 continue
             body.cursor.block, body.at = label, self.nodes[label]
             body.registers.forget()
@@ -63,6 +66,7 @@ class _Function:
                 for instruction in flow.blocks[following].instructions:
                     self.lower(instruction)
                 following = self.following
+        assert self.entered.isdisjoint(skipped), "control goes to a block without steps"
 
     def _name_phis(self) -> None:
         """Create the variables of the phis, which the edges to their blocks write."""
@@ -182,6 +186,7 @@ class _Function:
             op = Assign(tuple(v for v, _ in moves), tuple(t for _, t in moves))
             inside = body.unit.is_program(body.module) and not is_of_witness(body.cursor.text)
             body.emit(op, text=chosen_text(body, phis) if inside else None)
+        self.entered.add(target)
         body.draft.jump(body.at, self.nodes[target], body.cursor.span, body.cursor.text, body.cursor.order())
         body.stop()
 
@@ -194,7 +199,9 @@ class _Function:
             body.registers.define(phi, value)
 
     def _decides_only(self, label: str) -> bool:
-        """Whether a block only branches on the value of `&&` or `||` that control arrives with."""
+        """Whether a block only branches on the value of `&&` or `||` that control arrives with. All blocks
+        before it branch in its place: control never reaches the block itself, and its successors must not be
+        folded into it."""
         if not _is_deciding(label) or label in self.decisions.absorbed:
             return False
         match self._steps_of(label):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from certus.core.sorts import INT, machine
 from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.instructions import Local
+from certus.frontend.c.ir.instructions import Local, Symbol
 from certus.frontend.c.ir.module import Parameter
 from certus.frontend.c.ir.types import IntegerType, Layout, StructType, Type, VoidType
 from certus.frontend.c.model.cells import cells_at
@@ -33,7 +33,7 @@ class Signature:
 
     result: Type
     parameters: list[Expr] = field(default_factory=list)
-    variadic: Expr | None = None  # the address of the variadic arguments
+    variadic: Expr | None = None  # the address of the variadic arguments, if the function reads them
     results: tuple[Expr, ...] = ()
     cells: list[Cells] = field(default_factory=list)
     result_cells: Cells = None
@@ -53,7 +53,7 @@ def make_signature(body: Body) -> None:
     signature = body.signature = Signature(result)
     signature.result_signed = bool(types and types[0] is not None and debug.signed(types[0]))
     signature.cells += [_take(body, p, signs.get(p.name)) for p in function.parameters]
-    if function.type.variadic:
+    if function.type.variadic and _reads_variadic(body):
         signature.variadic = body.local("$more", INT)
         signature.parameters.append(signature.variadic)
     if not isinstance(result, VoidType):
@@ -61,6 +61,12 @@ def make_signature(body: Body) -> None:
         signature.results = _variables(body, "$result", result, cells, signature.result_signed)
     _slots_of_parameters(body)
     body.locals.name_variables()
+
+
+def _reads_variadic(body: Body) -> bool:
+    """Whether a function can get at its variadic arguments: only `va_start` gives their address."""
+    calls = [i.callee for i in body.flow.instructions() if isinstance(i, ir.Call)]
+    return any(isinstance(c, Symbol) and c.name.startswith("llvm.va_start") for c in calls)
 
 
 def _take(body: Body, parameter: Parameter, signed: bool | None) -> Cells:

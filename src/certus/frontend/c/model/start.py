@@ -189,7 +189,7 @@ class Start:
         self.unit.foreign = True
         passed = [p.passing for p in self.function.parameters]
         copied = any(p.byval is not None or p.sret is not None for p in passed)
-        if copied or self.main.signature.variadic is not None:
+        if copied or self.function.type.variadic:
             raise Unmodelled("unsupported-entry", f"`{self.function.name}` as the entry point")
         return [self.body.havoc(v.sort) for v in self.main.signature.parameters]
 
