@@ -4,9 +4,9 @@
     python scripts/bench_predicate.py blocks phases              # only these
     python scripts/bench_predicate.py blocks --only sort --limit 60
 
-blocks    single, large and advanced blocks, encoding and CEGAR separately (seed 004, Table 5.2), and
+blocks    single, large and advanced blocks, encoding and CEGAR separately (Mertens 2014, Table 5.2), and
           the engine `spacer` on large blocks
-phases    where the time goes under large blocks (seed 001 conjectures: into abstraction)
+phases    where the time goes under large blocks (Wolff 2015 conjectures: into abstraction)
 growth    locks 5..50 under large and single blocks
 contract  programs that have to be proved within 1 s or 5 s, from start to end
 suites    real C tasks below TASKS, suite by suite, each with --limit seconds of CPU

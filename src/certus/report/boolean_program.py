@@ -1,4 +1,4 @@
-"""Render a Boolean program in the small language, in the notation of seed 001, Listing 2.
+"""Render a Boolean program in the small language, in the notation of Wolff 2015, Listing 2.
 
 A comment after each statement shows the original one. The text can be verified like any other program.
 """

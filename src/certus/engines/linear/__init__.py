@@ -1,4 +1,4 @@
-"""The engine `linear`: reachability of Linear Programs by linear constraints (seed 000, eureka)."""
+"""The engine `linear`: reachability of Linear Programs by linear constraints (Armando et al. 2004)."""
 
 from __future__ import annotations
 
