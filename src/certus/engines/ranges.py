@@ -36,7 +36,7 @@ class Options:
     calls: Literal["joined", "unique"] = field(default="joined", metadata=REFERENCE)
 
 
-class RangeAnalysis(Engine):
+class RangeAnalysis(Engine[Options]):
     """The engine `ranges`."""
 
     name = "ranges"

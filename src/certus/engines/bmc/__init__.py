@@ -28,7 +28,7 @@ class Options:
     vectors: bool = False
 
 
-class BoundedModelChecking(Engine):
+class BoundedModelChecking(Engine[Options]):
     """The engine `bmc`."""
 
     name = "bmc"

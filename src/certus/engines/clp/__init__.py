@@ -27,7 +27,7 @@ class Options:
     effort: int = 1_000_000
 
 
-class ConstraintLogic(Engine):
+class ConstraintLogic(Engine[Options]):
     """The engine `clp`."""
 
     name = "clp"

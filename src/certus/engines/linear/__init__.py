@@ -24,7 +24,7 @@ class Options:
     steps: int = 0
 
 
-class LinearReachability(Engine):
+class LinearReachability(Engine[Options]):
     """The engine `linear`."""
 
     name = "linear"

@@ -26,7 +26,7 @@ class Options:
     rounds: int = 40
 
 
-class PredicateAbstraction(Engine):
+class PredicateAbstraction(Engine[Options]):
     """The engine `predicate`."""
 
     name = "predicate"
