@@ -47,6 +47,7 @@ PHRASES: Final = {
     r"by heart": "stored",
     r"held against": "compared with",
     r"likeness(?:es)?": "back map",
+    r"seeds? 00\d": "author and year, as in docs/papers.md",
 }
 # Phrases that are right after some words. "Who" is for people, not for engines, solvers and modules.
 PEOPLE: Final = (
