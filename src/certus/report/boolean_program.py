@@ -146,8 +146,8 @@ class _Text:
         return f"{_listing(statement.targets)} = {_listed(statement.values)};"
 
 
-def _declaration(x: Expr, value: Choose, known: Mapping[Expr, Predicate], depth: int) -> str:
-    return _commented(f"bool {x.name} = {choice_text(value)};", known[x].text, depth)
+def _declaration(x: Expr, value: Choose, predicates: Mapping[Expr, Predicate], depth: int) -> str:
+    return _commented(f"bool {x.name} = {choice_text(value)};", predicates[x].text, depth)
 
 
 def _commented(code: str, comment: str, depth: int) -> str:
