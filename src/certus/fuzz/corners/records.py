@@ -87,7 +87,7 @@ class Typing(Drawing):
             members.append(Member(names.pop(), hole))
         for _ in range(self.random.choice((1, 2, 2, 3, 3, 4)) if self.chance(0.97) else 0):
             members += self._members(depth, names, tags=tags)
-        if not tags:  # a tag is visible only behind its definition
+        if not tags:  # a tag is visible only after its definition
             self.random.shuffle(members)
         kind = "union" if self.chance(0.2) else "struct"
         if not any(member.name for member in members) and not any(m.width is None for m in members):

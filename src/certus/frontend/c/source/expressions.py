@@ -78,7 +78,7 @@ def tested(statements: Statements, token: int) -> Range | None:
 
 
 def question_mark(statements: Statements, token: int) -> int | None:
-    """Return the `?` at this token, or behind the operand that starts there."""
+    """Return the `?` at this token, or after the operand that starts there."""
     texts, partners = statements.tokens.texts, statements.tokens.partners
     while token < len(texts) and texts[token] not in (";", "{", "}", ":", ","):
         if texts[token] == "?":

@@ -225,7 +225,7 @@ class _Insertions:
 
 
 def _is_loop(part: Part) -> bool:
-    """Whether a part is a loop, or the use of a macro with a block behind it, which may be one."""
+    """Whether a part is a loop, or the use of a macro with a block after it, which may be one."""
     return part.kind in _LOOPS or (part.kind is Kind.EXPRESSION and part.end > part.last)
 
 
