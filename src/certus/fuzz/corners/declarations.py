@@ -297,12 +297,12 @@ class Declaring(Initialising):
 
 
 def words(part: Part) -> set[str]:
-    """The words in the text of a declaration."""
+    """Return the words in the text of a declaration."""
     return set(re.findall(r"\w+", flat(part)))
 
 
 def filled(record: Record, type: Type) -> Record:
-    """The record with a type for its parameter."""
+    """Return the record with a type for its parameter."""
 
     def inside(old: Type) -> Type:
         match old:

@@ -355,7 +355,7 @@ class Idioms(Expressing):
 
 
 def _readable(type: Type) -> list[Leaf]:
-    """The integers of a record that can be passed and looked at; none for other types."""
+    """Return the integers of a record that can be passed and observed; none for other types."""
     if (
         not isinstance(stripped(type), Record)
         or contains(type, Floating)

@@ -292,7 +292,7 @@ def _bits(leaf: Leaf) -> int:
 
 
 def _plain(leaf: Leaf) -> bool:
-    """Whether reading it after other bytes were written is harmless."""
+    """Return whether reading it after other bytes were written is harmless."""
     return (
         leaf.integer is not None
         and leaf.width is None
@@ -302,5 +302,5 @@ def _plain(leaf: Leaf) -> bool:
 
 
 def _direct(leaf: Leaf, union: str) -> bool:
-    """Whether the leaf is a member of the union itself."""
+    """Return whether the leaf is a member of the union itself."""
     return leaf.path.count(".") == union.count(".") + 1 and "[" not in leaf.path[len(union) :]

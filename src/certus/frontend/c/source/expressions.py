@@ -159,7 +159,7 @@ def parameter(statements: Statements, token: int) -> Range | None:
 
 
 def _has_left(statements: Statements, token: int, lowest: int) -> bool:
-    """Whether an operand stands in front of an operator."""
+    """Return whether an operand stands in front of an operator."""
     before = statements.tokens.texts[token - 1] if token > lowest else ""
     if before in _PREFIXES:
         return False

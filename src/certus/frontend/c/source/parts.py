@@ -135,8 +135,8 @@ class _Pass:
         self._at = at + 1
 
     def _is_value(self, brace: int, first: int) -> bool:
-        """Whether a brace begins an initialiser, a compound literal or the members of a type, and not a
-        block."""
+        """Return whether a brace begins an initialiser, a compound literal or the members of a type, and not
+        a block."""
         texts, before = self._texts, brace - 1
         if before < first:
             return False

@@ -197,12 +197,12 @@ class Declarator:
 
 
 def is_word(text: str) -> bool:
-    """Whether a token is an identifier and not a keyword of statements."""
+    """Return whether a token is an identifier and not a keyword of statements."""
     return text.isidentifier() and text not in _KEYWORDS
 
 
 def is_declaration(tokens: Tokens, first: int) -> bool:
-    """Whether the statement that starts with a token looks like a declaration."""
+    """Return whether the statement that starts with a token looks like a declaration."""
     texts = tokens.texts
     if texts[first] in SPECIFIERS:
         return True
