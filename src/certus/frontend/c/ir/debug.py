@@ -195,8 +195,8 @@ class Debug:
         return None
 
     def qualified(self, number: int | None, qualifier: str) -> bool:
-        """Return whether a type is `const` or `volatile`, perhaps through typedefs; an array is qualified like
-        its elements."""
+        """Return whether a type is `const` or `volatile`, perhaps through typedefs. An array is qualified as
+        its elements are."""
         while number is not None:
             node = self.node(number)
             if node.tag == f"DW_TAG_{qualifier}_type":
