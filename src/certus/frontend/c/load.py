@@ -13,6 +13,7 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.program import Program
+from certus.core.witness import probe_number
 from certus.frontend.c.compile import Compiled, compile_file
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import NotUnderstood
@@ -77,7 +78,6 @@ def load_probed(
     has the `?` of a `?:`. With `invariants`, probes claim that their evaluation is defined. Raises
     `InputError`, at the place of the probe, for a probe that has no place or is not an expression;
     otherwise as `load_c`."""
-    from certus.core.witness import probe_number
     from certus.frontend.c.source.probes import ProbedText, refuse
 
     loading = _Loading((path,), error_rules(property), model, tuple(arguments), budget, MAIN)
