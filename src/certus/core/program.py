@@ -45,6 +45,7 @@ class Assume:
 
 
 UNSPECIFIED = "$unspecified"
+NAN_BITS = "the sign and payload of a NaN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class Havoc:
     `function` is the function that returns the value, if the program calls one that it does not define. If it
     is `UNSPECIFIED`, the language leaves the value open: a proof covers all values, and a run takes 0.
     `approximates` names a value that is not modelled exactly ("the result of `atoi`"): a proof covers all
-    values, but no counterexample may depend on one."""
+    values, but no counterexample may depend on one. With `NAN_BITS`, they are the bits that an operation on
+    floating-point numbers may give a NaN, and no run has a value for them, whatever its inputs are."""
 
     targets: tuple[Expr, ...]
     function: str | None = None
