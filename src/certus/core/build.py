@@ -474,6 +474,16 @@ def float_term(kind: Kind, data: str, args: Sequence[Expr], sort: Sort | None = 
     return Expr(kind, operands, data, sort)
 
 
+def float_fits(a: Expr, format: floats.Format, sort: MachineSort) -> Expr:
+    """Return the condition that a number without its fraction is an integer of `sort`."""
+    bits, name = float_sort(format), format.name
+    bounds = floats.convertible(format, sort.low, sort.high)
+    least = constant(format.infinity | format.sign if bounds.low is None else bounds.low, bits)
+    most = constant(format.infinity if bounds.high is None else bounds.high, bits)
+    above = float_term(Kind.F_LE if bounds.closed and bounds.low is not None else Kind.F_LT, name, (least, a))
+    return and_(above, float_term(Kind.F_LT, name, (a, most)))
+
+
 _FLOAT_CONDITIONS: Final = (Kind.F_EQ, Kind.F_LT, Kind.F_LE)
 
 

@@ -30,7 +30,7 @@ from certus.core.outcome import ProofCheck, Undecided
 from certus.core.solver import Answer
 from certus.core.sorts import MachineSort
 from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Kind
+from certus.core.terms import FLOATS, Expr, Kind
 from certus.core.walk import postorder
 from certus.encoding.integers import Encoded, eliminate_machine
 from certus.solvers.bitwuzla.solver import BitwuzlaSolver
@@ -69,7 +69,7 @@ class Question:
 
     @cached_property
     def has_bit_operations(self) -> bool:
-        """Whether there are bit operations on variables, which integers only approximate."""
+        """Whether there are bit operations on variables, or floats, which integers only approximate."""
         return any(map(_is_approximated, postorder(*self.formulas)))
 
     def integers(self, budget: Budget) -> Encoded:
@@ -80,6 +80,8 @@ class Question:
 
 
 def _is_approximated(term: Expr) -> bool:
+    if term.kind in FLOATS:
+        return True
     if term.kind in (Kind.SHL, Kind.SHR):
         return term.args[1].kind is not Kind.CONST
     bitwise = term.kind in (Kind.BIT_AND, Kind.BIT_OR, Kind.BIT_XOR)

@@ -276,7 +276,7 @@ _FORMS: Final = {
     "store atomic": _form(ir.Store, "volatile? value , value -order -align"),
     "getelementptr": _form(ir.GetElementPointer, "-inbounds? -nusw? -nuw? type , value indices"),
     **dict.fromkeys(_BINARY, _form(ir.Binary, "opcode flags left , right")),
-    "fneg": _form(ir.Other, "-flags -value"),
+    "fneg": _form(ir.Negate, "-flags value"),
     **dict.fromkeys(_CONVERSIONS, _form(ir.Convert, "opcode -flags value to type")),
     **dict.fromkeys(("icmp", "fcmp"), _form(ir.Compare, "floating -flags take left , right")),
     "select": _form(ir.Select, "-flags value , value , value"),

@@ -21,7 +21,7 @@ from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.library import models as c_models
-from certus.frontend.c.model import external_calls, inputs, memory
+from certus.frontend.c.model import external_calls, inputs, math_functions, memory
 from certus.frontend.c.model.c_types import declared_kinds, may_be, returns_pointer
 from certus.frontend.c.model.cells import element
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
@@ -36,7 +36,7 @@ from certus.frontend.c.model.nondeterminism import (
     with_options,
 )
 from certus.frontend.c.model.operands import term_of
-from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, sort_of, truth
+from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, is_scalar, sort_of, truth
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
@@ -323,6 +323,7 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (inputs.print_(None, buffer=0), "i(ppa) vsprintf"),
     (inputs.print_(None, buffer=0, limit=1), "i(pipa) vsnprintf"),
     (signal, "F(iF) signal bsd_signal"),
+    *math_functions.MEANINGS,
     # refused
     (refuse("unsupported-threads"), "pthread_create pthread_join pthread_exit pthread_cond_wait"),
     (refuse("unsupported-threads"), "thrd_create thrd_join fork vfork"),
@@ -462,7 +463,7 @@ def call(body: Body, instruction: ir.Call, name: str) -> None:
 def _is_plain(instruction: ir.Call) -> bool:
     """Whether a function returns a number or a pointer, and gets no pointer to write through."""
     writes = any(isinstance(argument.operand.type, PointerType) for argument in instruction.arguments)
-    return isinstance(instruction.result, IntegerType | PointerType) and not writes
+    return is_scalar(instruction.result) and not writes
 
 
 def _call_library(body: Body, instruction: ir.Call, function: Function, *, truncated: bool) -> None:

@@ -17,11 +17,11 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
-from certus.frontend.c.ir.types import IntegerType, PointerType
+from certus.frontend.c.ir.types import IntegerType
 from certus.frontend.c.library.models import LibraryModels
 from certus.frontend.c.model.c_types import shape_of
 from certus.frontend.c.model.sources import Sources
-from certus.frontend.c.model.terms import NULL, Unmodelled, sort_of
+from certus.frontend.c.model.terms import NULL, Unmodelled, is_scalar, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -293,7 +293,7 @@ class Symbols:
 
     def _new_scalar(self, module: Module, name: str) -> Expr | None:
         variable = module.globals.get(name)
-        if variable is None or not isinstance(variable.type, IntegerType | PointerType):
+        if variable is None or not is_scalar(variable.type):
             return None
         if variable.linkage == "extern_weak" or name in self.usage.addressed_in(module):
             return None
