@@ -280,6 +280,7 @@ class Program:
     digest: str = ""
     decided: tuple[str, ...] = ()
     others: tuple[SourceText, ...] = ()  # the files of the program after the first
+    formats: Mapping[Expr, str] = field(default_factory=dict)  # of variables that are floating-point numbers
 
     @property
     def units(self) -> tuple[SourceText, ...]:
@@ -382,11 +383,12 @@ def statements(block: Block) -> Iterator[Edge]:
 
 @dataclass(frozen=True, slots=True)
 class ScalarShape:
-    """An integer or, if `pointer`, an address: `width` bits."""
+    """An integer or, if `pointer`, an address, or a floating-point number of a `format`: `width` bits."""
 
     width: int
     signed: bool
     pointer: bool = False
+    format: str = ""
 
 
 @dataclass(frozen=True, slots=True)

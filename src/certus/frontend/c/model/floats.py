@@ -17,21 +17,19 @@ from certus.core.sorts import BOOL, MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.types import FloatType, IntegerType, Type
-from certus.frontend.c.model.terms import Unmodelled, as_sort, no_value, signed, unsigned
+from certus.frontend.c.model.terms import FORMATS, Unmodelled, as_sort, no_value, signed, unsigned
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-FORMATS: Final = {"half": floats.F16, "float": floats.F32, "double": floats.F64, "x86_fp80": floats.X87}
 ARITHMETIC: Final = {"fadd": Kind.F_ADD, "fsub": Kind.F_SUB, "fmul": Kind.F_MUL, "fdiv": Kind.F_DIV}
 
 
 def format_of(type_: Type) -> Format:
     """Return the format of a floating-point type; refuse a type without one."""
-    format = FORMATS.get(type_.text) if isinstance(type_, FloatType) else None
-    if format is None:
+    if not isinstance(type_, FloatType) or type_.text not in FORMATS:
         raise no_value(type_)
-    return format
+    return floats.FORMATS[FORMATS[type_.text]]
 
 
 def pattern(value: Expr, format: Format) -> Expr:
@@ -65,6 +63,16 @@ def literal(operand: ir.Float) -> Expr:
         payload = bits & ((1 << (floats.F64.precision - 1)) - 1)
         return constant(sign | format.infinity | payload >> shift, format)
     return constant(floats.convert(floats.F64, format, bits), format)
+
+
+def is_valid(value: Expr) -> Expr:
+    """Return the condition that the leading bit of an extended number is that of its exponent: the hardware
+    makes no others."""
+    format = floats.X87
+    exponent = build.bit_and(value, constant(((1 << format.exponent) - 1) << format.fraction, format))
+    leading = build.bit_and(value, constant(1 << (format.precision - 1), format))
+    zero = constant(0, format)
+    return build.eq(build.eq(exponent, zero), build.eq(leading, zero))
 
 
 # ------------------------------------------------------------------------------------ operations

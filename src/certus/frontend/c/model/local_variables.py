@@ -147,6 +147,7 @@ class LocalVariables:
             sort = sort_of(slot.type, signed=self._is_signed(name) if signed is None else signed)
             shown = declared.name if declared is not None and declared.name else f"${name}"
             slot.variable = body.local(shown, sort)
+            body.unit.names.note_format(slot.variable, slot.type)
             if slot.boolean:
                 body.unit.names.booleans.add(slot.variable)
             if declared is not None:

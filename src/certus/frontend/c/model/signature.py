@@ -100,7 +100,9 @@ def passed(layout: Layout, type_: Type, cells: Iterable[Cell], terms: Iterable[E
 def _variables(body: Body, name: str, type_: Type, cells: Cells, signed: bool) -> tuple[Expr, ...]:
     """Create the variable of a value of a type, or the variables of its cells."""
     if cells is None:
-        return (body.local(name, sort_of(type_, signed=signed)),)
+        variable = body.local(name, sort_of(type_, signed=signed))
+        body.unit.names.note_format(variable, type_)
+        return (variable,)
     return tuple(body.local(f"{name}.{o}", machine(8 * w, signed=False)) for o, w in cells)
 
 

@@ -21,7 +21,8 @@ U32: Final = machine(32, signed=False)
 NULL: Final = build.integer(0)
 
 
-FLOATS: Final = ("half", "float", "double", "x86_fp80")  # floating-point types that are modelled
+# The floating-point types that are modelled, and their formats (`core.floats`).
+FORMATS: Final = {"half": "f16", "float": "f32", "double": "f64", "x86_fp80": "x87"}
 
 # What to do about a refusal, by its code.
 HINTS: Final = {
@@ -80,14 +81,14 @@ def sort_of(type_: Type, *, signed: bool = False) -> Sort:
         return INT
     if isinstance(type_, IntegerType):
         return BOOL if type_.bits == 1 else machine(type_.bits, signed=signed)
-    if isinstance(type_, FloatType) and type_.text in FLOATS:
+    if isinstance(type_, FloatType) and type_.text in FORMATS:
         return machine(type_.bits, signed=False)
     raise no_value(type_)
 
 
 def is_scalar(type_: Type) -> bool:
     """Whether the values of a type are single terms."""
-    return isinstance(type_, IntegerType | PointerType) or type_.text in FLOATS
+    return isinstance(type_, IntegerType | PointerType) or type_.text in FORMATS
 
 
 def no_value(type_: Type) -> Unmodelled:
