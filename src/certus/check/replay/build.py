@@ -201,6 +201,7 @@ class Builds:
     def _for_clang(self, source: SourceText) -> tuple[str, tuple[str, ...]]:
         """Return the user's text, and the flags for Clang."""
         flags = [*_CLANG_FLAGS, "-w", *_FLAGS, *self._wanted.checks, *self._finding_headers(source)]
+        flags += _rounding(source)
         if UNCONFINED in self._wanted.defines:
             flags.append(_NO_ASSEMBLY)
         return f'# 1 "{_quoted(source.file)}"\n{source.text}', tuple(flags)  # for __FILE__
@@ -221,7 +222,7 @@ class Builds:
         self._run_clang((*flags, "-E", str(written), "-o", str(output)))
         text = IS_GCC + output.read_text(encoding="utf-8", errors="surrogateescape")
         checks = tuple(_TRAPS.get(flag, flag) for flag in self._wanted.checks)
-        return text, (*GCC_FLAGS, *_FLAGS, *checks)
+        return text, (*GCC_FLAGS, *_FLAGS, *checks, *_rounding(source))
 
     def _object(
         self, name: str, text: str, flags: Sequence[str], compiler: Compiler = Compiler.CLANG
@@ -274,6 +275,11 @@ class Builds:
         else:
             flags = (self._target, "-nostdlib", "-no-pie", "-o", str(output))
             _check_linked(run_tool(Path(tool), (*command, *flags, *arguments)))
+
+
+def _rounding(source: SourceText) -> tuple[str, ...]:
+    """Return the flag for a program that sets the rounding mode: without it, compilers round to nearest."""
+    return ("-frounding-math",) if "fesetround" in source.text else ()
 
 
 def _check_linked(result: ToolResult) -> None:

@@ -65,6 +65,23 @@ static long double nearest_rest(long double x, long double y)
     return x;
 }
 
+static long double scaled(long double x, long n)
+{
+    long double amount = n > 40000 ? 40000 : n < -40000 ? -40000 : n;
+    __asm__("fscale" : "+t"(x) : "u"(amount));
+    return x;
+}
+
+/* The exponent of a number that is neither zero nor special. */
+static long double exponent(long double x)
+{
+    long double fraction, power;
+    __asm__("fxtract" : "=t"(fraction), "=u"(power) : "0"(x));
+    return power;
+}
+
+static int plain(long double x) { return x - x == 0 && x != 0; }
+
 #define SHARED(type, suffix)                                                                                          \
     WEAK type floor##suffix(type x) { return (type)rounded(x, 1); }                                                   \
     WEAK type ceil##suffix(type x) { return (type)rounded(x, 2); }                                                    \
@@ -85,6 +102,24 @@ static long double nearest_rest(long double x, long double y)
     WEAK long long llrint##suffix(type x) { return (long long)rounded(x, mode()); }                                   \
     WEAK long lround##suffix(type x) { return (long)away(x); }                                                        \
     WEAK long long llround##suffix(type x) { return (long long)away(x); }                                             \
+    WEAK type ldexp##suffix(type x, int n) { return (type)scaled(x, n); }                                             \
+    WEAK type scalbn##suffix(type x, int n) { return (type)scaled(x, n); }                                            \
+    WEAK type scalbln##suffix(type x, long n) { return (type)scaled(x, n); }                                          \
+    WEAK type logb##suffix(type x) { return x == 0 ? -1 / (x * x) : plain(x) ? (type)exponent(x) : x * x; }           \
+    WEAK int ilogb##suffix(type x)                                                                                    \
+    {                                                                                                                 \
+        return plain(x) ? (int)exponent(x) : x - x != 0 && x == x ? 2147483647 : -2147483647 - 1;                     \
+    }                                                                                                                 \
+    WEAK type frexp##suffix(type x, int *n)                                                                           \
+    {                                                                                                                 \
+        *n = plain(x) ? (int)exponent(x) + 1 : 0;                                                                     \
+        return plain(x) ? (type)scaled(x, -*n) : x;                                                                   \
+    }                                                                                                                 \
+    WEAK type modf##suffix(type x, type *whole)                                                                       \
+    {                                                                                                                 \
+        *whole = (type)rounded(x, 3);                                                                                 \
+        return x != x ? x : (type)with_sign(x == *whole ? 0 : x - *whole, negative(x));                               \
+    }                                                                                                                 \
     WEAK int __isnan##suffix(type x) { return x != x; }                                                               \
     WEAK int isnan##suffix(type x) { return x != x; }                                                                 \
     WEAK int __isinf##suffix(type x) { return x - x != 0 && x == x ? negative(x) ? -1 : 1 : 0; }                      \
@@ -118,3 +153,38 @@ WEAK long double sqrtl(long double x)
     __asm__("fsqrt" : "+t"(x));
     return x;
 }
+
+/* The next number in a direction: its bits, without the sign, differ by one. */
+#define NEXT(type, suffix, integer)                                                                                   \
+    WEAK type nextafter##suffix(type x, type y)                                                                       \
+    {                                                                                                                 \
+        union { type number; integer bits; } result = {x};                                                            \
+        if (x != x || y != y) return x + y;                                                                           \
+        if (x == y) return y;                                                                                         \
+        if (x == 0) {                                                                                                 \
+            result.bits = 1;                                                                                          \
+            return y < 0 ? -result.number : result.number;                                                            \
+        }                                                                                                             \
+        if ((x < y) == (x > 0)) result.bits++;                                                                        \
+        else result.bits--;                                                                                           \
+        return result.number;                                                                                         \
+    }
+
+NEXT(float, f, unsigned)
+NEXT(double, , word)
+
+WEAK int fesetround(int direction)
+{
+    unsigned short control;
+    unsigned vector;
+    if (direction & ~0xc00) return 1;
+    __asm__ volatile("fnstcw %0" : "=m"(control));
+    __asm__ volatile("stmxcsr %0" : "=m"(vector));
+    control = (unsigned short)((control & ~0xc00) | direction);
+    vector = (vector & ~0x6000u) | (unsigned)direction << 3;
+    __asm__ volatile("fldcw %0" : : "m"(control));
+    __asm__ volatile("ldmxcsr %0" : : "m"(vector));
+    return 0;
+}
+
+WEAK int fegetround(void) { return mode() << 10; }

@@ -297,6 +297,12 @@ class Undefined(Operand):
     poison: bool
 
 
+class Metadata(Operand):
+    """A word for the compiler (`metadata !"round.dynamic"`)."""
+
+    text: str
+
+
 class Symbol(Operand):
     """The address of a global variable, a function or an alias: `@name`."""
 

@@ -328,6 +328,7 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (refuse("unsupported-threads"), "pthread_create pthread_join pthread_exit pthread_cond_wait"),
     (refuse("unsupported-threads"), "thrd_create thrd_join fork vfork"),
     (refuse("unsupported-setjmp"), "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),
+    (refuse("unsupported-float"), "fesetenv feupdateenv"),
     (_REFUSED, "sigaction on_exit at_quick_exit sbrk brk putenv getopt getopt_long getopt_long_only"),
     (_REFUSED, "pthread_once call_once pthread_atfork qsort_r lfind lsearch ftw nftw scandir tsearch tfind"),
     (_REFUSED, "tdelete twalk sigset timer_create fmemopen open_memstream open_wmemstream initstate"),
@@ -492,6 +493,8 @@ def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
         base = body.fresh(INT)
         body.emit(Alloc(base, size, 16, "static", body.module.literal(operands[1]) or "object"))
         body.registers.define(instruction, base)
+    elif name.startswith(("__certus_bits_", "__certus_double_of", "__certus_float_of")):
+        body.registers.define(instruction, as_sort(term_of(body, operands[0]), sort_of(instruction.result)))
     elif name.startswith("__certus_unspecified_"):
         body.registers.define(instruction, unspecified(body, name, instruction))
     else:

@@ -339,6 +339,28 @@ def function(call: LibraryCall) -> None:
     call.define(value)
 
 
+def set_rounding(call: LibraryCall) -> None:
+    """`fesetround`: the numbers of the directions are those of x86, and no other changes anything."""
+    body, wanted = call.body, build.wrap(call.term(0), machine(32, signed=False))
+    variable = body.unit.rounding
+    modes = [(mode, build.eq(wanted, build.constant(mode << 10, wanted.sort))) for mode in range(4)]
+    chosen = variable
+    for mode, condition in modes:
+        chosen = build.ite(condition, build.constant(mode, build.ROUNDING), chosen)
+    sort = sort_of(call.instruction.result, signed=True)
+    known = build.disjunction(condition for _, condition in modes)
+    call.define(build.ite(known, build.constant(0, sort), build.constant(1, sort)))
+    body.registers.assign(variable, chosen)
+
+
+def get_rounding(call: LibraryCall) -> None:
+    """`fegetround`."""
+    sort = sort_of(call.instruction.result, signed=True)
+    assert isinstance(sort, MachineSort)
+    mode = build.wrap(call.body.unit.rounding, sort)
+    call.define(build.shl(mode, build.constant(10, sort)))
+
+
 def not_a_number(call: LibraryCall) -> None:
     """`nan(text)`: a quiet NaN."""
     format = floats.format_of(call.instruction.result)
@@ -360,7 +382,12 @@ def _table() -> tuple[tuple[Meaning, str], ...]:
     texts.append(_names([*_TO_INTEGER], "i(f)"))
     texts.append(_names(["isnan", "isinf", "finite"], "i(f)"))
     texts.append(_names([f"__{name}" for name in _CLASSES], "i(f)"))
-    return (*((function, text) for text in texts), (not_a_number, "f(p) nan nanf nanl"))
+    return (
+        *((function, text) for text in texts),
+        (not_a_number, "f(p) nan nanf nanl"),
+        (set_rounding, "i(i) fesetround"),
+        (get_rounding, "i() fegetround"),
+    )
 
 
 MEANINGS: Final = _table()
