@@ -2,7 +2,8 @@
 
 Machine integers become bit-vectors with exactly the semantics of `core.terms`. The value of a division by
 zero, of an oversized shift and of a float that an integer cannot hold is arbitrary but a function of the
-arguments: where SMT-LIB fixes a value, an uninterpreted function is used instead. (`div`, `mod` and `/` by zero are arbitrary in SMT-LIB itself.)
+arguments: where SMT-LIB fixes a value, an uninterpreted function is used instead. (`div`, `mod` and `/` by
+zero are arbitrary in SMT-LIB itself.)
 
 The text is linear in the DAG: a subterm used twice is defined once, by `define-fun`, or by `let` if it
 depends on a bound variable. Definitions also keep the nesting of parentheses shallow.
@@ -217,7 +218,12 @@ class Writer:
         term, scope = item
         depth = 1 + max((self._depths[p] for p in parts), default=-1)
         text = self._render(item, [self._texts[p] for p in parts])
-        if term.args and not _is_value(term) and term not in self._numbers and (self._uses[term] > 1 or depth > _NESTING):
+        if (
+            term.args
+            and not _is_value(term)
+            and term not in self._numbers
+            and (self._uses[term] > 1 or depth > _NESTING)
+        ):
             name = self._name("t")
             if scope:
                 self._bindings[scope].append((name, text))

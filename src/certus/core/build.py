@@ -465,7 +465,7 @@ def float_term(kind: Kind, data: str, args: Sequence[Expr], sort: Sort | None = 
     """Return the operation `kind` on floating-point numbers; `data` names the formats, and `sort` is the
     result of F_TO. Only constants are folded: no law of real numbers holds for NaN and both zeros."""
     if sort is None:
-        sort = BOOL if kind in _FLOAT_CONDITIONS else float_sort(floats.FORMATS[data.split()[-1]])
+        sort = BOOL if kind in _FLOAT_CONDITIONS else float_sort(floats.FORMATS[data.rsplit(maxsplit=1)[-1]])
     operands = tuple(args)
     if all(a.kind is Kind.CONST for a in operands):
         value = fold_float(kind, data, [int(a.value) for a in operands], sort)

@@ -2,8 +2,8 @@
 
 Operators and precedence are C's. Beyond C: `forall integer i: ...`, `div` and `mod` for SMT-LIB's division,
 `a[i := v]` for an array after a write, `{else: v}` for an array that is `v` everywhere, and `(integer)x` for
-a machine integer as a mathematical one, which has no bounds and does not wrap (the notation of ACSL). Operators
-on floating-point numbers have a point (`x +. y`, `x <=. 1.5`), since variables show their bits.
+a machine integer as a mathematical one, which has no bounds and does not wrap (the notation of ACSL).
+Operators on floating-point numbers have a point (`x +. y`, `x <=. 1.5`), since variables show their bits.
 
 The text is printed from left to right up to a limit, so a shared DAG costs no more than its text.
 """

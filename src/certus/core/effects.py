@@ -29,7 +29,6 @@ from certus.core.terms import FLOATS, Expr
 from certus.core.walk import postorder, variables
 
 
-
 def has_floats(program: Program) -> bool:
     """Return whether a statement computes with floating-point numbers."""
     operands = (t for edge in program.edge.values() for op in leaves(edge.op) for t in terms(op))

@@ -1,9 +1,10 @@
 """Compute the exact value of a term from the values of its variables.
 
-The walk is iterative and visits each shared subterm once. Division by zero, oversized shifts and
-conversions of floats to integers that cannot hold them have no definite value: such a subterm is *undefined*. `Undefined` is raised only if the value of the whole term
-depends on it: `ite` depends on the chosen branch only, a conjunction with a false part is false, a
-disjunction with a true part is true. Every other operation with an undefined argument is undefined.
+The walk is iterative and visits each shared subterm once. Division by zero, oversized shifts and conversions
+of floats to integers that cannot hold them have no definite value: such a subterm is *undefined*.
+`Undefined` is raised only if the value of the whole term depends on it: `ite` depends on the chosen branch
+only, a conjunction with a false part is false, a disjunction with a true part is true. Every other operation
+with an undefined argument is undefined.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def evaluate(
             values[top] = _value(top, values, env, functions or {})
     result = values[term]
     if result is _UNDEFINED:
-        raise Undefined("the value depends on a division by zero, an oversized shift or a float beyond an integer")
+        raise Undefined(
+            "the value depends on a division by zero, an oversized shift or a float beyond an integer"
+        )
     return result
 
 

@@ -342,16 +342,19 @@ def _ordered(format: Format, a: int, b: int) -> tuple[int, int] | None:
     for bits in (a, b):
         if format.explicit:
             value = unpack(format, bits)
-            if isinstance(value, Special):
-                if value.nan:
-                    return None
-            else:  # a denormal number with a leading 1 has two patterns
-                bits = rounded(format, NEAREST, *value)
+            if isinstance(value, Special) and value.nan:
+                return None
         elif bits & ~format.sign > format.infinity:
             return None
-        magnitude = bits & ~format.sign
+        magnitude = _canonical(format, bits) & ~format.sign
         keys.append(-magnitude if bits & format.sign else magnitude)
     return keys[0], keys[1]
+
+
+def _canonical(format: Format, bits: int) -> int:
+    """Return the pattern that the hardware makes for a number: a small extended one has two."""
+    value = unpack(format, bits) if format.explicit else None
+    return rounded(format, NEAREST, *value) if isinstance(value, Number) else bits
 
 
 def equal(format: Format, a: int, b: int) -> bool:
@@ -421,7 +424,7 @@ def _by_double(operation: int, a: int, b: int) -> int:
     """Add, multiply or divide doubles, to nearest. A divisor is not zero."""
     x, y = _DOUBLES.unpack(_WORDS.pack(a, b))
     value = x + y if operation == 0 else x * y if operation == 1 else x / y
-    if value != value:
+    if math.isnan(value):
         return F64.nan
     return int.from_bytes(_DOUBLE.pack(value), "little")
 
@@ -431,7 +434,7 @@ def _by_single(operation: int, a: int, b: int) -> int:
     rounding harmless."""
     x, y = _SINGLES.unpack(_HALVES.pack(a, b))
     value = x + y if operation == 0 else x * y if operation == 1 else x / y
-    if value != value:
+    if math.isnan(value):
         return F32.nan
     try:
         return int.from_bytes(_SINGLE.pack(value), "little")

@@ -10,8 +10,8 @@ The meaning of each `Kind` is stated beside it. Four conventions hold everywhere
   negative) and exist for `Int` only. Dividing by zero and shifting by the width or more give an
   arbitrary value that is a function of the arguments.
 - A floating-point number is its bit pattern, an unsigned machine integer; `data` names the format of the
-  operands (`core.floats`), and the last operand of an operation that rounds is the mode, a `u8`. A result that
-  is NaN has the bits `Format.nan`. Equality (`EQ`) is that of bits: `-0.0` and `0.0` are equal floats
+  operands (`core.floats`), and the last operand of an operation that rounds is the mode, a `u8`. A result
+  that is NaN has the bits `Format.nan`. Equality (`EQ`) is that of bits: `-0.0` and `0.0` are equal floats
   (`F_EQ`) with different bits, and NaN is not equal to itself.
 - Bound variables are de Bruijn indices: `BOUND` 0 is the *last* variable of the nearest quantifier.
 """

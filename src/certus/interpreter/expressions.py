@@ -4,10 +4,11 @@
 Shared and deep subterms become temporaries. So the text is linear in the size of the DAG, and nesting stays
 below the limits of Python's parser.
 
-A term is *partial* if it contains a division whose divisor may be zero, a shift whose amount may be too large,
-or a conversion of a float to an integer. A partial term always is a temporary, with None for "undefined". None propagates by the rules of
-`core.evaluate`: `ite` depends on the chosen branch only, a false conjunct or a true disjunct decides, and
-every other operation on None is None. Other terms are never undefined and need no test for None.
+A term is *partial* if it contains a division whose divisor may be zero, a shift whose amount may be too
+large, or a conversion of a float to an integer. A partial term always is a temporary, with None for
+"undefined". None propagates by the rules of `core.evaluate`: `ite` depends on the chosen branch only, a
+false conjunct or a true disjunct decides, and every other operation on None is None. Other terms are never
+undefined and need no test for None.
 
 No text of the analysed program enters the source: variables are slots, and unusual constants are names in
 the namespace of the generated code.

@@ -231,7 +231,8 @@ class RandomInputs:
 
 
 def special_floats(format: floats.Format) -> tuple[int, ...]:
-    """Return the bits of numbers at the ends of ranges: zeros, the smallest and largest ones, infinities, NaN."""
+    """Return the bits of numbers at the ends of ranges: zeros, the smallest and largest ones, infinities and
+    NaN."""
     least = 1 << format.fraction | (1 << (format.precision - 1) if format.explicit else 0)
     positive = (0, 1, least - 1 if not format.explicit else 1, least, format.largest, format.infinity)
     return (*positive, *(format.sign | bits for bits in positive), format.nan)

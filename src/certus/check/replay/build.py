@@ -1,9 +1,9 @@
 """Compile a C program with a harness into one executable that runs confined and needs no C library.
 
 Clang compiles the program with the same flags as the front end, so that model and binary see the same text
-after preprocessing. start.c contains start, end and confinement, runtime.c plain library functions, math.c those
-of <math.h>. A C library is linked only for a few functions without effect outside the program. Every other undefined function
-is a stub that does nothing and notes the call, so no file is touched.
+after preprocessing. start.c contains start, end and confinement, runtime.c plain library functions, math.c
+those of <math.h>. A C library is linked only for a few functions without effect outside the program. Every
+other undefined function is a stub that does nothing and notes the call, so no file is touched.
 
 gcc may compile the same program for LP64, from the text that Clang has preprocessed. Clang still compiles
 everything but the program itself, in particular the confinement.

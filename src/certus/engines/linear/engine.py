@@ -22,8 +22,8 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.effects import has_floats
+from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Havoc, Location, Program, leaves

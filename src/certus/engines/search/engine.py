@@ -223,7 +223,7 @@ def candidates(program: Program) -> dict[int, tuple[Value, ...]]:
     for edge in program.edge.values():
         if isinstance(edge.op, Havoc) and _is_input(edge):
             x = edge.op.targets[0]
-            numbers = compared.get(_root(same, x)) or map(int, numerals.get(x.sort, ()))
+            numbers: Iterable[int] = compared.get(_root(same, x)) or map(int, numerals.get(x.sort, ()))
             if x in program.formats:
                 format = FORMATS[program.formats[x]]
                 numbers = (from_integer(format, 1), from_integer(format, -1), *numbers, format.nan)

@@ -2,9 +2,9 @@
 
 A term is a bit-vector, and Bitwuzla has no function from floats to bits. So each operation has two
 translations: its *view*, a term of a floating-point sort that other operations use directly, and its bits, a
-new bit-vector whose *definition*, to be asserted with every formula that needs the bits, says that it converts
-to the view and is the one NaN of `core.floats` where the view is NaN. The library has no extended format: a term
-with one is not translated.
+new bit-vector whose *definition*, to be asserted with every formula that needs the bits, says that it
+converts to the view and is the one NaN of `core.floats` where the view is NaN. The library has no extended
+format: a term with one is not translated.
 """
 
 from __future__ import annotations
@@ -115,9 +115,7 @@ class BitwuzlaFloats:
         return known[1]
 
     def _number_of(self, format: Format, bits: Term) -> Term:
-        return self._make(
-            self._kinds.FP_TO_FP_FROM_BV, bits, indexes=(format.exponent, format.precision)
-        )
+        return self._make(self._kinds.FP_TO_FP_FROM_BV, bits, indexes=(format.exponent, format.precision))
 
     def _bits(self, term: Expr, format: Format, view: Term) -> Term:
         """Create the bits of a result, with their definition."""
@@ -145,9 +143,7 @@ class BitwuzlaFloats:
         zero = self._manager.mk_rm_value(self._modes[floats.TO_ZERO])
         value = self._make(kind, zero, view, indexes=(sort.width,))
         bounds = floats.convertible(format, sort.low, sort.high)
-        special = self._make(
-            kinds.OR, self._make(kinds.FP_IS_NAN, view), self._make(kinds.FP_IS_INF, view)
-        )
+        special = self._make(kinds.OR, self._make(kinds.FP_IS_NAN, view), self._make(kinds.FP_IS_INF, view))
         fits = self._make(kinds.NOT, special)
         if bounds.low is not None:
             low = self._number_of(format, self._number(bounds.low, format.width))

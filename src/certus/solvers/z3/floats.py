@@ -1,9 +1,9 @@
 """Translate operations on floating-point numbers to z3.
 
-As in the translation to Bitwuzla, the bits of a result are a new bit-vector with a definition: it converts to
-the result and, where that is NaN, it is the one NaN of `core.floats`. z3's own function from floats to bits is
-not used: it leaves the bits of a NaN to z3. A result under a quantifier would need a bit-vector for each value
-of the bound variables, and is refused.
+As in the translation to Bitwuzla, the bits of a result are a new bit-vector with a definition: it converts
+to the result and, where that is NaN, it is the one NaN of `core.floats`. z3's own function from floats to
+bits is not used: it leaves the bits of a NaN to z3. A result under a quantifier would need a bit-vector for
+each value of the bound variables, and is refused.
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ class Z3Floats:
         """Return sign, exponent, leading bit and fraction of a pattern with an explicit leading bit."""
         width, top = format.width, format.precision - 1
         slices = ((width - 1, width - 1), (width - 2, top + 1), (top, top), (top - 1, 0))
-        sign, exponent, leading, fraction = (self._terms.make("mk_extract", h, low, bits) for h, low in slices)
+        sign, exponent, leading, fraction = (
+            self._terms.make("mk_extract", h, low, bits) for h, low in slices
+        )
         return sign, exponent, leading, fraction
 
     def _bits(self, term: Expr, format: Format, number: int) -> int:

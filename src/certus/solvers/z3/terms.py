@@ -34,7 +34,9 @@ class Z3Terms:
         self._asts: Final[dict[Expr, int]] = {}  # the translation of each term
         self._sorts: Final[dict[Sort, int]] = {}
         self._functions: Final[dict[Function, int]] = {}
-        self._open: Final[dict[tuple[Kind, tuple[Sort, ...], Sort], int]] = {}  # functions for undefined values
+        self._open: Final[
+            dict[tuple[Kind, tuple[Sort, ...], Sort], int]
+        ] = {}  # functions for undefined values
         self._taken: Final[set[tuple[str, tuple[int, ...]]]] = set()  # names with the sorts z3 sees
         self._invented = 0
         self.floats: Final = Z3Floats(self)

@@ -255,8 +255,8 @@ _CONSTRAINED: Final = "llvm.experimental.constrained."
 
 
 def _unconstrained(name: str, result: Type, arguments: list[ir.Argument]) -> ir.Instruction | None:
-    """Return the instruction that a constrained operation (`-frounding-math`) is; None for a function. What it
-    may assume of the rounding mode is nothing in both forms."""
+    """Return the instruction that a constrained operation (`-frounding-math`) is; None for a function. Here
+    plain instructions do not assume a rounding mode either."""
     operation = name.removeprefix(_CONSTRAINED).partition(".")[0]
     operands = [argument.operand for argument in arguments]
     if operation in ("fcmp", "fcmps") and isinstance(operands[2], ir.Metadata):

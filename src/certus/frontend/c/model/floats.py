@@ -52,9 +52,7 @@ def literal(operand: ir.Float) -> Expr:
             raise no_value(operand.type)
         bits = int(text[2:], 16)
     else:
-        bits = floats.from_fraction(
-            floats.F64, floats.NEAREST, Fraction(text), negative=text.startswith("-")
-        )
+        bits = floats.from_fraction(floats.F64, floats.NEAREST, Fraction(text), negative=text.startswith("-"))
     if format is floats.F64:
         return constant(bits, format)
     if floats.is_nan(floats.F64, bits):  # the payload is at the upper end of both formats
@@ -198,7 +196,9 @@ def is_class(format: Format, a: Expr, mask: int) -> Expr:
     zero = equal(format, size, constant(0, format))
     nan = build.not_(is_number(format, a))
     small = build.and_(less(format, size, least), build.not_(zero))
-    normal = build.and_(less_equal(format, least, size), less(format, size, constant(format.infinity, format)))
+    normal = build.and_(
+        less_equal(format, least, size), less(format, size, constant(format.infinity, format))
+    )
     quiet = build.ne(build.bit_and(a, constant(format.quiet, format)), constant(0, format))
     conditions = [nan] if mask & 3 == 3 else []
     if mask & 3 == 1:

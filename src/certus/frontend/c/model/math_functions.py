@@ -1,7 +1,7 @@
 """The functions of `math.h`, and the intrinsics of LLVM that compute with floating-point numbers.
 
-Where IEEE 754 or C fixes the value, the result is exact. Any other result (`sin`, `exp`) is within bounds that
-every library keeps, exact where C fixes single values, and no counterexample may depend on it.
+Where IEEE 754 or C fixes the value, the result is exact. Any other result (`sin`, `exp`) is within bounds
+that every library keeps, exact where C fixes single values, and no counterexample may depend on it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ Compute = Callable[["Body", Format, Operands], Expr]
 
 def _rounding(mode: int) -> Compute:
     def compute(_: Body, format: Format, args: Operands) -> Expr:
-        return floats.operation(
-            Kind.F_RTI, format, args[0], mode=build.constant(mode, build.ROUNDING)
-        )
+        return floats.operation(Kind.F_RTI, format, args[0], mode=build.constant(mode, build.ROUNDING))
 
     return compute
 
@@ -301,7 +299,9 @@ def _format(call: LibraryCall, number: int = 0) -> Format:
 
 
 def _patterns(call: LibraryCall, format: Format, count: int) -> list[Expr]:
-    if len(call.arguments) < count or any(floats.format_of(a.type) is not format for a in call.arguments[:count]):
+    if len(call.arguments) < count or any(
+        floats.format_of(a.type) is not format for a in call.arguments[:count]
+    ):
         what = f"a call of `{call.name}` with arguments of other types"
         raise Unmodelled("unsupported-library-function", what)
     return [floats.pattern(call.term(number), format) for number in range(count)]
@@ -318,9 +318,8 @@ def function(call: LibraryCall) -> None:
     """Lower a call of a function of `math.h`."""
     name, body, result = _plain_name(call.name), call.body, call.instruction.result
     format = _format(call)
-    if name in _COMPUTED or name in _PASSED or name in _BOUNDED:
-        if not isinstance(result, FloatType) or floats.format_of(result) is not format:
-            raise Unmodelled("unsupported-library-function", f"the type of `{call.name}`")
+    if name not in _TO_INTEGER and name not in _CLASSES and floats.format_of(result) is not format:
+        raise Unmodelled("unsupported-library-function", f"the type of `{call.name}`")
     if name in _BOUNDED:
         call.define(_bounded(body, format, name, _patterns(call, format, _BOUNDED[name][0]), call.name))
         return
@@ -393,7 +392,9 @@ def _table() -> tuple[tuple[Meaning, str], ...]:
 MEANINGS: Final = _table()
 # --------------------------------------------------------------------------------------- intrinsics
 
-_INTRINSIC: Final = re.compile(r"llvm\.(?:experimental\.constrained\.)?([a-z0-9.]+?)\.(?:f16|f32|f64|f80|i\d+\.f\d+)$")
+_INTRINSIC: Final = re.compile(
+    r"llvm\.(?:experimental\.constrained\.)?([a-z0-9.]+?)\.(?:f16|f32|f64|f80|i\d+\.f\d+)$"
+)
 
 
 def is_float_intrinsic(name: str) -> bool:
@@ -450,7 +451,7 @@ def _all(names: Sequence[str]) -> frozenset[str]:
     return frozenset(f"{name}{suffix}" for name in names for suffix in ("", "f", "l"))
 
 
-COMPUTING: Final = _all([*_COMPUTED, *_TO_INTEGER, *_BOUNDED, "isnan", "finite", "__isnan", "__finite"]) | _all(
-    ["isinf", "__isinf", "__fpclassify", "scalbn", "scalbln", "ldexp", "logb", "ilogb"]
-)
+COMPUTING: Final = _all(
+    [*_COMPUTED, *_TO_INTEGER, *_BOUNDED, "isnan", "finite", "__isnan", "__finite"]
+) | _all(["isinf", "__isinf", "__fpclassify", "scalbn", "scalbln", "ldexp", "logb", "ilogb"])
 PASSING: Final = _all(["fabs", "fmin", "fmax"])

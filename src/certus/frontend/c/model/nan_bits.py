@@ -2,8 +2,8 @@
 
 Most programs only compare floating-point numbers and compute with them, and no such operation depends on the
 sign or the payload of a NaN. A value is *visible* if it may reach a conversion to an integer by its bits, a
-store to memory, the second operand of `copysign`, or a function that is not known. The analysis follows values
-through variables, parameters and results of the program; everything else counts as visible.
+store to memory, the second operand of `copysign`, or a function that is not known. The analysis follows
+values through variables, parameters and results of the program; everything else counts as visible.
 """
 
 from __future__ import annotations
@@ -85,10 +85,8 @@ class VisibleNans:
         def variable(pointer: Operand, type_: Type) -> Place | None:
             if isinstance(pointer, Local):
                 return home, pointer.name
-            is_whole = isinstance(pointer, Symbol) and pointer.name in self._module.globals
-            if is_whole and self._module.globals[pointer.name].type is type_:
-                return "", pointer.name
-            return None
+            owner = self._module.globals.get(pointer.name) if isinstance(pointer, Symbol) else None
+            return ("", owner.name) if owner is not None and owner.type is type_ else None
 
         result = (home, instruction.name or "")
         match instruction:
@@ -128,10 +126,9 @@ class VisibleNans:
                 self._use(home, instruction.operands)
 
     def _is_variable(self, home: str, name: str, type_: Type) -> bool:
-        """Whether a pointer is a local variable of the type. Uses other than loads and stores make the variable
-        visible by themselves."""
-        types = self._allocated(home)
-        return types.get(name) is type_
+        """Whether a pointer is a local variable of the type. Uses other than loads and stores make the
+        variable visible by themselves."""
+        return self._allocated(home).get(name) is type_
 
     def _allocated(self, home: str) -> dict[str, Type]:
         cached = self._types.get(home)

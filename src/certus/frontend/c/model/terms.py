@@ -1,8 +1,9 @@
 """Terms for the values of LLVM IR.
 
 An `i1` is a Bool term, an `iN` a term of a machine sort of N bits whose sign is only a hint for engines, a
-floating-point number the unsigned term of its bits (`model.floats`), a pointer an Int term. A record in registers, or an integer that stands for one, is a list of `Piece`s, so that
-the typed memory it came from survives the calling convention. All operations are defined on bits.
+floating-point number the unsigned term of its bits (`model.floats`), a pointer an Int term. A record in
+registers, or an integer that stands for one, is a list of `Piece`s, so that the typed memory it came from
+survives the calling convention. All operations are defined on bits.
 """
 
 from __future__ import annotations
