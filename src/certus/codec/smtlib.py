@@ -123,7 +123,7 @@ class Writer:
         times = 2 if _repeats_arguments(term) else 1
         for argument in term.args:
             self._uses[argument] += times
-        if term.kind not in FLOATS or term.kind is Kind.F_FROM:
+        if term.kind not in FLOATS or term.kind in (Kind.F_FROM, Kind.F_TO):
             self._read_as_bits.update(term.args)
         depth = max((self._open[a] for a in term.args), default=0)
         if term.kind is Kind.BOUND:

@@ -52,8 +52,8 @@ class Definitions:
             if term.kind in FLOATS:
                 if bits and term.kind not in _PLAIN:
                     operations.append(term)
-                integers = term.kind is Kind.F_FROM
-                stack += [(argument, integers) for argument in term.args]
+                read = term.kind in (Kind.F_FROM, Kind.F_TO)  # F_TO: by its undefined values
+                stack += [(argument, read) for argument in term.args]
             elif term.kind is Kind.ITE:
                 stack += [(term.args[0], True), *((arm, bits) for arm in term.args[1:])]
             else:
