@@ -1,8 +1,9 @@
 """Print terms as SMT-LIB text: stand-alone scripts for any solver.
 
 Machine integers become bit-vectors with exactly the semantics of `core.terms`. The value of a division by
-zero or an oversized shift is arbitrary but a function of the arguments: where SMT-LIB fixes a value, an
-uninterpreted function is used instead. (`div`, `mod` and `/` by zero are arbitrary in SMT-LIB itself.)
+zero, of an oversized shift and of a float that an integer cannot hold is arbitrary but a function of the
+arguments: where SMT-LIB fixes a value, an uninterpreted function is used instead. (`div`, `mod` and `/` by
+zero are arbitrary in SMT-LIB itself.)
 
 The text is linear in the DAG: a subterm used twice is defined once, by `define-fun`, or by `let` if it
 depends on a bound variable. Definitions also keep the nesting of parentheses shallow.
@@ -19,12 +20,17 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
+from certus.core import floats
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import Unsupported
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import FLOATS, Expr, Function, Kind
 from certus.core.values import decimal
 from certus.core.walk import QUANTIFIERS, postorder
 
 _NESTING: Final = 40  # operators within one definition or assertion
+_Symbol = tuple[Kind, tuple[Sort, ...], Sort]  # an operation that is undefined for some operands
+_Key = Expr | Function | _Symbol
 Scope = tuple[str, ...]  # the bound variables around a term, outermost first; () around a closed one
 
 
@@ -97,7 +103,7 @@ class Writer:
         self.lines: list[str] = []  # declarations and definitions, each after what it uses
         self._uses: Counter[Expr] = Counter(roots)  # how often the text of a term is needed
         self._open: dict[Expr, int] = {}  # how many of the binders around a term it refers to or past
-        self._symbols: dict[Expr | Function | tuple[Kind, Sort], str] = {}
+        self._symbols: dict[_Key, str] = {}
         for function, name in (declared or {}).items():
             self._symbols[function] = name
         self._taken: set[str] = set(self._symbols.values())
@@ -106,6 +112,8 @@ class Writer:
         self._bindings: dict[Scope, list[tuple[str, str]]] = {}  # the `let`s of each scope
         self._scopes: dict[tuple[Expr, Scope], Scope] = {}  # inside each quantifier
         self._fresh = 0
+        self._numbers: dict[Expr, str] = {}  # the floating-point numbers of results, by their terms
+        self._read_as_bits: set[Expr] = set()  # terms with a use other than as a floating-point operand
         for term in postorder(*roots):
             self._study(term)
 
@@ -115,6 +123,8 @@ class Writer:
         times = 2 if _repeats_arguments(term) else 1
         for argument in term.args:
             self._uses[argument] += times
+        if term.kind not in FLOATS or term.kind in (Kind.F_FROM, Kind.F_TO):
+            self._read_as_bits.update(term.args)
         depth = max((self._open[a] for a in term.args), default=0)
         if term.kind is Kind.BOUND:
             assert isinstance(term.data, int)
@@ -128,13 +138,13 @@ class Writer:
             name = self._declare(term.function, term.function.name, term.sort)
             self._declare_function(name, term.function.parameters, term.sort)
         elif term.kind in _ARBITRARY and _partial(term):
-            key = (term.kind, term.sort)
+            key = _symbol_key(term)
             if key not in self._symbols:
                 name = self._declare(key, f"{_ARBITRARY[term.kind]}!{term.sort.name}", term.sort)
-                self._declare_function(name, (term.sort, term.sort), term.sort)
+                self._declare_function(name, key[1], term.sort)
         self._open[term] = depth
 
-    def _declare(self, key: Expr | Function | tuple[Kind, Sort], name: str, sort: Sort) -> str:
+    def _declare(self, key: _Key, name: str, sort: Sort) -> str:
         """Declare a new symbol, even if another sort has a variable of that name, and return it."""
         declared = self._free_symbol(name, f"{name}!{sort.name}")
         self._symbols[key] = declared
@@ -208,7 +218,12 @@ class Writer:
         term, scope = item
         depth = 1 + max((self._depths[p] for p in parts), default=-1)
         text = self._render(item, [self._texts[p] for p in parts])
-        if term.args and not _is_value(term) and (self._uses[term] > 1 or depth > _NESTING):
+        if (
+            term.args
+            and not _is_value(term)
+            and term not in self._numbers
+            and (self._uses[term] > 1 or depth > _NESTING)
+        ):
             name = self._name("t")
             if scope:
                 self._bindings[scope].append((name, text))
@@ -234,11 +249,74 @@ class Writer:
             return self._quantifier(item, args[0])
         if kind is Kind.CONST_ARRAY and not scope and not _is_value(term):
             return self._constant_array(term, args[0])
+        if kind in FLOATS:
+            return self._float(item, args)
         text = _operation(term, args)
-        if (kind, term.sort) in self._symbols and _partial(term):
-            arbitrary = _applied(self._symbols[kind, term.sort], args)
+        if kind in _ARBITRARY and _partial(term):
+            arbitrary = _applied(self._symbols[_symbol_key(term)], args)
             return f"(ite {_undefined(term, args[1])} {arbitrary} {text})"
         return text
+
+    # ------------------------------------------------------------------------- floating point
+
+    def _float(self, item: tuple[Expr, Scope], args: list[str]) -> str:
+        """Return an operation on floating-point numbers: a condition, an integer, or the bits of a result,
+        which are a new symbol that converts to the result. SMT-LIB has no function from floats to bits."""
+        term, scope = item
+        assert isinstance(term.data, str)
+        kind, formats = term.kind, [floats.FORMATS[name] for name in term.data.split()]
+        if kind is Kind.F_FROM:
+            source = term.args[0].sort
+            assert isinstance(source, MachineSort)
+            cast = "to_fp" if source.signed else "to_fp_unsigned"
+            number = f"({_float_cast(cast, formats[0])} {_mode(term.args[1], args[1])} {args[0]})"
+        else:
+            count = len(args) if kind in _UNROUNDED else len(args) - 1
+            operands = [self._number(t, formats[0], a) for t, a in zip(term.args[:count], args, strict=False)]
+            if kind is Kind.F_TO:
+                arbitrary = _applied(self._symbols[_symbol_key(term)], args)
+                return _to_integer(term, formats[0], operands[0], arbitrary)
+            words = [] if kind in _UNROUNDED else [_mode(term.args[-1], args[-1])]
+            operator = _float_cast("to_fp", formats[1]) if kind is Kind.F_CONVERT else _FLOAT_OPERATORS[kind]
+            number = _applied(operator, [*words, *operands])
+            if kind in _CONDITIONS:
+                return number
+        if scope:
+            message = "A floating-point result that depends on a quantified variable is not supported."
+            raise Unsupported(Diagnostic("unsupported-float", message))
+        return self._result(term, formats[-1], number)
+
+    def _number(self, term: Expr, format: floats.Format, text: str) -> str:
+        """Return a pattern as a number."""
+        return self._numbers.get(term) or self._from_bits(format, text)
+
+    def _from_bits(self, format: floats.Format, text: str) -> str:
+        if not format.explicit:
+            return f"({_float_cast('to_fp', format)} {text})"
+        name = f"from_{format.name}!"
+        if name not in self._taken:
+            self._taken.add(name)
+            self.lines.append(_explicit(name, format))
+        return f"({name} {text})"
+
+    def _result(self, term: Expr, format: floats.Format, number: str) -> str:
+        """Define the number of a result, and its bits if something reads them."""
+        name = self._numbers[term] = self._name("n")
+        self.lines.append(f"(define-fun {name} () {_float_sort(format)} {number})")
+        if term not in self._read_as_bits:
+            return name  # only `_numbers` is used
+        bits = self._name("f")
+        self.lines.append(f"(declare-const {bits} {sort_text(term.sort)})")
+        same = f"(= {self._from_bits(format, bits)} {name})"
+        canonical = f"(= {bits} (_ bv{format.nan} {format.width}))"
+        self.lines.append(f"(assert (ite (fp.isNaN {name}) {canonical} {same}))")
+        if format.explicit:
+            fraction = format.precision - 1
+            exponent = f"((_ extract {format.width - 2} {fraction + 1}) {bits})"
+            leading = f"((_ extract {fraction} {fraction}) {bits})"
+            small = f"(= {exponent} (_ bv0 {format.exponent}))"
+            self.lines.append(f"(assert (= {small} (= {leading} #b0)))")
+        return bits
 
     def _constant_array(self, term: Expr, element: str) -> str:
         """Return a symbol for an array whose elements all equal `element`."""
@@ -260,7 +338,90 @@ class Writer:
 
 # ---------------------------------------------------------------------------------- operations
 
-_ARBITRARY: Final = {Kind.QUOT: "quot", Kind.REM: "rem", Kind.SHL: "shl", Kind.SHR: "shr"}
+_ARBITRARY: Final = {
+    Kind.QUOT: "quot",
+    Kind.REM: "rem",
+    Kind.SHL: "shl",
+    Kind.SHR: "shr",
+    Kind.F_TO: "truncated",
+}
+
+
+def _symbol_key(term: Expr) -> _Symbol:
+    """Return the key of the function for the undefined values of an operation."""
+    return term.kind, tuple(a.sort for a in term.args), term.sort
+
+
+_CONDITIONS: Final = frozenset((Kind.F_EQ, Kind.F_LT, Kind.F_LE))
+_UNROUNDED: Final = _CONDITIONS | {Kind.F_REM, Kind.F_TO}
+_FLOAT_OPERATORS: Final = {
+    Kind.F_ADD: "fp.add",
+    Kind.F_SUB: "fp.sub",
+    Kind.F_MUL: "fp.mul",
+    Kind.F_DIV: "fp.div",
+    Kind.F_REM: "fp.rem",
+    Kind.F_FMA: "fp.fma",
+    Kind.F_SQRT: "fp.sqrt",
+    Kind.F_RTI: "fp.roundToIntegral",
+    Kind.F_EQ: "fp.eq",
+    Kind.F_LT: "fp.lt",
+    Kind.F_LE: "fp.leq",
+}
+_MODES: Final = ("RNE", "RTN", "RTP", "RTZ", "RNA")  # in the order of `core.floats`
+
+
+def _float_sort(format: floats.Format) -> str:
+    return f"(_ FloatingPoint {format.exponent} {format.precision})"
+
+
+def _float_cast(word: str, format: floats.Format) -> str:
+    return f"(_ {word} {format.exponent} {format.precision})"
+
+
+def _mode(mode: Expr, text: str) -> str:
+    """Return a rounding mode; numbers without a mode stand for rounding to nearest."""
+    if mode.kind is Kind.CONST:
+        return _MODES[int(mode.value)] if mode.value in floats.MODES else _MODES[0]
+    chosen = _MODES[0]
+    for number in floats.MODES[1:]:
+        chosen = f"(ite (= {text} (_ bv{number} 8)) {_MODES[number]} {chosen})"
+    return chosen
+
+
+def _explicit(name: str, format: floats.Format) -> str:
+    """Define the conversion from a pattern with an explicit leading bit."""
+    width, fraction = format.width, format.precision - 1
+    sign, leading = f"((_ extract {width - 1} {width - 1}) b)", f"((_ extract {fraction} {fraction}) b)"
+    exponent, low = f"((_ extract {width - 2} {fraction + 1}) b)", f"((_ extract {fraction - 1} 0) b)"
+    zero, one = f"(_ bv0 {format.exponent})", f"(_ bv1 {format.exponent})"
+    denormal = f"(fp {sign} (ite (= {leading} #b1) {one} {zero}) {low})"
+    nan = f"(_ NaN {format.exponent} {format.precision})"
+    valid = f"(ite (= {leading} #b1) (fp {sign} {exponent} {low}) {nan})"
+    body = f"(ite (= {exponent} {zero}) {denormal} {valid})"
+    return f"(define-fun {name} ((b (_ BitVec {width}))) {_float_sort(format)} {body})"
+
+
+def _to_integer(term: Expr, format: floats.Format, number: str, arbitrary: str) -> str:
+    """Return a number without its fraction as an integer; an arbitrary value if that is out of range."""
+    sort = term.sort
+    assert isinstance(sort, MachineSort)
+    bounds = floats.convertible(format, sort.low, sort.high)
+    fails = [f"(fp.isNaN {number})", f"(fp.isInfinite {number})"]
+    if bounds.low is not None:
+        fails.append(f"({'fp.lt' if bounds.closed else 'fp.leq'} {number} {_literal(format, bounds.low)})")
+    if bounds.high is not None:
+        fails.append(f"(fp.leq {_literal(format, bounds.high)} {number})")
+    value = f"((_ {'fp.to_sbv' if sort.signed else 'fp.to_ubv'} {sort.width}) RTZ {number})"
+    return f"(ite (or {' '.join(fails)}) {arbitrary} {value})"
+
+
+def _literal(format: floats.Format, bits: int) -> str:
+    """Return a finite number."""
+    fraction = format.precision - 1
+    exponent = (bits >> format.fraction) & ((1 << format.exponent) - 1)
+    low = bits & ((1 << fraction) - 1)
+    sign = "#b1" if bits & format.sign else "#b0"
+    return f"(fp {sign} (_ bv{exponent} {format.exponent}) (_ bv{low} {fraction}))"
 
 
 def _is_value(term: Expr) -> bool:
@@ -274,6 +435,8 @@ def _is_value(term: Expr) -> bool:
 
 def _partial(term: Expr) -> bool:
     """Return whether the operation has no definite value for some second argument."""
+    if term.kind is Kind.F_TO:
+        return True
     divisor = term.args[1]
     if divisor.kind is not Kind.CONST:
         return True

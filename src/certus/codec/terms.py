@@ -11,6 +11,7 @@ a position in the table of sorts, positions of earlier nodes, and
     for a bound variable      its index
     for an application        the position of [name, parameter sorts, result sort] in "functions"
     for a quantifier          the positions of the sorts it binds
+    for floating point        the formats: "f64", or "f32 f64" for a conversion
 
 Decoding returns the same interned terms. It checks every sort, so that no table leads to an ill-sorted term,
 and raises ValueError on any data that encoding does not produce.
@@ -24,9 +25,9 @@ from fractions import Fraction
 from typing import Final
 
 from certus.codec.reading import Json, JsonObject, mapping, natural, position, sequence, shown, text
-from certus.core import build
+from certus.core import build, floats
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, sort_named
-from certus.core.terms import Data, Expr, Function, Kind, Value
+from certus.core.terms import FLOATS, Data, Expr, Function, Kind, Value
 from certus.core.values import ArrayValue, Datum
 from certus.core.walk import QUANTIFIERS, postorder
 
@@ -189,6 +190,8 @@ class _Reader:
             return build.constant(decode_value(coded, sort), sort).data
         if kind is Kind.VAR:
             return text(coded, "the name of a variable")
+        if kind in FLOATS:
+            return text(coded, "the format of floating-point numbers")
         if kind is Kind.BOUND:
             return natural(coded, "the index of a bound variable")
         if kind is Kind.APPLY:
@@ -217,7 +220,7 @@ class _Reader:
 
 _KINDS: Final = {int(kind): kind for kind in Kind}
 _NONE: Final[Mapping[int, Sort]] = {}
-_WITH_DATA: Final = (Kind.CONST, Kind.VAR, Kind.BOUND, Kind.APPLY, Kind.FORALL, Kind.EXISTS)
+_WITH_DATA: Final = (Kind.CONST, Kind.VAR, Kind.BOUND, Kind.APPLY, Kind.FORALL, Kind.EXISTS, *FLOATS)
 
 
 def well_sorted(kind: Kind, args: Sequence[Expr], data: Data, sort: Sort) -> bool:
@@ -227,7 +230,31 @@ def well_sorted(kind: Kind, args: Sequence[Expr], data: Data, sort: Sort) -> boo
         return isinstance(data, Function) and sorts == data.parameters and sort is data.result
     if kind in (Kind.FORALL, Kind.EXISTS):
         return isinstance(data, tuple) and data != () and sorts == (BOOL,) and sort is BOOL
+    if kind in FLOATS:
+        return isinstance(data, str) and _float(kind, data, sorts, sort)
     return _RULES[kind](sorts, sort) and isinstance(data, _DATA.get(kind, type(None)))
+
+
+def _float(kind: Kind, data: str, sorts: tuple[Sort, ...], sort: Sort) -> bool:
+    """Return whether an operation on floating-point numbers of these formats is well-sorted."""
+    formats = [floats.FORMATS.get(name) for name in data.split(" ")]
+    first, last = formats[0], formats[-1]
+    if first is None or last is None or len(formats) != (2 if kind is Kind.F_CONVERT else 1):
+        return False
+    bits, mode = build.float_sort(first), build.ROUNDING
+    if kind is Kind.F_TO:
+        return sorts == (bits,) and isinstance(sort, MachineSort)
+    if kind is Kind.F_FROM:
+        integer = len(sorts) == 2 and isinstance(sorts[0], MachineSort)
+        return integer and sorts[1] is mode and sort is bits
+    if kind in (Kind.F_EQ, Kind.F_LT, Kind.F_LE):
+        return sorts == (bits, bits) and sort is BOOL
+    operands = (bits,) * _FLOAT_OPERANDS.get(kind, 2)
+    expected = operands if kind is Kind.F_REM else (*operands, mode)
+    return sorts == expected and sort is build.float_sort(last)
+
+
+_FLOAT_OPERANDS: Final = {Kind.F_FMA: 3, Kind.F_SQRT: 1, Kind.F_RTI: 1, Kind.F_CONVERT: 1}
 
 
 def _number(sort: Sort) -> bool:

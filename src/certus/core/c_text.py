@@ -3,6 +3,7 @@
 Operators and precedence are C's. Beyond C: `forall integer i: ...`, `div` and `mod` for SMT-LIB's division,
 `a[i := v]` for an array after a write, `{else: v}` for an array that is `v` everywhere, and `(integer)x` for
 a machine integer as a mathematical one, which has no bounds and does not wrap (the notation of ACSL).
+Operators on floating-point numbers have a point (`x +. y`, `x <=. 1.5`), since variables show their bits.
 
 The text is printed from left to right up to a limit, so a shared DAG costs no more than its text.
 """
@@ -14,9 +15,10 @@ from fractions import Fraction
 from itertools import count
 from typing import Final
 
+from certus.core import build, floats
 from certus.core.build import monomial
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
-from certus.core.terms import Expr, Kind, Value
+from certus.core.terms import FLOATS, Expr, Kind, Value
 from certus.core.values import decimal
 from certus.core.walk import QUANTIFIERS, variables
 
@@ -219,6 +221,57 @@ def _product(term: Expr) -> Text:
     return _PRODUCT, _between(" * ", [(first, _PRODUCT), *((a, _UNARY) for a in term.args[1:])])
 
 
+def _float(term: Expr) -> Text:
+    """Print an operation on floating-point numbers as in C where it has an operator, and otherwise as a
+    function; the mode only if it is not to nearest. Constant operands are numbers."""
+    assert isinstance(term.data, str)
+    kind, format = term.kind, floats.FORMATS[term.data.split()[0]]
+    args: list[Fragment] = [_number(a, format) for a in term.args]
+    rounds = kind not in (Kind.F_REM, Kind.F_EQ, Kind.F_LT, Kind.F_LE, Kind.F_TO)
+    if kind is Kind.F_FROM:
+        args = list(_arguments(term.args))
+    if rounds:
+        mode = args.pop()
+        if term.args[-1] is not build.TO_NEAREST:
+            args.append(mode if isinstance(mode, str) else (term.args[-1], _QUANTIFIER))
+    if kind in _FLOAT_OPERATORS and len(args) == 2:
+        operator, strength = _FLOAT_OPERATORS[kind]
+        sides = [a if isinstance(a, str) else (a[0], strength + n) for n, a in enumerate(args)]
+        return strength, _between(f" {operator} ", sides)
+    if len(args) == 1 and kind in (Kind.F_CONVERT, Kind.F_FROM, Kind.F_TO):
+        result = term.sort.name if kind is Kind.F_TO else term.data.split()[-1]
+        inner = args[0] if isinstance(args[0], str) else (args[0][0], _UNARY)
+        return _UNARY, [f"({_FLOAT_TYPES.get(result, result)})", inner]
+    return _ATOM, [f"{_FLOAT_NAMES.get(kind, kind.name.lower())}(", *_between(", ", args), ")"]
+
+
+def _arguments(args: Sequence[Expr]) -> list[Fragment]:
+    return [(a, _QUANTIFIER) for a in args]
+
+
+def _number(term: Expr, format: floats.Format) -> Fragment:
+    """Return an operand: a constant of the format as a number."""
+    is_pattern = term.kind is Kind.CONST and term.sort is build.float_sort(format)
+    return floats.literal(format, int(term.value)) if is_pattern else (term, _QUANTIFIER)
+
+
+_FLOAT_TYPES: Final = {"f16": "_Float16", "f32": "float", "f64": "double", "x87": "long double"}
+_FLOAT_NAMES: Final = {
+    Kind.F_REM: "remainder",
+    Kind.F_FMA: "fma",
+    Kind.F_SQRT: "sqrt",
+    Kind.F_RTI: "rint",
+}
+_FLOAT_OPERATORS: Final = {
+    Kind.F_ADD: ("+.", _SUM),
+    Kind.F_SUB: ("-.", _SUM),
+    Kind.F_MUL: ("*.", _PRODUCT),
+    Kind.F_DIV: ("/.", _PRODUCT),
+    Kind.F_EQ: ("==.", _COMPARISON),
+    Kind.F_LT: ("<.", _COMPARISON),
+    Kind.F_LE: ("<=.", _COMPARISON),
+}
+
 _EXPANSIONS: Final[dict[Kind, Callable[[Expr], Text]]] = {
     Kind.CONST: _constant,
     Kind.VAR: lambda t: (_ATOM, [t.name]),
@@ -255,4 +308,5 @@ _EXPANSIONS: Final[dict[Kind, Callable[[Expr], Text]]] = {
         [(t.args[0], _ATOM), "[", (t.args[1], _CHOICE), " := ", (t.args[2], _CHOICE), "]"],
     ),
     Kind.CONST_ARRAY: lambda t: (_ATOM, ["{else: ", (t.args[0], _CHOICE), "}"]),
+    **dict.fromkeys(FLOATS, _float),
 }

@@ -25,8 +25,15 @@ from certus.core.program import (
     Store,
     leaves,
 )
-from certus.core.terms import Expr
-from certus.core.walk import variables
+from certus.core.terms import FLOATS, Expr
+from certus.core.walk import postorder, variables
+
+
+def has_floats(program: Program) -> bool:
+    """Return whether a statement computes with floating-point numbers."""
+    operands = (t for edge in program.edge.values() for op in leaves(edge.op) for t in terms(op))
+    return any(term.kind in FLOATS for term in postorder(*operands))
+
 
 # ----------------------------------------------------------------------------- single statements
 

@@ -1,9 +1,10 @@
 """Compute the exact value of a term from the values of its variables.
 
-The walk is iterative and visits each shared subterm once. Division by zero and oversized shifts have no
-definite value: such a subterm is *undefined*. `Undefined` is raised only if the value of the whole term
-depends on it: `ite` depends on the chosen branch only, a conjunction with a false part is false, a
-disjunction with a true part is true. Every other operation with an undefined argument is undefined.
+The walk is iterative and visits each shared subterm once. Division by zero, oversized shifts and conversions
+of floats to integers that cannot hold them have no definite value: such a subterm is *undefined*.
+`Undefined` is raised only if the value of the whole term depends on it: `ite` depends on the chosen branch
+only, a conjunction with a false part is false, a disjunction with a true part is true. Every other operation
+with an undefined argument is undefined.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import Final
 
 from certus.core.errors import Undefined
 from certus.core.sorts import REAL, ArraySort, MachineSort
-from certus.core.terms import Expr, Function, Kind
-from certus.core.values import ArrayValue, Datum, as_value, fold_bits, fold_division
+from certus.core.terms import FLOATS, Expr, Function, Kind
+from certus.core.values import ArrayValue, Datum, as_value, fold_bits, fold_division, fold_float
 
 
 class _Undefined(Enum):
-    """The result of a division by zero or an oversized shift."""
+    """The result of an operation without a definite value."""
 
     MARK = 0
 
@@ -54,7 +55,9 @@ def evaluate(
             values[top] = _value(top, values, env, functions or {})
     result = values[term]
     if result is _UNDEFINED:
-        raise Undefined("the value depends on a division by zero or an oversized shift")
+        raise Undefined(
+            "the value depends on a division by zero, an oversized shift or a float beyond an integer"
+        )
     return result
 
 
@@ -171,6 +174,12 @@ def _const_array(term: Expr, args: Sequence[Datum]) -> Result:
     return ArrayValue(term.sort, args[0])
 
 
+def _float(term: Expr, args: Sequence[int]) -> Result:
+    assert isinstance(term.data, str)
+    value = fold_float(term.kind, term.data, args, term.sort)
+    return _UNDEFINED if value is None else value
+
+
 _QUANTIFIED: Final = (Kind.FORALL, Kind.EXISTS)
 
 # The value of each operation; on machine integers it is wrapped afterwards.
@@ -200,4 +209,5 @@ _OPERATIONS: dict[Kind, Operation] = {
     Kind.FLOOR: lambda _, a: a[0].numerator // a[0].denominator,
     Kind.SELECT: lambda _, a: a[0][a[1]],
     Kind.CONST_ARRAY: _const_array,
+    **dict.fromkeys(FLOATS, _float),
 }

@@ -45,6 +45,7 @@ class Assume:
 
 
 UNSPECIFIED = "$unspecified"
+NAN_BITS = "the sign and payload of a NaN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class Havoc:
     `function` is the function that returns the value, if the program calls one that it does not define. If it
     is `UNSPECIFIED`, the language leaves the value open: a proof covers all values, and a run takes 0.
     `approximates` names a value that is not modelled exactly ("the result of `atoi`"): a proof covers all
-    values, but no counterexample may depend on one."""
+    values, but no counterexample may depend on one. With `NAN_BITS`, they are the bits that an operation on
+    floating-point numbers may give a NaN, and no run has a value for them, whatever its inputs are."""
 
     targets: tuple[Expr, ...]
     function: str | None = None
@@ -278,6 +280,7 @@ class Program:
     digest: str = ""
     decided: tuple[str, ...] = ()
     others: tuple[SourceText, ...] = ()  # the files of the program after the first
+    formats: Mapping[Expr, str] = field(default_factory=dict)  # of variables that are floating-point numbers
 
     @property
     def units(self) -> tuple[SourceText, ...]:
@@ -380,11 +383,12 @@ def statements(block: Block) -> Iterator[Edge]:
 
 @dataclass(frozen=True, slots=True)
 class ScalarShape:
-    """An integer or, if `pointer`, an address: `width` bits."""
+    """An integer or, if `pointer`, an address, or a floating-point number of a `format`: `width` bits."""
 
     width: int
     signed: bool
     pointer: bool = False
+    format: str = ""
 
 
 @dataclass(frozen=True, slots=True)

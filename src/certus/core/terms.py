@@ -3,12 +3,16 @@
 Every formula and every program expression is an `Expr`. Build them with the constructors in
 `certus.core.build`, which simplify; `Expr(...)` itself only interns.
 
-The meaning of each `Kind` is stated beside it. Three conventions hold everywhere:
+The meaning of each `Kind` is stated beside it. Four conventions hold everywhere:
 
 - On machine integers (`MachineSort`) all arithmetic wraps; signedness is the sort's.
 - `QUOT` and `REM` truncate towards zero, as in C; `DIV` and `MOD` are SMT-LIB's (remainder never
   negative) and exist for `Int` only. Dividing by zero and shifting by the width or more give an
   arbitrary value that is a function of the arguments.
+- A floating-point number is its bit pattern, an unsigned machine integer; `data` names the format of the
+  operands (`core.floats`), and the last operand of an operation that rounds is the mode, a `u8`. A result
+  that is NaN has the bits `Format.nan`. Equality (`EQ`) is that of bits: `-0.0` and `0.0` are equal floats
+  (`F_EQ`) with different bits, and NaN is not equal to itself.
 - Bound variables are de Bruijn indices: `BOUND` 0 is the *last* variable of the nearest quantifier.
 """
 
@@ -59,6 +63,20 @@ class Kind(IntEnum):
     CONST_ARRAY = 52  # the value everywhere
     FORALL = 60  # data: the sorts of the bound variables, outermost first
     EXISTS = 61
+    F_ADD = 70  # floating point: see `core.floats` for each operation
+    F_SUB = 71
+    F_MUL = 72
+    F_DIV = 73
+    F_REM = 74  # the remainder of IEEE 754, C's `remainder`; no mode: it is exact
+    F_FMA = 75
+    F_SQRT = 76
+    F_RTI = 77  # to the nearest integer in the direction of the mode, in the same format
+    F_EQ = 78  # comparisons are false if an operand is NaN
+    F_LT = 79
+    F_LE = 80
+    F_CONVERT = 81  # data: both formats, `f32 f64`
+    F_FROM = 82  # machine integer -> bits
+    F_TO = 83  # bits -> machine integer, towards zero; arbitrary, by the argument, if that has no such value
 
 
 class Function:
@@ -195,6 +213,7 @@ def _data_digest(data: Data) -> int:
     return _name_digest(repr(data))
 
 
+FLOATS: Final = frozenset(kind for kind in Kind if kind.name.startswith("F_"))
 BITS: Final = frozenset({Kind.BIT_AND, Kind.BIT_OR, Kind.BIT_XOR, Kind.BIT_NOT, Kind.SHL, Kind.SHR})
 DIVISIONS: Final = frozenset({Kind.QUOT, Kind.REM, Kind.DIV, Kind.MOD})
 
@@ -209,7 +228,7 @@ def is_product(term: Expr) -> bool:
 def is_linear(term: Expr) -> bool:
     """Return whether the operator of a term is an operator of linear arithmetic."""
     arrays = any(isinstance(each.sort, ArraySort) for each in (term, *term.args))
-    return not (term.kind in BITS or is_product(term) or arrays)
+    return not (term.kind in BITS or term.kind in FLOATS or is_product(term) or arrays)
 
 
 SHORT = 32  # writes that are visited without remembering them

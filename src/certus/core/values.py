@@ -1,13 +1,14 @@
-"""Values of every sort: Python's bool and int, Fraction for Real, and `ArrayValue` for arrays; division and
-bit operations on them as C and SMT-LIB define them."""
+"""Values of every sort: Python's bool and int, Fraction for Real, and `ArrayValue` for arrays; division, bit
+operations and floating point on them as C and SMT-LIB define them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Final
 
+from certus.core import floats
 from certus.core.sorts import BOOL, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import Kind, Value
 
@@ -170,6 +171,32 @@ def fold_bits(kind: Kind, a: int, b: int) -> int:
     if kind is Kind.BIT_AND:
         return a & b
     return a | b if kind is Kind.BIT_OR else a ^ b
+
+
+def fold_float(kind: Kind, data: str, args: Sequence[int], sort: Sort) -> int | bool | None:
+    """Return the value of an operation on floating-point numbers; None if F_TO has no value."""
+    formats = [floats.FORMATS[name] for name in data.split()]
+    if kind is Kind.F_TO:
+        assert isinstance(sort, MachineSort)
+        return floats.to_integer(formats[0], args[0], sort.low, sort.high)
+    return FLOAT_OPERATIONS[kind](*formats, *args)
+
+
+FLOAT_OPERATIONS: Final[dict[Kind, Callable[..., int | bool]]] = {
+    Kind.F_ADD: floats.add,
+    Kind.F_SUB: floats.subtract,
+    Kind.F_MUL: floats.multiply,
+    Kind.F_DIV: floats.divide,
+    Kind.F_REM: floats.remainder,
+    Kind.F_FMA: floats.fused,
+    Kind.F_SQRT: floats.square_root,
+    Kind.F_RTI: floats.to_integral,
+    Kind.F_EQ: floats.equal,
+    Kind.F_LT: floats.less,
+    Kind.F_LE: floats.less_equal,
+    Kind.F_CONVERT: floats.convert,
+    Kind.F_FROM: floats.from_integer,
+}
 
 
 def decimal(value: int) -> str:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from certus.core import build
 from certus.core.sorts import ArraySort, MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import FLOATS, Expr, Kind
 
 T = TypeVar("T")
 
@@ -203,6 +203,11 @@ def _product(args: Sequence[Expr]) -> Expr:
     return total
 
 
+def _float(term: Expr, args: Sequence[Expr]) -> Expr:
+    assert isinstance(term.data, str)
+    return build.float_term(term.kind, term.data, args, term.sort)
+
+
 _BUILDERS: dict[Kind, Callable[[Expr, Sequence[Expr]], Expr]] = {
     Kind.APPLY: lambda t, a: build.apply(t.function, a),
     Kind.NOT: lambda _, a: build.not_(a[0]),
@@ -236,4 +241,5 @@ _BUILDERS: dict[Kind, Callable[[Expr, Sequence[Expr]], Expr]] = {
     Kind.CONST_ARRAY: _const_array,
     Kind.FORALL: lambda t, a: build.forall(t.bound_sorts, a[0]),
     Kind.EXISTS: lambda t, a: build.exists(t.bound_sorts, a[0]),
+    **dict.fromkeys(FLOATS, _float),
 }

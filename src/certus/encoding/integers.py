@@ -24,7 +24,7 @@ from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Unsupported
 from certus.core.intervals import ANY, Interval, bounds, conjuncts, of_operation, of_sort, point
 from certus.core.sorts import INT, ArraySort, MachineSort, Sort, array
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import FLOATS, Expr, Function, Kind
 from certus.core.walk import QUANTIFIERS, postorder, rebuild
 from certus.encoding import machine_words as ops
 from certus.encoding.machine_words import Loose
@@ -267,6 +267,15 @@ class _Encoder:
             self._shared.ranges[inside] = None
         return Loose(encoded, of_sort(term.sort))
 
+    def _float(self, term: Expr) -> Loose:
+        """Return an operation on floating-point numbers: a function of the numbers that their bits are."""
+        self._shared.exact = False
+        args = [self._exact(a).term for a in term.args]
+        sorts = ",".join(a.sort.name for a in term.args)
+        name = f"{term.kind.name.lower()}:{term.data}:{sorts}->{term.sort.name}"
+        symbol = Function(name, (INT,) * len(args), encoded_sort(term.sort))
+        return self._measured(term, build.apply(symbol, args))
+
     def _const_array(self, term: Expr) -> Loose:
         assert isinstance(term.sort, ArraySort)
         element, index = self._exact(term.args[0]).term, term.sort.index
@@ -379,6 +388,7 @@ _SPECIAL: Final[dict[Kind, Callable[[_Encoder, Expr], Loose]]] = {
     Kind.CONST_ARRAY: _Encoder._const_array,
     Kind.FORALL: _Encoder._quantifier,
     Kind.EXISTS: _Encoder._quantifier,
+    **dict.fromkeys(FLOATS, _Encoder._float),
 }
 
 _MACHINE: Final[dict[Kind, Callable[[_Encoder, Expr, MachineSort], Loose]]] = {

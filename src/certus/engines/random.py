@@ -61,7 +61,7 @@ def random_error(compiled: Compiled, budget: Budget) -> Trace | None:
     limit = max(STEPS, 2 * len(compiled.program.edge))
     number, left = 0, ALL_STEPS
     while left > 0:
-        inputs = RandomInputs(Random(f"look/{number}"), numbers)
+        inputs = RandomInputs(Random(f"look/{number}"), numbers, compiled.program.formats)
         end = run(compiled, inputs, step_limit=limit, budget=budget)
         if end.ending is Ending.ERROR:
             return simplified(compiled, inputs.trace(end.location.name), end.steps, budget)

@@ -4,10 +4,11 @@
 Shared and deep subterms become temporaries. So the text is linear in the size of the DAG, and nesting stays
 below the limits of Python's parser.
 
-A term is *partial* if it contains a division whose divisor may be zero or a shift whose amount may be too
-large. A partial term always is a temporary, with None for "undefined". None propagates by the rules of
-`core.evaluate`: `ite` depends on the chosen branch only, a false conjunct or a true disjunct decides, and
-every other operation on None is None. Other terms are never undefined and need no test for None.
+A term is *partial* if it contains a division whose divisor may be zero, a shift whose amount may be too
+large, or a conversion of a float to an integer. A partial term always is a temporary, with None for
+"undefined". None propagates by the rules of `core.evaluate`: `ite` depends on the chosen branch only, a
+false conjunct or a true disjunct decides, and every other operation on None is None. Other terms are never
+undefined and need no test for None.
 
 No text of the analysed program enters the source: variables are slots, and unusual constants are names in
 the namespace of the generated code.
@@ -20,12 +21,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from certus.core import floats
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import CertusError, Unsupported
 from certus.core.sorts import ArraySort, MachineSort, Sort
-from certus.core.terms import Expr, Kind
-from certus.core.values import ArrayValue, Datum
+from certus.core.terms import FLOATS, Expr, Kind
+from certus.core.values import ArrayValue, Datum, fold_float
 from certus.core.walk import postorder
+from certus.interpreter.indeterminate import Indeterminate, number
 
 Namespace = dict[str, object]  # the globals of generated code
 _DEPTH: Final = 8  # operators nested in one Python expression
@@ -108,6 +111,7 @@ class Writer:
     def _operation(self, term: Expr, operation: Operation, args: list[Text]) -> Text:
         hazard = _HAZARDS.get(term.kind)
         partial = any(a.partial for a in args) or (hazard is not None and hazard(term, "") != "")
+        partial = partial or term.kind is Kind.F_TO  # None is its result where it is undefined
         if partial or term.kind in _REPEATING:
             args = [self._temporary(a) for a in args]
         depth = 1 + max(a.depth for a in args)
@@ -123,7 +127,8 @@ class Writer:
             missing = [f"{a.text} is None" for a in args if a.partial]
             if hazard is not None and hazard(term, ""):
                 missing.append(hazard(term, texts[1]))
-            text = f"None if {' or '.join(missing)} else {operation(self, term, texts)}"
+            text = operation(self, term, texts)
+            text = f"None if {' or '.join(missing)} else {text}" if missing else text
         return Text(text, depth, atomic=False, partial=True)
 
     def _constant(self, term: Expr) -> str:
@@ -131,6 +136,15 @@ class Writer:
         if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 1 << 64):
             return repr(value) if value >= 0 else f"({value})"
         return self.define_constant(term, value)
+
+    def define_function(self, term: Expr) -> str:
+        """Return the name of the function that computes an operation on floating-point numbers."""
+        assert isinstance(term.data, str)
+        name = f"{term.kind.name.lower()}_{term.data.replace(' ', '_')}_{term.sort.name}"
+        if name not in self._namespace:
+            operand = floats.FORMATS[term.data.split()[0]]
+            self._namespace[name] = _FloatOperation(term.kind, term.data, term.sort, operand)
+        return name
 
     def define_constant(self, term: Expr, value: object) -> str:
         """Return the name of `value`, which belongs to `term`, in the namespace."""
@@ -229,6 +243,40 @@ class _ConstantArray:
         return ArrayValue(self.sort, value)
 
 
+def _float(writer: Writer, term: Expr, a: list[str]) -> str:
+    assert isinstance(term.data, str)
+    return f"{writer.define_function(term)}({', '.join(a)})"
+
+
+@dataclass(frozen=True, slots=True)
+class _FloatOperation:
+    """Computes an operation on floating-point numbers. Where the bits of a NaN are unknown, it is still
+    NaN."""
+
+    kind: Kind
+    data: str
+    sort: Sort
+    operand: floats.Format  # of the operands
+
+    def __call__(self, *args: int) -> int | bool | None:
+        for argument in args:
+            if argument.__class__ is not int:
+                args = tuple(_known(self.operand, a) for a in args)
+                break
+        return fold_float(self.kind, self.data, args, self.sort)
+
+
+def _known(format: floats.Format, value: object) -> int:
+    """Return an operand as an integer; one that is certainly NaN need not be known bit by bit."""
+    if isinstance(value, Indeterminate):
+        fraction = (1 << (format.precision - 1)) - 1
+        unknown = value.unknown & ((1 << format.width) - 1)
+        is_nan = value.bits & format.infinity == format.infinity and value.bits & fraction
+        if is_nan and not unknown & format.infinity:
+            return format.nan
+    return number(value)
+
+
 _OPERATIONS: dict[Kind, Operation] = {
     Kind.NOT: _prefix("not "),
     Kind.AND: _infix("and"),
@@ -259,6 +307,7 @@ _OPERATIONS: dict[Kind, Operation] = {
     Kind.SELECT: _select,
     Kind.STORE: lambda _, t, a: f"{a[0]}.store({a[1]}, {a[2]})",
     Kind.CONST_ARRAY: _const_array,
+    **dict.fromkeys(FLOATS, _float),
 }
 
 # Operators whose text repeats an operand.

@@ -11,6 +11,7 @@ from fractions import Fraction
 from random import Random
 from typing import NoReturn, Protocol, cast
 
+from certus.core import floats
 from certus.core.effects import terms
 from certus.core.errors import CertusError, Inconsistent
 from certus.core.evidence import Trace
@@ -118,11 +119,18 @@ def _padded(values: Sequence[Datum], targets: Sequence[Expr]) -> tuple[Datum, ..
 
 class RandomInputs:
     """Random values, determined by the state of `random`: mostly small, or near constants of the program or
-    the limits of the sort, or repeated. `trace` returns the values so far."""
+    the limits of the sort, or repeated. `formats` are those of variables that are floating-point numbers.
+    `trace` returns the values so far."""
 
-    def __init__(self, random: Random, constants: Mapping[Sort, tuple[Value, ...]]) -> None:
+    def __init__(
+        self,
+        random: Random,
+        constants: Mapping[Sort, tuple[Value, ...]],
+        formats: Mapping[Expr, str] | None = None,
+    ) -> None:
         self._random = random
         self._constants = constants
+        self._formats = formats or {}
         self._earlier: dict[Sort, list[Datum]] = {}  # values to repeat
         self._initial: dict[Expr, Datum] = {}
         self._inputs: dict[int, list[tuple[Datum, ...]]] = {}
@@ -140,14 +148,14 @@ class RandomInputs:
         return self._draw(variable.sort)
 
     def havoc(self, edge: int, occurrence: int, targets: Sequence[Expr]) -> tuple[Datum, ...]:
-        values = tuple(self._value(t.sort) for t in targets)
+        values = tuple(self._value(t.sort, self._formats.get(t, "")) for t in targets)
         self._inputs.setdefault(edge, []).append(values)
         return values
 
-    def values(self, sort: Sort) -> Iterator[int]:
-        """Yield an endless sequence of numbers of a sort."""
+    def values(self, sort: Sort, format: str = "") -> Iterator[int]:
+        """Yield an endless sequence of numbers of a sort, or of the bits of floating-point numbers."""
         while True:
-            value = self._value(sort)
+            value = self._value(sort, format)
             assert isinstance(value, int)
             yield value
 
@@ -159,11 +167,11 @@ class RandomInputs:
             {edge: tuple(map(_scalars, values)) for edge, values in self._inputs.items()},
         )
 
-    def _value(self, sort: Sort) -> Datum:
+    def _value(self, sort: Sort, format: str = "") -> Datum:
         earlier = self._earlier.setdefault(sort, [])
         if earlier and self._random.random() < 0.2:
             return self._random.choice(earlier)
-        value = self._draw(sort)
+        value = self._float(floats.FORMATS[format], sort) if format else self._draw(sort)
         if len(earlier) < 100:
             earlier.append(value)
         return value
@@ -180,6 +188,32 @@ class RandomInputs:
             return Fraction(number, random.choice((1, 1, 2, 3)))
         return sort.wrap(number) if isinstance(sort, MachineSort) else number
 
+    def _float(self, format: floats.Format, sort: Sort) -> int:
+        """Return the bits of a number: a small one, a constant of the program or a neighbour of it, the end
+        of a range, a special value, or any bits."""
+        random = self._random
+        dice = random.random()
+        constants = self._constants.get(sort, ())
+        if dice < 0.3:
+            return floats.from_integer(format, random.randint(-3, 10))
+        if dice < 0.5 and constants:
+            bits = (int(random.choice(constants)) + random.choice((-1, 0, 0, 1))) % (1 << format.width)
+        elif dice < 0.7:
+            near = Fraction(random.randint(-(10**6), 10**6), 10 ** random.randint(0, 6))
+            bits = floats.from_fraction(format, floats.NEAREST, near)
+        elif dice < 0.8:
+            bits = random.choice(special_floats(format))
+        elif dice < 0.95:
+            scale = Fraction(2) ** random.randint(-format.bias // 2, format.bias // 2)
+            bits = floats.from_fraction(format, floats.NEAREST, random.choice((-1, 1)) * scale)
+            bits ^= random.getrandbits(format.precision - 1)
+        else:
+            bits = random.getrandbits(format.width)
+        if format.explicit:  # only patterns that the hardware makes
+            value = floats.unpack(format, bits)
+            bits = format.nan if isinstance(value, floats.Special) else floats.rounded(format, 0, *value)
+        return bits
+
     def _number(self, sort: Sort) -> int:
         random = self._random
         dice = random.random()
@@ -194,6 +228,14 @@ class RandomInputs:
             limit = random.choice((sort.low, sort.high))
             return random.choice((limit, limit - 1, limit + 1, random.randint(sort.low, sort.high)))
         return random.randint(-(10**6), 10**6)
+
+
+def special_floats(format: floats.Format) -> tuple[int, ...]:
+    """Return the bits of numbers at the ends of ranges: zeros, the smallest and largest ones, infinities and
+    NaN."""
+    least = 1 << format.fraction | (1 << (format.precision - 1) if format.explicit else 0)
+    positive = (0, 1, least - 1 if not format.explicit else 1, least, format.largest, format.infinity)
+    return (*positive, *(format.sign | bits for bits in positive), format.nan)
 
 
 def _scalars(values: Sequence[Datum]) -> tuple[Value, ...]:

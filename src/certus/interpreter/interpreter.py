@@ -15,14 +15,14 @@ from typing import Final, cast
 
 from certus.core.budget import Budget
 from certus.core.evaluate import evaluate
-from certus.core.program import UNSPECIFIED, Edge, Havoc, Location
+from certus.core.program import NAN_BITS, UNSPECIFIED, Edge, Havoc, Location
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
 from certus.interpreter.bounded_unknowns import BoundedInteger
 from certus.interpreter.compile import Code, Compiled, EventKind, Link
 from certus.interpreter.expressions import Overgrown
-from certus.interpreter.indeterminate import Fault, Unmodelled
+from certus.interpreter.indeterminate import Fault, Indeterminate, Unmodelled
 from certus.interpreter.inputs import Inputs, NoInputs, contents
 from certus.interpreter.memory import Memory, MemorySnapshot, OpaqueMemory
 
@@ -246,9 +246,13 @@ def _counting(compiled: Compiled, inputs: Inputs) -> Callable[[int], tuple[Datum
 
 
 def _unspecified(compiled: Compiled, inputs: Inputs) -> dict[int, tuple[Datum, ...]]:
-    """Return the values that the language leaves unspecified, by edge: 0, or with `NoInputs` their bounds."""
+    """Return the values that the language leaves unspecified, by edge: 0, or with `NoInputs` their bounds;
+    the bits of a NaN are indeterminate in every run."""
     values: dict[int, tuple[Datum, ...]] = {}
     for edge in compiled.program.edge.values():
+        if isinstance(edge.op, Havoc) and edge.op.approximates == NAN_BITS:
+            bits = cast(Datum, Indeterminate.unmodelled(NAN_BITS))
+            values[edge.index] = (bits,) * len(edge.op.targets)
         if isinstance(edge.op, Havoc) and edge.op.function == UNSPECIFIED:
             sorts = [t.sort for t in edge.op.targets]
             values[edge.index] = tuple(

@@ -18,7 +18,7 @@ from typing import Final, cast
 
 from certus.core.program import Alloc, Free
 from certus.interpreter.expressions import Overgrown
-from certus.interpreter.indeterminate import Fault, Indeterminate, number
+from certus.interpreter.indeterminate import Fault, Indeterminate, Unmodelled, number
 from certus.interpreter.inputs import Contents, Nondeterministic, unknown
 from certus.interpreter.unknown_addresses import Address, Extent, Start
 
@@ -39,7 +39,7 @@ class MemoryObject:
     the end of the object, and for an object in chunks. `extent` is the size at its creation."""
 
     __slots__ = (
-        *("chunks", "data", "defined", "extent", "live"),
+        *("chunks", "data", "defined", "extent", "faults", "live"),
         *("name", "size", "start", "storage", "symbolic"),
     )
 
@@ -54,13 +54,14 @@ class MemoryObject:
         self.data = bytearray(max(self.size, 0))
         self.defined: bytearray | None = None if zero else bytearray(len(self.data))
         self.symbolic: dict[int, _Part] | None = None  # by offset
+        self.faults: dict[int, Fault] | None = None  # of undefined bytes that stand for something, by offset
 
     def end(self) -> None:
         """End the lifetime of the object."""
         for chunk in (self.chunks or {}).values():
             chunk.end()
         self.live, self.size, self.data, self.chunks = False, -1, bytearray(), None
-        self.defined = self.symbolic = None
+        self.defined = self.symbolic = self.faults = None
 
     def read(self, offset: int, width: int, *, signed: bool) -> object:
         """Return a value with unknown bits, or one that is not an integer."""
@@ -75,6 +76,9 @@ class MemoryObject:
             missing |= -1 << 8 * width
         elif signed and bits >> 8 * width - 1:
             bits -= 1 << 8 * width
+        for at in range(offset, offset + width) if self.faults else ():
+            if at in self.faults:
+                return Indeterminate(bits & ~missing, missing, self.faults[at])
         return Indeterminate.uninitialised(bits & ~missing, missing, f"at offset {offset} of `{self.name}`")
 
     def _symbolic_value(self, offset: int, width: int, *, signed: bool) -> object:
@@ -96,14 +100,17 @@ class MemoryObject:
         if self.defined is None:
             self.defined = bytearray(b"\xff") * self.size
         end = offset + width
-        if self.symbolic is not None:
-            for at in range(offset, end):
-                self.symbolic.pop(at, None)
+        for notes in (self.symbolic, self.faults):
+            if notes is not None:
+                for at in range(offset, end):
+                    notes.pop(at, None)
         bits, defined = 0, 0
         if isinstance(value, int):
             bits, defined = value, -1
         elif isinstance(value, Indeterminate):
             bits, defined = value.bits, ~value.unknown
+            if isinstance(value.fault, Unmodelled):
+                self.faults = {**(self.faults or {}), **dict.fromkeys(range(offset, end), value.fault)}
         else:
             self.symbolic = self.symbolic or {}
             self.symbolic.update((offset + i, (value, width, i)) for i in range(width))

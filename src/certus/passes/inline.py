@@ -168,11 +168,13 @@ def inline(program: Program, chosen: frozenset[str]) -> tuple[Program, Copies]:
     }
     sources, originals = program.source_names, work.copies.variables
     names = {x: sources[original] for x, (_, original) in originals.items() if original in sources}
+    formats = {x: program.formats[y] for x, (_, y) in originals.items() if y in program.formats}
     inlined = replace(
         program,
         procedures=procedures,
         errors=tuple(work.errors),
         source_names={**sources, **names},
+        formats={**program.formats, **formats},
     )
     return inlined, work.copies
 

@@ -19,6 +19,7 @@ from certus.core.values import ArrayValue, Datum
 from certus.core.version import VERSION
 from certus.report.counterexample import Counterexample, Move, counterexample
 from certus.report.outcome_view import (
+    FloatBits,
     assumptions,
     bounds,
     derivation,
@@ -168,7 +169,7 @@ def _values(pairs: Sequence[tuple[str, Datum]]) -> list[Json]:
 
 
 def _value(value: Datum) -> bool | int | str:
-    if isinstance(value, (Fraction, ArrayValue)):
+    if isinstance(value, (Fraction, ArrayValue, FloatBits)):
         return value_text(value)
     return hex(value) if is_vast(value) else value
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from certus.core import floats
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Span
 from certus.core.effects import terms
@@ -115,8 +116,21 @@ def counted(number: int, singular: str, plural: str | None = None) -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+class FloatBits(int):
+    """The bits of a floating-point number of a format."""
+
+    format: str
+
+    def __new__(cls, value: int, format: str) -> FloatBits:
+        bits = super().__new__(cls, value)
+        bits.format = format
+        return bits
+
+
 def value_text(value: Datum) -> str:
     """Return a value as C programmers write it; very large numbers are abbreviated."""
+    if isinstance(value, FloatBits):
+        return floats.shown(floats.FORMATS[value.format], int(value))
     if isinstance(value, ArrayValue):
         return repr(value)
     if isinstance(value, bool):
@@ -139,11 +153,12 @@ def is_vast(value: Datum) -> bool:
 class Names:
     """The user's names for the variables of a program and of the formulas about it."""
 
-    __slots__ = ("_by_name", "_results", "_source")
+    __slots__ = ("_by_name", "_formats", "_results", "_source")
 
     def __init__(self, program: Program) -> None:
         own = (*program.globals, *(v for p in program.procedures.values() for v in p.variables))
         self._source = program.source_names
+        self._formats = program.formats
         self._by_name = {v.name: v for v in own}
         self._results = frozenset(v for p in program.procedures.values() for v in p.results)
 
@@ -156,12 +171,17 @@ class Names:
 
     def values(self, changes: Iterable[tuple[Expr, Value]]) -> tuple[tuple[str, Value], ...]:
         """Return the changes of visible variables."""
-        named = ((self.visible(v), value) for v, value in changes)
+        named = ((self.visible(v), self._value(v, value)) for v, value in changes)
         return tuple((name, value) for name, value in named if name is not None)
 
     def changes(self, edge: Edge, step: Step) -> tuple[tuple[str, Value], ...]:
-        named = ((self.written(edge, v), value) for v, value in step.changes)
+        named = ((self.written(edge, v), self._value(v, value)) for v, value in step.changes)
         return tuple((name, value) for name, value in named if name is not None)
+
+    def _value(self, variable: Expr, value: Value) -> Value:
+        """Return a value, marked if it is the bits of a floating-point number."""
+        format = self._formats.get(variable)
+        return FloatBits(value, format) if format is not None and isinstance(value, int) else value
 
     def written(self, edge: Edge, variable: Expr) -> str | None:
         """Return the user's name for the variable that a step writes; None if it is internal."""

@@ -15,7 +15,7 @@ from certus.core.program import Alloc, Assume, Program, ScalarShape, Shape, lval
 from certus.core.sorts import INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.values import Datum
-from certus.report.outcome_view import function_name, value_text
+from certus.report.outcome_view import FloatBits, function_name, value_text
 from certus.report.source_text import behind_arrow, is_place
 
 _ELEMENT: Final = re.compile(r"(\w+)\s*\[[^\[\]]*\]")  # of an array with one dimension
@@ -34,6 +34,7 @@ class Cell:
     value: Datum
     points: bool
     signed: bool = False  # its type in the source is signed
+    format: str = ""  # of a floating-point number
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Memory:
         self.cells: dict[int, Cell] = {}
         self.dropped: list[int] = []
         self._named = program.objects
+        self._formats = program.formats
         self._pointer_bits = program.pointer_bits
         self._objects: dict[int, _Object] = {}
         self._procedures = frozenset(program.procedures)
@@ -77,12 +79,13 @@ class Memory:
         the value is an address."""
         seen = self.cells.get(address)
         if seen is not None and seen.size == size:
-            self.cells[address] = Cell(seen.name, size, value, seen.points or points, seen.signed)
+            points = seen.points or points
+            self.cells[address] = Cell(seen.name, size, value, points, seen.signed, seen.format)
             return
         self.drop(address, size)
         name, shape = self._cell_name(address, size, text.strip(), index)
-        pointer, signed = (False, False) if shape is None else (shape.pointer, shape.signed)
-        self.cells[address] = Cell(name, size, value, pointer or points, signed)
+        known = shape or ScalarShape(8 * size, signed=False)
+        self.cells[address] = Cell(name, size, value, known.pointer or points, known.signed, known.format)
 
     def meet(self, text: str, value: Datum) -> None:
         """Record that the source text `text` has this value, which may be the address of a function."""
@@ -98,7 +101,10 @@ class Memory:
     # --------------------------------------------------------------------------------- values
 
     def text(self, term: Expr, value: Datum) -> str:
-        """Return a value as text: for an address, or a number that may be one, the object at the address."""
+        """Return a value as text: for an address, or a number that may be one, the object at the address; for
+        a floating-point number, the number."""
+        if term in self._formats and isinstance(value, int):
+            return value_text(FloatBits(value, self._formats[term]))
         words, sort = value_text(value), term.sort
         if not (self._objects or self._functions) or not isinstance(value, int) or isinstance(value, bool):
             return words
@@ -113,6 +119,8 @@ class Memory:
         cell = self.cells[address]
         if cell.points and isinstance(cell.value, int):
             return self.address(cell.value)
+        if cell.format and isinstance(cell.value, int):
+            return value_text(FloatBits(cell.value, cell.format))
         if cell.signed and isinstance(cell.value, int) and not isinstance(cell.value, bool):
             sort = machine(8 * cell.size, signed=True)
             return value_text(sort.wrap(cell.value))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import cvc5
 
 _OPTIONS: Final = {"arrays-exp": "true"}  # without it cvc5 refuses constant arrays
+_EXPERIMENTAL: Final = "--fp-exp"  # cvc5 names this option where a float is neither of 32 nor of 64 bits
 _ANSWERS: Final = {"sat": Answer.SAT, "unsat": Answer.UNSAT, "unknown": Answer.UNKNOWN}
 
 
@@ -72,6 +73,9 @@ class Cvc5Solver:
                 _limit(solver, budget)
                 return self._answer(str(command.invoke(solver, symbols)))
             output = str(command.invoke(solver, symbols)).strip()
+            if _EXPERIMENTAL in output:
+                self._statistics.count("solver.cvc5.refused")
+                return Answer.UNKNOWN
             if output not in ("", "success"):
                 raise Inconsistent(f"cvc5 refuses {str(command)[:200]} in a generated script: {output}")
         return Answer.UNKNOWN

@@ -40,6 +40,7 @@ from certus.solvers.z3.terms import Z3Terms
 
 Z3_SECOND: Final = 3_000_000  # z3's units of effort in about a second: mostly 2 to 5 million
 PATIENCE: Final = 1.0  # effort of the incremental solver, in seconds
+FLOAT_PATIENCE: Final = 8.0  # and for floating point, where the translation alone may take seconds
 INTEGERS: Final = 1.0  # effort of the turn on integers, in seconds
 TURN: Final = 1.5  # effort of the first turn of each fresh solver, in seconds
 GROWTH: Final = 3  # factor from one round of turns to the next
@@ -89,6 +90,11 @@ class SolverPortfolio:
     def _z3_terms(self) -> Z3Terms:
         return Z3Terms(Z3Context())
 
+    @property
+    def _has_floats(self) -> bool:
+        """Whether a formula so far computes with floating-point numbers."""
+        return self._bit_terms.floats.used
+
     # ------------------------------------------------------------------------------- formulas
 
     def add(self, *formulas: Expr) -> None:
@@ -121,7 +127,9 @@ class SolverPortfolio:
         self._answered, self._assumed = self._first, tuple(assumptions)
         attempts = self._incremental[purpose]
         if attempts.is_over():
-            answer = _ask(self._first, budget.part(1 / 4), purpose, PATIENCE, assumptions)
+            patience = FLOAT_PATIENCE if self._has_floats else PATIENCE
+            part = budget.part(1 / 2 if self._has_floats else 1 / 4)
+            answer = _ask(self._first, part, purpose, patience, assumptions)
             if attempts.record(answer is not Answer.UNKNOWN):
                 return answer
             budget.check()
@@ -134,6 +142,8 @@ class SolverPortfolio:
         """Run fresh solvers in turns and return the first answer other than UNKNOWN."""
         fresh: dict[Role, AnySolver] = {}
         racing, seconds, taken = list(self._order), TURN, 0
+        if self._has_floats:
+            racing.remove("integers")  # which know nothing of floating point
         while racing:
             for role in tuple(racing):
                 if taken == self.turns:

@@ -34,7 +34,7 @@ from certus.analysis.ranges.system import (
 )
 from certus.core import build
 from certus.core.sorts import BOOL, INT, MachineSort, Sort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import FLOATS, Expr, Kind
 from certus.core.walk import variables
 
 LONGEST: Final = 8  # limit of terms of a form
@@ -186,6 +186,8 @@ class Translation:
         return product
 
     def _other(self, term: Expr, arguments: Sequence[Form], view: MachineSort | None) -> Form:
+        if term.kind in FLOATS:
+            return self._alone(self.arbitrary(term.sort), term.sort)
         if term.kind is Kind.ITE:
             return self._joined(term.sort, arguments[-2:], view)
         if term.kind is Kind.SELECT:

@@ -113,6 +113,13 @@ def _input_functions(program: Program) -> dict[str, Sort]:
     return {name: sort for name, sort in named if is_input(name) and not name.startswith("$")}
 
 
+def _formats(program: Program) -> dict[str, str]:
+    """Return the formats of the input functions that return floating-point numbers."""
+    ops = (edge.op for edge in program.edge.values())
+    named = ((op.function, op.targets[0]) for op in ops if isinstance(op, Havoc) and op.function)
+    return {name: program.formats[x] for name, x in named if x in program.formats}
+
+
 def _unknown_functions(program: Program) -> frozenset[str]:
     """Return the functions that the model does not define exactly; runtime.c may define their names."""
     ops = (edge.op for edge in program.edge.values())
@@ -125,6 +132,7 @@ class _Plan:
     def __init__(self, program: Program, functions: Mapping[str, Sort], model: Model) -> None:
         self.functions = functions
         self._constants = constants(program)
+        self.formats = _formats(program)
         self._bits = program.pointer_bits
         self.behaviours: dict[int, Behaviour] = {}
         self.supplies: list[Values] = []
@@ -155,7 +163,11 @@ class _Plan:
         random = RandomInputs(Random(f"0/{number}"), self._constants)
         streams = {}
         for name, sort in self.functions.items():
-            values = random.values(sort) if special < 0 else self._later(special, sort, name)
+            format = self.formats.get(name, "")
+            if special < 0 or format:
+                values = random.values(sort, format)
+            else:
+                values = self._later(special, sort, name)
             streams[name] = Stream(map(self._fitting(sort), values))
         return streams
 
@@ -193,7 +205,7 @@ def _binary(
 
     def harness(undefined: Sequence[str]) -> str:
         others = [name for name in undefined if name not in inputs and any(name in text for text in texts)]
-        return runs_harness(undefined, errors.functions, inputs, others)
+        return runs_harness(undefined, errors.functions, inputs, others, plan.formats)
 
     checks, unknown = CHECKS.get(errors.kind, ()), _unknown_functions(program)
     return Binary(

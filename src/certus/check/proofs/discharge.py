@@ -30,7 +30,7 @@ from certus.core.outcome import ProofCheck, Undecided
 from certus.core.solver import Answer
 from certus.core.sorts import MachineSort
 from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Kind
+from certus.core.terms import FLOATS, Expr, Kind
 from certus.core.walk import postorder
 from certus.encoding.integers import Encoded, eliminate_machine
 from certus.solvers.bitwuzla.solver import BitwuzlaSolver
@@ -71,6 +71,11 @@ class Question:
     def has_bit_operations(self) -> bool:
         """Whether there are bit operations on variables, which integers only approximate."""
         return any(map(_is_approximated, postorder(*self.formulas)))
+
+    @cached_property
+    def has_floats(self) -> bool:
+        """Whether there are operations on floating-point numbers, of which integers know nothing."""
+        return any(term.kind in FLOATS for term in postorder(*self.formulas))
 
     def integers(self, budget: Budget) -> Encoded:
         """Return the formulas with machine integers as integers; raises `BudgetExceeded`."""
@@ -185,7 +190,7 @@ class Answers:
         Skip clauses that this solver has decided and, among the others, those it failed to decide."""
         start = time.monotonic()
         for question, by_solver in self._open(solver, needed=needed):
-            if quick and solver == "cvc5" and question.size > QUICK_SIZE:
+            if quick and (question.has_floats or (solver == "cvc5" and question.size > QUICK_SIZE)):
                 continue
             if budget.remaining() == 0.0:
                 break
@@ -257,7 +262,7 @@ def _decide(question: Question, check: Check, budget: Budget, *, quick: bool = F
 
     If integers only approximate the formulas (bit operations on variables), bit-vectors get a short turn
     before: a model of an approximation is useless, and finding a large one takes long."""
-    if not question.has_machine_integers:
+    if question.has_floats or not question.has_machine_integers:
         return check(question.formulas, budget)
     if question.has_bit_operations:
         answer = check(question.formulas, budget.part(0.25, at_most=SHORT))

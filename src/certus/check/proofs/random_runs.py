@@ -49,7 +49,7 @@ def challenge(program: Program, proof: Proof, *, seconds: float = 0.2, seed: int
     budget = Budget(seconds)
     runs, number = 0, 0
     while number == 0 or (number < MOST and budget.remaining()):
-        inputs = RandomInputs(Random(f"{seed}/{number}"), numbers)
+        inputs = RandomInputs(Random(f"{seed}/{number}"), numbers, program.formats)
         length = _LENGTHS[number % len(_LENGTHS)]
         try:
             end = run(compiled, inputs, step_limit=length * least, budget=budget, observer=observer)

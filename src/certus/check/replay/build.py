@@ -1,9 +1,9 @@
 """Compile a C program with a harness into one executable that runs confined and needs no C library.
 
 Clang compiles the program with the same flags as the front end, so that model and binary see the same text
-after preprocessing. start.c contains start, end and confinement, runtime.c plain library functions. A C
-library is linked only for a few functions without effect outside the program. Every other undefined function
-is a stub that does nothing and notes the call, so no file is touched.
+after preprocessing. start.c contains start, end and confinement, runtime.c plain library functions, math.c
+those of <math.h>. A C library is linked only for a few functions without effect outside the program. Every
+other undefined function is a stub that does nothing and notes the call, so no file is touched.
 
 gcc may compile the same program for LP64, from the text that Clang has preprocessed. Clang still compiles
 everything but the program itself, in particular the confinement.
@@ -11,10 +11,12 @@ everything but the program itself, in particular the confinement.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -35,6 +37,7 @@ _CLANG_FLAGS: Final = (
 _FLAGS: Final = (
     *("-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"),
     "-ftrivial-auto-var-init=zero",  # 0 is one of the values of an uninitialised variable
+    "-ffp-contract=off",  # each operation on floating-point numbers rounds
 )
 # Emits a definition of each plain `inline` function, since a program may have no other. The macros do not
 # change.
@@ -136,11 +139,17 @@ class Builds:
         defined += [name for name in runtime if name not in wanted.unknown]
         defined += compiled.weak  # a program may leave these undefined
         unresolved = [name for name in compiled.undefined if name not in defined]
+        computes = any(name in _mathematical() and name not in wanted.unknown for name in unresolved)
+        if computes:
+            functions = self._object("math", _text("math.c"), own).functions
+            defined += [name for name in functions if name not in wanted.unknown]
+            unresolved = [name for name in unresolved if name not in defined]
         library = program.pointer_bits == 64 and any(n in _LIBRARY for n in unresolved) and _has_linker()
         if library:
             self._object("start", _text("start.c"), (*own, _LIBC))
         missing = [n for n in unresolved if not (library and n in _LIBRARY)]
         parts = [_program_name(compiler), "harness", "start" if library else "runtime"]
+        parts += ["math"] if computes else []
         builtins = [name for name in missing if is_builtin(name)]
         if builtins:
             raise NotBuilt(f"the compiler does not know the builtin function `{builtins[0]}`")
@@ -192,6 +201,7 @@ class Builds:
     def _for_clang(self, source: SourceText) -> tuple[str, tuple[str, ...]]:
         """Return the user's text, and the flags for Clang."""
         flags = [*_CLANG_FLAGS, "-w", *_FLAGS, *self._wanted.checks, *self._finding_headers(source)]
+        flags += _rounding(source)
         if UNCONFINED in self._wanted.defines:
             flags.append(_NO_ASSEMBLY)
         return f'# 1 "{_quoted(source.file)}"\n{source.text}', tuple(flags)  # for __FILE__
@@ -212,7 +222,7 @@ class Builds:
         self._run_clang((*flags, "-E", str(written), "-o", str(output)))
         text = IS_GCC + output.read_text(encoding="utf-8", errors="surrogateescape")
         checks = tuple(_TRAPS.get(flag, flag) for flag in self._wanted.checks)
-        return text, (*GCC_FLAGS, *_FLAGS, *checks)
+        return text, (*GCC_FLAGS, *_FLAGS, *checks, *_rounding(source))
 
     def _object(
         self, name: str, text: str, flags: Sequence[str], compiler: Compiler = Compiler.CLANG
@@ -267,6 +277,11 @@ class Builds:
             _check_linked(run_tool(Path(tool), (*command, *flags, *arguments)))
 
 
+def _rounding(source: SourceText) -> tuple[str, ...]:
+    """Return the flag for a program that sets the rounding mode: without it, compilers round to nearest."""
+    return ("-frounding-math",) if "fesetround" in source.text else ()
+
+
 def _check_linked(result: ToolResult) -> None:
     if result.code != 0:
         raise NotBuilt(f"the program could not be linked: {_first(result)}")
@@ -288,6 +303,15 @@ def runtime_text() -> str:
     """Return start.c and runtime.c as one text, without the declarations at the start of runtime.c."""
     library = _text("runtime.c")
     return _text("start.c") + library[library.index("/* ---") :]
+
+
+@cache
+def _mathematical() -> frozenset[str]:
+    """Return the names of the functions in math.c."""
+    text = _text("math.c")
+    shared = re.findall(r"(\w+)##suffix", text)
+    single = re.findall(r"^WEAK [\w ]+?(\w+)\(", text, re.MULTILINE)
+    return frozenset((*(f"{name}{suffix}" for name in shared for suffix in ("", "f", "l")), *single))
 
 
 def _text(name: str) -> str:

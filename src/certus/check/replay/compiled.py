@@ -204,6 +204,9 @@ class _TracedInputs(TraceInputs):
         name = step.op.function if isinstance(step.op, Havoc) else None
         if name is not None and isinstance(value, int):
             self.supply.values.setdefault(name, []).append(int(value))
+            format = self._program.formats.get(targets[0])
+            if format is not None:
+                self.supply.formats[name] = format
             return values, is_input(name)
         if ARGUMENT in step.text and not self._has_argc and isinstance(value, int):
             self.supply.argc = int(value)

@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import Final
 
 from certus.core import vocabulary
+from certus.core.floats import FORMATS, Format, shown
 from certus.core.program import Program
 
 ARGUMENT: Final = "is an argument of the program"  # how the front end describes `argc` and `argv`
@@ -62,10 +63,12 @@ ENDINGS: Final[Mapping[int, str]] = {
 
 @dataclass(slots=True)
 class Supply:
-    """The values of inputs by function, in the order of the calls, and the value of `argc`."""
+    """The values of inputs by function, in the order of the calls, the value of `argc`, and the formats of
+    values that are bit patterns."""
 
     values: dict[str, list[int]] = field(default_factory=dict)
     argc: int = 1
+    formats: dict[str, str] = field(default_factory=dict)  # of functions that return floating-point numbers
 
 
 def is_input(name: str) -> bool:
@@ -128,16 +131,21 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
         if name == error:
             yield f"void {name}() {{ certus_finish({ExitCode.ERROR}); }}"
         elif name in supply.values or is_input(name):
-            yield from _supplied(name, supply.values.get(name, []))
+            yield from _supplied(name, supply.values.get(name, []), supply.formats.get(name, ""))
         elif name in _FIXED:
             yield _FIXED[name].format(name=name)
 
 
 def runs_harness(
-    undefined: Sequence[str], errors: Mapping[str, int], inputs: Mapping[str, int], others: Sequence[str]
+    undefined: Sequence[str],
+    errors: Mapping[str, int],
+    inputs: Mapping[str, int],
+    others: Sequence[str],
+    formats: Mapping[str, str],
 ) -> str:
     """Return the harness for many runs. `inputs` are the input functions: the position is the number of a
-    function, the value its number of 64-bit words. `others` return inputs that are not integers: they become
+    function, the value its number of 64-bit words, `formats` those that return floating-point numbers.
+    `others` return inputs that are not integers: they become
     stubs. The model never calls an input function that is in neither."""
     lines = [
         "void certus_finish(int code);",
@@ -150,7 +158,7 @@ def runs_harness(
         if name in errors:
             lines.append(f"void {name}() {{ certus_finish({int(errors[name])}); }}")
         elif name in inputs:
-            lines.append(_table_input(name, numbers[name], inputs[name]))
+            lines.append(_table_input(name, numbers[name], inputs[name], formats.get(name, "")))
         elif is_input(name) and name not in others:
             lines.append(f"unsigned long long {name}() {{ certus_finish({ExitCode.EXHAUSTED}); return 0; }}")
         elif name in _FIXED:
@@ -158,7 +166,18 @@ def runs_harness(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _table_input(name: str, number: int, words: int) -> str:
+def _table_input(name: str, number: int, words: int, format: str) -> str:
+    if format:
+        explicit = FORMATS[format].explicit
+        type_, bits = ("long double", "") if explicit else _FLOAT_TYPES[format]
+        read = f"const unsigned long long *words = certus_input({number}, {words});"
+        if explicit:
+            stored = "struct { unsigned long long low; unsigned short high; } bits"
+            value = "{{words[0], (unsigned short)words[1]}}"
+        else:
+            stored, value = f"{bits} bits", f"{{({bits})words[0]}}"
+        result = f"union {{ {stored}; {type_} number; }} result = {value};"
+        return f"{type_} {name}() {{ {read} {result} return result.number; }}"
     if words == 1:
         return f"unsigned long long {name}() {{ return *certus_input({number}, 1); }}"
     value = "(unsigned __int128)words[1] << 64 | words[0]"
@@ -180,7 +199,18 @@ def _arguments(lengths: Sequence[int] | None, characters: Sequence[int]) -> Iter
     yield f"char *certus_argv[] = {{{names}0, 0}};"
 
 
-def _supplied(name: str, values: Sequence[int]) -> Iterator[str]:
+# The type in C of each format, and of the integer with its bits.
+_FLOAT_TYPES: Final = {
+    "f16": ("_Float16", "unsigned short"),
+    "f32": ("float", "unsigned"),
+    "f64": ("double", "unsigned long long"),
+}
+
+
+def _supplied(name: str, values: Sequence[int], format: str) -> Iterator[str]:
+    if format:
+        yield from _supplied_floats(name, values, FORMATS[format])
+        return
     wide = any(not -1 << 63 <= v <= _WORD for v in values)
     sort = "unsigned __int128" if wide else "unsigned long long"
     listed = ", ".join(_literal(v, wide=wide) for v in values) or "0"
@@ -190,6 +220,27 @@ def _supplied(name: str, values: Sequence[int]) -> Iterator[str]:
     yield "    static int used;"
     yield f"    if (used >= {len(values)}) {exhausted}"
     yield "    return values[used++];"
+    yield "}"
+
+
+def _supplied_floats(name: str, values: Sequence[int], format: Format) -> Iterator[str]:
+    """Yield a function that returns numbers by their bits, each with its value in a comment. On i386 they
+    return in a register of the x87, so the type must be the one of the program."""
+    exhausted = f"certus_finish({ExitCode.EXHAUSTED});" if is_input(name) else "return 0;"
+    listed = values or [0]
+    if format.explicit:
+        parts = ", ".join(f"{{{v & _WORD:#x}ULL, {v >> 64:#x}}}" for v in listed)
+        type_, stored = "long double", "struct { unsigned long long low; unsigned short high; }"
+    else:
+        type_, stored = _FLOAT_TYPES[format.name]
+        parts = ", ".join(f"{v:#x}" for v in listed)
+    yield f"{type_} {name}() {{"
+    yield f"    /* {', '.join(shown(format, v) for v in values)} */"
+    yield f"    static const {stored} values[] = {{{parts}}};"
+    yield "    static int used;"
+    yield f"    if (used >= {len(values)}) {exhausted}"
+    yield f"    union {{ __typeof__(values[0]) bits; {type_} number; }} result = {{values[used++]}};"
+    yield "    return result.number;"
     yield "}"
 
 

@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 from certus.core import build
 from certus.core.effects import terms, written
 from certus.core.evaluate import evaluate
+from certus.core.floats import FORMATS
 from certus.core.program import (
     Alloc,
     Assign,
@@ -264,6 +265,9 @@ class SymbolicPath:
             elif term.kind in _SHIFTS and isinstance(term.sort, MachineSort):
                 amount, width = term.args[1], build.constant(term.sort.width, term.sort)
                 yield build.and_(build.le(build.constant(0, term.sort), amount), build.lt(amount, width))
+            elif term.kind is Kind.F_TO and isinstance(term.sort, MachineSort):
+                format = FORMATS[str(term.data)]
+                yield build.float_fits(term.args[0], format, term.sort)
         if isinstance(op, Load | Store) and values:
             address = values[0]
             sort = op.target.sort if isinstance(op, Load) else op.value.sort

@@ -22,6 +22,7 @@ from certus.core import build
 from certus.core.budget import Budget
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.effects import has_floats
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest, recursive
@@ -55,6 +56,9 @@ ENUMERATED = 200  # path edges: a longer search without inputs is evidence as on
 
 
 def run(task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+    if isinstance(task.subject, Program) and has_floats(task.subject):
+        message = "linear constraints on integers do not express floating-point numbers"
+        return Unknown(Diagnostic("engine-without-floats", message, Severity.NOTE, hint="try another engine"))
     search = _Search(task, options, budget, statistics)
     try:
         return search.verdict()

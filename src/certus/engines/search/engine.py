@@ -21,6 +21,7 @@ from certus.core.budget import Budget
 from certus.core.effects import copies, terms
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Inductive, Trace
+from certus.core.floats import FORMATS, from_integer
 from certus.core.loops import loop_forest
 from certus.core.program import UNSPECIFIED, Edge, Havoc, Location, Program
 from certus.core.sorts import BOOL, INT, MachineSort, Sort
@@ -38,7 +39,7 @@ STEPS: Final = 20_000  # from one input to the next
 VALUES: Final = 16  # tried for one input
 STATES: Final = 20_000
 ARRIVALS: Final = 100_000  # at loop heads, in the runs that a proof consists of
-_COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT})
+_COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT, Kind.F_EQ, Kind.F_LE, Kind.F_LT})
 _CASTS: Final = frozenset({Kind.WRAP, Kind.TO_INT})
 
 Input = tuple[int, tuple[Value, ...]]  # an edge, and the values that were read there
@@ -222,7 +223,10 @@ def candidates(program: Program) -> dict[int, tuple[Value, ...]]:
     for edge in program.edge.values():
         if isinstance(edge.op, Havoc) and _is_input(edge):
             x = edge.op.targets[0]
-            numbers = compared.get(_root(same, x)) or map(int, numerals.get(x.sort, ()))
+            numbers: Iterable[int] = compared.get(_root(same, x)) or map(int, numerals.get(x.sort, ()))
+            if x in program.formats:
+                format = FORMATS[program.formats[x]]
+                numbers = (from_integer(format, 1), from_integer(format, -1), *numbers, format.nan)
             values[edge.index] = tuple(_values(x.sort, numbers))
     return values
 

@@ -31,6 +31,8 @@ _FLAGS: Final = (
     *("-Xclang", "-disable-llvm-passes", "-Xclang", "-disable-lifetime-markers"),
     *("-fno-builtin", "-fno-discard-value-names", "-ffp-contract=off"),
 )
+ROUNDING: Final = b"fesetround"  # a program that mentions it must not be folded as if it rounded to nearest
+ROUNDING_FLAG: Final = "-frounding-math"
 # Warnings of Clang that matter for what a program means; others are not passed on.
 WARNINGS: Final = (
     *("unsequenced", "division-by-zero", "shift-count-overflow", "shift-count-negative"),
@@ -91,6 +93,8 @@ def compile_file(
     data = contents if data is None else data
     text = without_markers(data)
     flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *_CHECKS.get(property, ())]
+    if ROUNDING in data:
+        flags.append(ROUNDING_FLAG)
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
         file = path
         if text != contents:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.effects import has_floats
 from certus.core.evidence import Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.horn import Derivation, HornSystem, Model, Step
 from certus.core.loops import loop_forest, recursive
@@ -54,6 +55,9 @@ def decide_task(
 
 def by_clauses(program: Program, solve: Callable[[HornSystem], Verdict], statistics: Statistics) -> Verdict:
     """Decide a program, whose edges may be blocks, by solving its clauses."""
+    if has_floats(program):
+        message = "Horn clauses over integers do not express floating-point numbers"
+        return Unknown(Diagnostic("engine-without-floats", message, Severity.NOTE, hint="try another engine"))
     with statistics.timed("horn.translation"):
         translation = translate(program)
         system = translation.system

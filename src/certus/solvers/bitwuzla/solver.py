@@ -21,6 +21,7 @@ from certus.core.terms import Expr, Kind
 from certus.core.values import ArrayValue, Datum, default_value
 from certus.core.walk import variables
 from certus.solvers.bitwuzla.terms import BitwuzlaTerms, Term, Unfit, load_bitwuzla
+from certus.solvers.float_definitions import Definitions
 
 SELDOM: Final = 32  # Bitwuzla polls up to a million times a second; the limit is checked at every 32nd poll
 
@@ -49,6 +50,7 @@ class BitwuzlaSolver:
         self._results: Final = package.Result
         self._levels: list[list[Expr]] = [[]]  # the asserted formulas
         self._facts = [0]  # per level, how many of the terms' facts are asserted
+        self._definitions: Final = Definitions()
         self._unfit: list[bool] = [False]  # per level, whether one of its formulas does not fit
         self._answer: Answer | None = None  # of the last check; None once formulas have changed
         self._asked: dict[Term, Expr] = {}  # the assumptions of the last check
@@ -86,6 +88,14 @@ class BitwuzlaSolver:
                 self._solver.assert_formula(self._terms.term(formula))
             except Unfit:
                 self._unfit[-1] = True
+            else:
+                self._define(formula)
+
+    def _define(self, formula: Expr) -> None:
+        """Assert the definitions of the floating-point results in a formula."""
+        definitions = self._terms.floats.definitions
+        for operation in self._definitions.assert_for(formula) if definitions else ():
+            self._solver.assert_formula(definitions[operation])
 
     def push(self) -> None:
         self._answer = None
@@ -93,6 +103,7 @@ class BitwuzlaSolver:
         self._levels.append([])
         self._unfit.append(False)
         self._facts.append(self._facts[-1])
+        self._definitions.push()
 
     def pop(self) -> None:
         if len(self._levels) == 1:
@@ -102,6 +113,7 @@ class BitwuzlaSolver:
         self._levels.pop()
         self._unfit.pop()
         self._facts.pop()
+        self._definitions.pop()
 
     def check(
         self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str, seconds: float = inf
@@ -115,6 +127,7 @@ class BitwuzlaSolver:
         asked: dict[Term, Expr] = {}
         for assumption in assumptions:
             asked.setdefault(self._terms.term(assumption), assumption)
+            self._define(assumption)
         for fact in self._terms.facts[self._facts[-1] :]:
             self._solver.assert_formula(fact)
         self._facts[-1] = len(self._terms.facts)
@@ -157,7 +170,8 @@ class BitwuzlaSolver:
             if term.kind is Kind.VAR:
                 return default_value(term.sort)
         else:
-            if len(self._terms.facts) == before:  # otherwise facts about a constant array are missing
+            known = not self._terms.floats.definitions or not self._definitions.are_missing(term)
+            if known and len(self._terms.facts) == before:  # otherwise facts about the term are missing
                 return self._read(self._solver.get_value(translated), term.sort)
         return evaluate(term, {x: self.value(x) for x in variables(term)})
 

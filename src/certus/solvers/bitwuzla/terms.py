@@ -8,7 +8,9 @@ Bitwuzla does not decide equalities of constant arrays. So a constant array beco
 state its element at every index that is read or written anywhere. No formula loses a model by that. Reads
 cannot tell the difference, but equalities of arrays can: where both occur the translation is not `exact`.
 
-Division by zero and oversized shifts are functions of their operands, as in the other translations.
+Division by zero, oversized shifts and conversions of floats that an integer cannot hold are functions of
+their operands, as in the other translations. The definitions of `floats` belong to the formulas that need
+them (`solvers.float_definitions`).
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from certus.core.errors import CertusError
+from certus.core.floats import FORMATS
 from certus.core.sorts import BOOL, INT, ArraySort, MachineSort, Sort
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import FLOATS, Expr, Function, Kind
 from certus.core.walk import completed
+from certus.solvers.bitwuzla.floats import BitwuzlaFloats
 
 if TYPE_CHECKING:
     import bitwuzla
@@ -78,9 +82,10 @@ class BitwuzlaTerms:
         self._kinds: Final = load_bitwuzla().Kind
         self._terms: Final[dict[Expr, Operand]] = {}
         self._sorts: Final[dict[Sort, bitwuzla.Sort]] = {}
-        self._functions: Final[dict[Function | tuple[Kind, Sort], Term]] = {}
+        self._functions: Final[dict[Function | tuple[Kind, tuple[Sort, ...], Sort], Term]] = {}
         self._indexes: Final[dict[Sort, dict[Term, None]]] = {}  # of reads and writes, by array sort
         self._constant: Final[dict[Sort, list[tuple[Term, Term]]]] = {}  # constant arrays and their elements
+        self.floats: Final = BitwuzlaFloats(load_bitwuzla(), self.manager, self._undefined)
         self._operators: Final = self._table()
 
     @property
@@ -160,6 +165,7 @@ class BitwuzlaTerms:
             Kind.SELECT: self._select,
             Kind.STORE: self._store,
             Kind.CONST_ARRAY: self._const_array,
+            **dict.fromkeys(FLOATS, self._float),
         }
 
     def _make(self, kind: bitwuzla.Kind, *args: Term, indexes: Sequence[int] = ()) -> Term:
@@ -203,6 +209,7 @@ class BitwuzlaTerms:
     def _choice(self, term: Expr, args: Sequence[Operand]) -> Operand:
         condition, then, otherwise = args
         if term.sort is not INT:
+            self.floats.choose(term, args)
             return self._make(self._kinds.ITE, condition, then, otherwise)
         low, high = min(then.low, otherwise.low), max(then.high, otherwise.high)
         width = signed_width(low, high)
@@ -224,6 +231,12 @@ class BitwuzlaTerms:
             return self._make(unsigned if as_unsigned else signed, *self._alike(args))
 
         return compare
+
+    def _float(self, term: Expr, args: Sequence[Operand]) -> Operand:
+        assert isinstance(term.data, str)
+        if any(FORMATS[name].explicit for name in term.data.split()):
+            raise Unfit("Bitwuzla has no extended floating-point format")
+        return self.floats.term(term, args)
 
     # ----------------------------------------------------------------------------------- numbers
 
@@ -325,10 +338,11 @@ class BitwuzlaTerms:
         return self._make(kinds.ITE, defined, shifted, self._undefined(term, args))
 
     def _undefined(self, term: Expr, args: Sequence[Operand]) -> Term:
-        key = (term.kind, term.sort)
+        parameters = tuple(a.sort for a in term.args)
+        key = (term.kind, parameters, term.sort)
         declared = self._functions.get(key)
         if declared is None:
-            declared = self._new_function(f"{term.kind.name}:{term.sort.name}", (term.sort,) * 2, term.sort)
+            declared = self._new_function(f"{term.kind.name}:{term.sort.name}", parameters, term.sort)
             self._functions[key] = declared
         return self._make(self._kinds.APPLY, declared, *args)
 

@@ -21,11 +21,14 @@ from typing import Final
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded, Inconsistent, Unsupported
+from certus.core.evaluate import evaluate
 from certus.core.solver import Answer
 from certus.core.sorts import BOOL, REAL, ArraySort, MachineSort, Sort
 from certus.core.statistics import QueryRecorder, Statistics
 from certus.core.terms import Expr, Kind
 from certus.core.values import ArrayValue, Datum
+from certus.core.walk import variables
+from certus.solvers.float_definitions import Definitions
 from certus.solvers.z3.api import Z3Context, pointers
 from certus.solvers.z3.terms import Z3Terms, from_decimal
 
@@ -70,6 +73,7 @@ class Z3Solver:
         self._pointer: Final = self._context.pointer
         self._literals: Final[dict[Expr, int]] = {}  # from an assumption to its literal
         self._levels = [_Level()]
+        self._definitions: Final = Definitions()
         self._answer: Answer | None = None  # of the last check; None once formulas have changed
         self._model: Z3Model | None = None  # of the last check, created at the first use
         self._asked: Mapping[int, Expr] = {}  # the assumptions of the last check, by their literals
@@ -126,10 +130,19 @@ class Z3Solver:
         self._outdate()
         for formula in formulas:
             self._assert(self._terms.ast(formula))
+            self._define(formula)
             self._levels[-1].formulas.append(formula)
+
+    def _define(self, formula: Expr) -> None:
+        """Assert the definitions of the floating-point results in a formula."""
+        definitions = self._terms.floats.definitions
+        for operation in self._definitions.assert_for(formula) if definitions else ():
+            for definition in definitions[operation]:
+                self._assert(definition)
 
     def push(self) -> None:
         self._outdate()
+        self._definitions.push()
         self._call["solver_push"](self._pointer, self._solver)
         self._context.check()
         self._levels.append(_Level())
@@ -141,6 +154,7 @@ class Z3Solver:
         self._call["solver_pop"](self._pointer, self._solver, 1)
         self._context.check()
         self._levels.pop()
+        self._definitions.pop()
 
     def reset(self) -> None:
         """Remove all formulas and levels, but keep the translated terms."""
@@ -148,6 +162,7 @@ class Z3Solver:
         self._call["solver_reset"](self._pointer, self._solver)
         self._context.check()
         self._levels = [_Level()]
+        self._definitions.reset()
 
     @property
     def formulas(self) -> tuple[Expr, ...]:
@@ -170,6 +185,7 @@ class Z3Solver:
         if not any(assumption in level.assumptions for level in self._levels):
             formula = self._terms.ast(assumption)
             self._assert(self._context.keep(self._call["mk_implies"](self._pointer, literal, formula)))
+            self._define(assumption)
             self._levels[-1].assumptions[assumption] = None
         return literal
 
@@ -281,7 +297,10 @@ class Z3Solver:
             if self._answer is not Answer.SAT:
                 raise ValueError("there is no model: the last check did not answer SAT, or is out of date")
             self._model = Z3Model(self._context, self._call["solver_get_model"](self._pointer, self._solver))
-        return self._model.value(self._terms.ast(term), term.sort)
+        translated = self._terms.ast(term)
+        if self._terms.floats.definitions and self._definitions.are_missing(term):
+            return evaluate(term, {x: self.value(x) for x in variables(term)})
+        return self._model.value(translated, term.sort)
 
     def values(self, terms: Sequence[Expr]) -> tuple[Datum, ...]:
         return tuple(self.value(term) for term in terms)

@@ -1,7 +1,8 @@
 """Translate terms to z3, each subterm once per context and without recursion.
 
 Machine integers become bit-vectors. SMT-LIB defines division by zero and oversized shifts, Certus leaves
-their values open: they become uninterpreted functions of the operands. So do truncating divisions of Int by
+their values open: they become uninterpreted functions of the operands, as do conversions of floats that an
+integer cannot hold. So do truncating divisions of Int by
 zero, whose value must not follow from that of `div` and `mod`.
 
 Variables and functions keep their names unless z3 would confuse two of them: `x` signed and `x` unsigned are
@@ -15,8 +16,9 @@ from fractions import Fraction
 from typing import Final
 
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import FLOATS, Expr, Function, Kind
 from certus.solvers.z3.api import Z3Context, pointers
+from certus.solvers.z3.floats import Z3Floats
 
 _INT64: Final = 1 << 63
 _CHUNK: Final = 4000  # decimal digits within Python's conversion limit
@@ -32,9 +34,12 @@ class Z3Terms:
         self._asts: Final[dict[Expr, int]] = {}  # the translation of each term
         self._sorts: Final[dict[Sort, int]] = {}
         self._functions: Final[dict[Function, int]] = {}
-        self._open: Final[dict[tuple[Kind, Sort], int]] = {}  # functions for undefined values
+        self._open: Final[
+            dict[tuple[Kind, tuple[Sort, ...], Sort], int]
+        ] = {}  # functions for undefined values
         self._taken: Final[set[tuple[str, tuple[int, ...]]]] = set()  # names with the sorts z3 sees
         self._invented = 0
+        self.floats: Final = Z3Floats(self)
         self._operators: Final = self._table()
 
     def __len__(self) -> int:
@@ -148,7 +153,15 @@ class Z3Terms:
             table[kind] = self._truncating
         for kind, name in _PLAIN.items():
             table[kind] = self._plain(name)
+        for kind in FLOATS:
+            table[kind] = self.floats.term
+        table[Kind.ITE] = self._choice
         return table
+
+    def _choice(self, term: Expr, args: list[int]) -> int | None:
+        self.floats.choose(term, args)
+        ast: int | None = self._call["mk_ite"](self._pointer, *args)
+        return ast
 
     def _plain(self, name: str) -> Callable[[Expr, list[int]], int | None]:
         function, pointer = self._call[name], self._pointer
@@ -209,6 +222,7 @@ class Z3Terms:
         return ast
 
     def _bound(self, term: Expr, _: list[int]) -> int | None:
+        self.floats.binds = True
         ast: int | None = self._call["mk_bound"](self._pointer, term.data, self.sort(term.sort))
         return ast
 
@@ -223,42 +237,44 @@ class Z3Terms:
         """Translate QUOT and REM; on Int by SMT-LIB's division of absolute values."""
         if isinstance(term.sort, MachineSort):
             name = _MACHINE_DIVISION[term.kind, term.sort.signed]
-            defined = self._make(name, *args)
+            defined = self.make(name, *args)
         else:
             defined = self._truncated(term, args)
         divisor = term.args[1]
         if divisor.kind is Kind.CONST and divisor.value != 0:
             return defined
         zero = self.context.keep(self._number(0, self.sort(term.sort)))
-        return self._where(self._make("mk_eq", args[1], zero), self._undefined(term, args), defined)
+        return self._where(self.make("mk_eq", args[1], zero), self.undefined(term, args), defined)
 
     def _truncated(self, term: Expr, args: list[int]) -> int:
         name = "mk_div" if term.kind is Kind.QUOT else "mk_mod"
         dividend, divisor = args
         zero = self.context.keep(self._number(0, self.sort(INT)))
-        below = self._make(name, self._make("mk_unary_minus", dividend), divisor)
+        below = self.make(name, self.make("mk_unary_minus", dividend), divisor)
         return self._where(
-            self._make("mk_ge", dividend, zero),
-            self._make(name, dividend, divisor),
-            self._make("mk_unary_minus", below),
+            self.make("mk_ge", dividend, zero),
+            self.make(name, dividend, divisor),
+            self.make("mk_unary_minus", below),
         )
 
     def _shift(self, term: Expr, args: list[int]) -> int | None:
         sort, amount = term.sort, term.args[1]
         assert isinstance(sort, MachineSort)
         name = "mk_bvshl" if term.kind is Kind.SHL else ("mk_bvashr" if sort.signed else "mk_bvlshr")
-        shifted = self._make(name, *args)
+        shifted = self.make(name, *args)
         if amount.kind is Kind.CONST and 0 <= amount.value < sort.width:
             return shifted
         width = self.context.keep(self._number(sort.width, self.sort(sort)))
-        return self._where(self._make("mk_bvult", args[1], width), shifted, self._undefined(term, args))
+        return self._where(self.make("mk_bvult", args[1], width), shifted, self.undefined(term, args))
 
-    def _undefined(self, term: Expr, args: list[int]) -> int:
-        """Return the open value of a division by zero or an oversized shift: a function of the operands."""
-        key = (term.kind, term.sort)
+    def undefined(self, term: Expr, args: list[int]) -> int:
+        """Return the open value of a division by zero or another undefined operation: a function of the
+        operands."""
+        parameters = tuple(a.sort for a in term.args)
+        key = (term.kind, parameters, term.sort)
         declaration = self._open.get(key)
         if declaration is None:
-            declaration = self._declare(self._fresh_symbol(), (term.sort, term.sort), term.sort)
+            declaration = self._declare(self._fresh_symbol(), parameters, term.sort)
             self._open[key] = declaration
         return self.context.keep(self._application(declaration, args))
 
@@ -297,16 +313,24 @@ class Z3Terms:
         ast: int | None = make(self._pointer, 1, 0, None, len(term.bound_sorts), sorts, names, args[0])
         return ast
 
-    def _make(self, name: str, *args: int) -> int:
+    def make(self, name: str, *args: int) -> int:
         return self.context.keep(self._call[name](self._pointer, *args))
 
+    def fresh_constant(self, sort: int) -> int:
+        """Create a constant of a sort."""
+        return self.context.keep(self._call["mk_const"](self._pointer, self._fresh_symbol(), sort))
+
+    def number(self, value: int, width: int) -> int:
+        """Return a bit-vector."""
+        sort = self.context.keep(self._call["mk_bv_sort"](self._pointer, width))
+        return self.context.keep(self._number(value, sort))
+
     def _where(self, condition: int, then: int, otherwise: int) -> int:
-        return self._make("mk_ite", condition, then, otherwise)
+        return self.make("mk_ite", condition, then, otherwise)
 
 
 _PLAIN: Final = {
     Kind.NOT: "mk_not",
-    Kind.ITE: "mk_ite",
     Kind.EQ: "mk_eq",
     Kind.DIV: "mk_div",
     Kind.MOD: "mk_mod",

@@ -30,4 +30,6 @@ def names_at(program: Program, place: Span, *, in_loop: bool = False) -> dict[Ex
         inside = start < at or (start == at and in_loop)
         if inside and at < (scope.end_line, scope.end_column) and innermost.get(name, (start,))[0] <= start:
             innermost[name] = (start, variable)
-    return {variable: name for name, (_, variable) in innermost.items()}
+    return {
+        variable: name for name, (_, variable) in innermost.items() if variable not in program.formats
+    }  # formulas are about the bits of floating-point numbers, C expressions are not

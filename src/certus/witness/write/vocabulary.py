@@ -160,6 +160,8 @@ class Vocabulary:
         if part is None:
             return None
         text, shape = part
+        if shape.format:
+            return None
         held = self.lexicon.held(region, offset)
         if held is not None and not shape.pointer:
             return None

@@ -14,7 +14,7 @@ from typing import Final
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.reader import CALLING_CONVENTIONS, Reader
 from certus.frontend.c.ir.text import NotUnderstood, refusal, text_of, tokens, word_set
-from certus.frontend.c.ir.types import FunctionType, Record, VectorType
+from certus.frontend.c.ir.types import FunctionType, Record, Type, VectorType
 
 _ATTACHED: Final = re.compile(r", !([A-Za-z][\w.]*) !(\d+)")
 _ATTACHMENTS: Final = re.compile(rf"(?:{_ATTACHED.pattern})+$")  # the metadata at the end of an instruction
@@ -191,7 +191,7 @@ class BodyReader(Reader):
             self.expect("]")
         return ir.Phi(type_, ways)
 
-    def call(self) -> ir.Call:
+    def call(self) -> ir.Instruction:
         self.flags()
         self.flags(CALLING_CONVENTIONS)
         self.passing()
@@ -206,6 +206,10 @@ class BodyReader(Reader):
             self.expect("]")
         declared = called if isinstance(called, FunctionType) else None
         result = called if declared is None else declared.result
+        if isinstance(callee, ir.Symbol) and callee.name.startswith(_CONSTRAINED):
+            plain = _unconstrained(callee.name, result, arguments)
+            if plain is not None:
+                return plain
         call = ir.Call(result, callee, arguments, declared, words)
         if self._opcode == "callbr":
             self.expect("to")
@@ -223,8 +227,9 @@ class BodyReader(Reader):
     def _argument(self) -> ir.Argument:
         type_ = self.type()
         if type_.text == "metadata":
+            start = self.at
             self.skip_to(",", ")")
-            return ir.Argument(ir.Zero(type_), ir.PLAIN)
+            return ir.Argument(ir.Metadata(type_, "".join(self.words[start : self.at])), ir.PLAIN)
         passing = self.passing()
         return ir.Argument(self.operand(type_), passing)
 
@@ -244,6 +249,22 @@ class BodyReader(Reader):
 
     def rest(self) -> None:
         self.at = len(self.words) - 1
+
+
+_CONSTRAINED: Final = "llvm.experimental.constrained."
+
+
+def _unconstrained(name: str, result: Type, arguments: list[ir.Argument]) -> ir.Instruction | None:
+    """Return the instruction that a constrained operation (`-frounding-math`) is; None for a function. Here
+    plain instructions do not assume a rounding mode either."""
+    operation = name.removeprefix(_CONSTRAINED).partition(".")[0]
+    operands = [argument.operand for argument in arguments]
+    if operation in ("fcmp", "fcmps") and isinstance(operands[2], ir.Metadata):
+        predicate = operands[2].text.strip('!"')
+        return ir.Compare(True, predicate, operands[0], operands[1])
+    if operation in _BINARY:
+        return ir.Binary(operation, frozenset(), operands[0], operands[1])
+    return ir.Convert(operation, operands[0], result) if operation in _CONVERSIONS else None
 
 
 _Part = Callable[[BodyReader], object]
@@ -276,7 +297,7 @@ _FORMS: Final = {
     "store atomic": _form(ir.Store, "volatile? value , value -order -align"),
     "getelementptr": _form(ir.GetElementPointer, "-inbounds? -nusw? -nuw? type , value indices"),
     **dict.fromkeys(_BINARY, _form(ir.Binary, "opcode flags left , right")),
-    "fneg": _form(ir.Other, "-flags -value"),
+    "fneg": _form(ir.Negate, "-flags value"),
     **dict.fromkeys(_CONVERSIONS, _form(ir.Convert, "opcode -flags value to type")),
     **dict.fromkeys(("icmp", "fcmp"), _form(ir.Compare, "floating -flags take left , right")),
     "select": _form(ir.Select, "-flags value , value , value"),

@@ -75,6 +75,12 @@ class Binary(Instruction):
     right: Operand
 
 
+class Negate(Instruction):
+    """`fneg`: the other sign."""
+
+    operand: Operand
+
+
 class Convert(Instruction):
     """`trunc`, `zext`, `ptrtoint`, `sitofp` and so on."""
 
@@ -200,7 +206,7 @@ class Fence(Instruction):
 
 
 class Other(Instruction):
-    """`fneg` and `va_arg`, which are read and then refused."""
+    """`va_arg`, which is read and then refused."""
 
 
 class Jump(Instruction):
@@ -289,6 +295,12 @@ class Undefined(Operand):
     """`undef` or, if `poison`, the result of an operation without a defined value."""
 
     poison: bool
+
+
+class Metadata(Operand):
+    """A word for the compiler (`metadata !"round.dynamic"`)."""
+
+    text: str
 
 
 class Symbol(Operand):

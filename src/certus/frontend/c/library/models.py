@@ -38,6 +38,8 @@ MODELS: Final = (
     ("wchar.c", "i(ppi) wmemcmp wcsncmp p(pp) wcscpy wcscat wcsstr wcspbrk i(pp) wcscmp"),
     ("wchar.c", "i(pp) wcsspn wcscspn p(pi) wcschr wcsrchr"),
     ("world.c", "i(F) atexit"),
+    ("math.c", "f(fp) frexp frexpf modf modff f(fi) ldexp ldexpf scalbn scalbnf scalbln scalblnf"),
+    ("math.c", "f(ff) nextafter nextafterf f(f) logb logbf i(f) ilogb ilogbf"),
 )
 OTHER_NAMES: Final = (  # other names of functions in MODELS: model, name
     *("bzero __bzero", "stpcpy __stpcpy", "strdup __strdup", "strtok_r __strtok_r", "memcmp bcmp"),

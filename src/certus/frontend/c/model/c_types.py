@@ -137,10 +137,11 @@ def holds_pointers(debug: Debug, type_: int | None) -> bool:
 
 
 _DEEPEST: Final = 20
+_FORMATS: Final = {"_Float16": "f16", "float": "f32", "double": "f64", "long double": "x87"}
 
 
 def shape_of(module: Module, type_: int | None, depth: int = 0) -> Shape | None:
-    """Return the shape of a C type: the parts that a report can name. None for floating point, bit-fields and
+    """Return the shape of a C type: the parts that a report can name. None for bit-fields and
     unknown sizes."""
     debug = module.debug
     node = debug.plain(type_)
@@ -153,10 +154,11 @@ def shape_of(module: Module, type_: int | None, depth: int = 0) -> Shape | None:
         return _array(module, node, depth)
     if tag in ("DW_TAG_structure_type", "DW_TAG_union_type"):
         return _record(module, node, depth)
-    signed = debug.signed(type_)
+    signed, size = debug.signed(type_), node.number("size")
+    if node.fields.get("encoding") == "DW_ATE_float" and node.string("name") in _FORMATS:
+        return ScalarShape(size, signed=False, format=_FORMATS[node.string("name")])
     if signed is None:
         return None
-    size = node.number("size")
     return ScalarShape(size, signed) if size else None
 
 

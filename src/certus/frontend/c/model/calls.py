@@ -20,12 +20,12 @@ from certus.core.witness import PROBE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol
 from certus.frontend.c.ir.module import Function, Parameter
-from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type, VoidType
+from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type, VectorType, VoidType
 from certus.frontend.c.model import checks, intrinsics, library, memory
-from certus.frontend.c.model.cells import cells_at, simple
+from certus.frontend.c.model.cells import cells_at, element_step, simple
 from certus.frontend.c.model.folding import folded, is_foldable
 from certus.frontend.c.model.operands import address_of, from_integer, term_of, value_is_signed, value_of
-from certus.frontend.c.model.signature import Cells, fields, pieces, store_of
+from certus.frontend.c.model.signature import Cells, fields, passed, store_of
 from certus.frontend.c.model.terms import NULL, Unmodelled, Value, as_sort, sort_of, taken
 
 if TYPE_CHECKING:
@@ -112,15 +112,15 @@ def enter(
     signature, packed = callee.signature, NULL
     if signature.variadic is not None:
         packed = pack(body, arguments[len(signature.cells) :])
-    passed = bound(body, arguments, callee, packed)
+    bindings = bound(body, arguments, callee, packed)
     if results is None:
         results = tuple(body.fresh(v.sort) for v in signature.results)
-    body.emit(Call(callee.name, passed, results), call=span)
+    body.emit(Call(callee.name, bindings, results), call=span)
     if packed is not NULL:
         _end(body, packed)
     if signature.result_cells is None:
         return results[0] if results else None
-    return pieces(callee.layout, signature.result, signature.result_cells, results)
+    return passed(callee.layout, signature.result, signature.result_cells, results)
 
 
 # ------------------------------------------------------------------------------------- arguments
@@ -260,7 +260,7 @@ def _indirect(body: Body, instruction: ir.Call, callee: Operand) -> None:
     cells = None if isinstance(type_, VoidType) else _wanted_cells(body, instruction.name or "", type_)
     if cells is not None:
         results = tuple(body.fresh(machine(8 * w, signed=False)) for _, w in cells)
-        value = pieces(body.layout, type_, cells, results)
+        value = passed(body.layout, type_, cells, results)
     elif not isinstance(type_, VoidType):
         hint = value_is_signed(body, instruction.name or "")
         signed = hint if hint is not None else isinstance(type_, IntegerType) and type_.bits == 32
@@ -283,6 +283,9 @@ def _wanted_cells(body: Body, name: str, type_: Type) -> Cells:
     store = store_of(body, name)
     root, size = None if store is None else body.roots.of(store.pointer), body.layout.store_size(type_)
     cells = cells_at(body.layout, root, size)
+    if isinstance(type_, VectorType):
+        step = element_step(body.layout, type_)
+        return [(number * step, step) for number in range(type_.count)]
     if isinstance(type_, StructType):
         return simple(fields(body.layout, type_)) if cells is None else cells
     return cells if cells is not None and len(cells) > 1 else None

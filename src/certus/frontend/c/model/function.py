@@ -11,7 +11,6 @@ from certus.core.terms import Expr, Kind
 from certus.core.witness import BRANCH, is_of_witness
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer
-from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.model import calls, checks, intrinsics, memory, operands, operations, terms
 from certus.frontend.c.model.decisions import DECIDING, Decisions, incoming_value, phis_of
 from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
@@ -73,7 +72,7 @@ class _Function:
         body = self.body
         for label in self.flow.order:
             for phi in phis_of(body, label):
-                if isinstance(phi.type, IntegerType | PointerType):
+                if terms.is_scalar(phi.type):
                     signed = value_is_signed(body, phi.name or "")
                     if signed is None:
                         signed = phi.type is body.module.types.integer(32)
@@ -137,7 +136,7 @@ class _Function:
         body = self.body
         if ir.successors(instruction) or isinstance(instruction, ir.Return):
             body.stop()
-        elif isinstance(instruction, ir.Call) and isinstance(instruction.result, IntegerType | PointerType):
+        elif isinstance(instruction, ir.Call) and terms.is_scalar(instruction.result):
             body.registers.define(instruction, body.havoc(sort_of(instruction.result)))
 
     def _step(self, instruction: ir.Instruction) -> None:

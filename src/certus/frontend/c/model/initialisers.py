@@ -17,9 +17,10 @@ from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.types import ArrayType, IntegerType, StructType, Type, VectorType
 from certus.frontend.c.model import cells as layouts
+from certus.frontend.c.model import floats
 from certus.frontend.c.model.memory import at, fill_loop, loop_width
 from certus.frontend.c.model.operands import address_of, term_of
-from certus.frontend.c.model.terms import U8, Cell, Piece, Pieces, bits_of, no_value, taken
+from certus.frontend.c.model.terms import U8, Cell, Piece, Pieces, bits_of, taken
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -53,8 +54,9 @@ def contents(body: Body, constant: ir.Operand) -> Iterator[Piece]:
             assert isinstance(type_, IntegerType)
             yield from _integers((part.value,), offset, type_.bits, 0)
         elif isinstance(part, ir.Float):
-            if part.text.strip("0x.KLMHRe+"):  # not all bits are zero
-                raise no_value(type_)
+            bits = floats.literal(part)
+            if bits.value:
+                yield Piece(offset, layout.store_size(type_), bits)
         else:
             size = layout.store_size(type_)
             term = bits_of(term_of(body, part), size)

@@ -17,7 +17,7 @@ from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type
-from certus.frontend.c.model import nondeterminism
+from certus.frontend.c.model import floats, nondeterminism
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall, maybe, with_options
 from certus.frontend.c.model.operands import address_of
@@ -41,7 +41,11 @@ def any_value(body: Body, type_: Type, name: str, approximates: str = "") -> Exp
     if isinstance(type_, IntegerType) and type_.bits == 1:
         return as_sort(body.havoc(machine(1, signed=False), name, approximates), BOOL)
     signed = result is not None and bool(body.module.debug.signed(result))
-    return body.havoc(sort_of(type_, signed=signed), name, approximates)
+    value = body.havoc(sort_of(type_, signed=signed), name, approximates)
+    body.unit.names.note_format(value, type_)
+    if type_.text == "x86_fp80":
+        body.assume(floats.is_valid(value))
+    return value
 
 
 def _read(call: LibraryCall) -> str:

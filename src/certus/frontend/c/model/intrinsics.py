@@ -12,8 +12,8 @@ from certus.core.sorts import BOOL, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
-from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type, VoidType
-from certus.frontend.c.model import external_calls, memory, operations, terms
+from certus.frontend.c.ir.types import FloatType, PointerType, StructType, Type, VectorType, VoidType
+from certus.frontend.c.model import external_calls, floats, math_functions, memory, operations, terms
 from certus.frontend.c.model.initialisers import copy_constant
 from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of
 from certus.frontend.c.model.terms import Pieces, Unmodelled, Value, as_sort, machine_sort, signed, sort_of
@@ -155,7 +155,27 @@ def _reduced(value: Value, operation: str) -> Expr:
     return functools.reduce(lambda a, b: combine(operation, a, b), operations.lanes(value))
 
 
+def _float(body: Body, instruction: ir.Call, name: str, numbers: list[Expr]) -> Expr:
+    """Return the result of an intrinsic on floating-point numbers."""
+
+    def element(type_: Type) -> Type:
+        return type_.element if isinstance(type_, VectorType) else type_
+
+    result = element(instruction.result)
+    operands = [argument.operand.type for argument in instruction.arguments]
+    given = [(n, element(t)) for n, t in zip(numbers, operands, strict=True) if t.text != "metadata"]
+    types = [t for _, t in given]
+    value = math_functions.intrinsic(body, name, [n for n, _ in given], types, result)
+    if value is None:
+        raise Unmodelled("unsupported-float", f"the builtin `{name}`")
+    if isinstance(result, FloatType) and not math_functions.passes_operand(name):
+        value = floats.opened(body, value, floats.format_of(result), instruction.name)
+    return value
+
+
 def _computed(body: Body, instruction: ir.Call, name: str, numbers: list[Expr]) -> Expr:
+    if math_functions.is_float_intrinsic(name):
+        return _float(body, instruction, name, numbers)
     if name.startswith("llvm.abs."):
         a = signed(numbers[0])
         return build.ite(build.lt(a, build.constant(0, a.sort)), build.neg(a), a)
@@ -169,8 +189,7 @@ def _computed(body: Body, instruction: ir.Call, name: str, numbers: list[Expr]) 
         return _masked(numbers[0], numbers[1])
     if name.startswith(("llvm.readcyclecounter", "llvm.readsteadycounter")):
         return body.havoc(sort_of(instruction.result))
-    code = "unsupported-float" if re.search(r"\.f\d+|\.p?f80", name) else "unsupported-builtin"
-    raise Unmodelled(code, f"the builtin `{name}`")
+    raise Unmodelled("unsupported-builtin", f"the builtin `{name}`")
 
 
 def _masked(pointer: Expr, mask: Expr) -> Expr:
@@ -336,6 +355,6 @@ def _write_memory(body: Body, arguments: list[ir.Argument]) -> None:
 
 
 def _written(body: Body, type_: Type) -> Value:
-    if not isinstance(type_, IntegerType | PointerType):
+    if not terms.is_scalar(type_):
         raise terms.no_value(type_)
     return body.havoc(sort_of(type_), approximates="what assembly computes")

@@ -21,7 +21,7 @@ from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.library import models as c_models
-from certus.frontend.c.model import external_calls, inputs, memory
+from certus.frontend.c.model import external_calls, inputs, math_functions, memory
 from certus.frontend.c.model.c_types import declared_kinds, may_be, returns_pointer
 from certus.frontend.c.model.cells import element
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
@@ -36,7 +36,7 @@ from certus.frontend.c.model.nondeterminism import (
     with_options,
 )
 from certus.frontend.c.model.operands import term_of
-from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, sort_of, truth
+from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, is_scalar, sort_of, truth
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
@@ -323,10 +323,12 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (inputs.print_(None, buffer=0), "i(ppa) vsprintf"),
     (inputs.print_(None, buffer=0, limit=1), "i(pipa) vsnprintf"),
     (signal, "F(iF) signal bsd_signal"),
+    *math_functions.MEANINGS,
     # refused
     (refuse("unsupported-threads"), "pthread_create pthread_join pthread_exit pthread_cond_wait"),
     (refuse("unsupported-threads"), "thrd_create thrd_join fork vfork"),
     (refuse("unsupported-setjmp"), "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),
+    (refuse("unsupported-float"), "fesetenv feupdateenv"),
     (_REFUSED, "sigaction on_exit at_quick_exit sbrk brk putenv getopt getopt_long getopt_long_only"),
     (_REFUSED, "pthread_once call_once pthread_atfork qsort_r lfind lsearch ftw nftw scandir tsearch tfind"),
     (_REFUSED, "tdelete twalk sigset timer_create fmemopen open_memstream open_wmemstream initstate"),
@@ -462,7 +464,7 @@ def call(body: Body, instruction: ir.Call, name: str) -> None:
 def _is_plain(instruction: ir.Call) -> bool:
     """Whether a function returns a number or a pointer, and gets no pointer to write through."""
     writes = any(isinstance(argument.operand.type, PointerType) for argument in instruction.arguments)
-    return isinstance(instruction.result, IntegerType | PointerType) and not writes
+    return is_scalar(instruction.result) and not writes
 
 
 def _call_library(body: Body, instruction: ir.Call, function: Function, *, truncated: bool) -> None:
@@ -491,6 +493,8 @@ def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
         base = body.fresh(INT)
         body.emit(Alloc(base, size, 16, "static", body.module.literal(operands[1]) or "object"))
         body.registers.define(instruction, base)
+    elif name.startswith(("__certus_bits_", "__certus_double_of", "__certus_float_of")):
+        body.registers.define(instruction, as_sort(term_of(body, operands[0]), sort_of(instruction.result)))
     elif name.startswith("__certus_unspecified_"):
         body.registers.define(instruction, unspecified(body, name, instruction))
     else:

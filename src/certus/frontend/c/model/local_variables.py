@@ -18,10 +18,10 @@ from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
-from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type
+from certus.frontend.c.ir.types import IntegerType, StructType, Type
 from certus.frontend.c.model.initialisers import leave_open, padding
 from certus.frontend.c.model.operands import value_is_signed
-from certus.frontend.c.model.terms import sort_of
+from certus.frontend.c.model.terms import is_scalar, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -106,7 +106,7 @@ class LocalVariables:
 
     def _is_slot(self, name: str, alloca: ir.Alloca) -> bool:
         """Whether a scalar is only loaded and stored, as a whole."""
-        if not isinstance(alloca.type, IntegerType | PointerType):
+        if not is_scalar(alloca.type):
             return False
         for use in self._body.flow.uses.get(name, ()):
             match use:
@@ -147,6 +147,7 @@ class LocalVariables:
             sort = sort_of(slot.type, signed=self._is_signed(name) if signed is None else signed)
             shown = declared.name if declared is not None and declared.name else f"${name}"
             slot.variable = body.local(shown, sort)
+            body.unit.names.note_format(slot.variable, slot.type)
             if slot.boolean:
                 body.unit.names.booleans.add(slot.variable)
             if declared is not None:

@@ -53,7 +53,7 @@ def load(body: Body, instruction: ir.Load) -> Value:
         return variable
     signed = None if instruction.name is None else value_is_signed(body, instruction.name)
     if instruction.volatile and body.unit.symbols.changes_by_itself(body, pointer):
-        if not isinstance(type_, types.IntegerType | types.PointerType):
+        if not terms.is_scalar(type_):
             raise terms.no_value(type_)
         bits = body.havoc(machine(8 * body.layout.store_size(type_), signed=bool(signed)))
         return _loaded(bits, type_)
@@ -64,6 +64,8 @@ def _loaded(bits: Expr, type_: types.Type) -> Expr:
     """Convert the bits of a scalar in memory to a value of its type."""
     if isinstance(type_, types.PointerType):
         return build.to_int(bits)
+    if isinstance(type_, types.FloatType):
+        return as_sort(bits, terms.sort_of(type_))
     assert isinstance(type_, types.IntegerType)
     if type_.bits == 1:
         return terms.low_bit(bits)
@@ -78,10 +80,13 @@ def read(
         step = layouts.element_step(body.layout, type_)
         lanes = [read(body, at(address, i * step), type_.element, None) for i in range(type_.count)]
         return Lanes(tuple(body.scalar(lane) for lane in lanes))
-    if isinstance(type_, types.FloatType):
-        raise terms.no_value(type_)
     size = body.layout.store_size(type_)
     cells = cells_at(body.layout, root, size)
+    if isinstance(type_, types.FloatType):
+        sort = terms.sort_of(type_)
+        cells = cells or layouts.simple([(0, size)])
+        if len(cells) > 1:  # 80 bits, or a union of other cells
+            return as_sort(body.scalar(read_cells(body, address, cells, size)), sort)
     if isinstance(type_, types.StructType | types.ArrayType):
         cells = cells if cells is not None else layouts.scalars(body.layout, type_)
         if cells is None:
@@ -138,8 +143,9 @@ def write(body: Body, address: Expr, value: Value, type_: types.Type, root: Root
         _write_cells(body, address, terms.taken(value, cells, body.unset), cells)
     elif isinstance(value, Pieces):
         _write_cells(body, address, terms.terms_in(value), [(p.offset, p.size) for p in value.parts])
-    elif isinstance(type_, types.FloatType):
-        raise terms.no_value(type_)
+    elif isinstance(type_, types.FloatType) and len(layouts.simple([(0, size)])) > 1:  # 80 bits
+        cells = layouts.simple([(0, size)])
+        _write_cells(body, address, terms.taken(value, cells, body.unset), cells)
     else:
         body.emit(Store(address, terms.stored_bits(value, size)))
 

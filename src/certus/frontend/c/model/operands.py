@@ -12,7 +12,7 @@ from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Binary, Compare, Convert, Store
 from certus.frontend.c.ir.types import ArrayType, IntegerType, StructType, Type, VectorType
-from certus.frontend.c.model import terms
+from certus.frontend.c.model import floats, terms
 from certus.frontend.c.model.cells import path
 from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value, sort_of
 
@@ -48,7 +48,15 @@ def value_of(body: Body, operand: ir.Operand) -> Value:
     if isinstance(operand, ir.BlockAddress):
         return body.unit.symbols.label_address(body.module, operand.function, operand.label)
     assert isinstance(operand, ir.Float)
-    raise terms.no_value(operand.type)
+    return _float(body, operand)
+
+
+def _float(body: Body, operand: ir.Float) -> Expr:
+    """Return a floating-point constant. Compilers fold `0.0 / 0.0` to a NaN whose sign they choose."""
+    format, term = floats.format_of(operand.type), floats.literal(operand)
+    if int(term.value) == format.nan and body.function is not None and body.unit.sees_nans(body.module):
+        return floats.opened(body, term, format, None)
+    return term
 
 
 def term_of(body: Body, operand: ir.Operand) -> Expr:
@@ -116,7 +124,7 @@ def pieces_at(body: Body, value: Value, offset: int, type_: Type) -> list[Piece]
     if isinstance(value, Pieces):
         return [Piece(p.offset + offset, p.size, p.term) for p in value.parts]
     if isinstance(value, Lanes):
-        raise Unmodelled("unsupported-vector", "a vector in a record")
+        return list(terms.in_pieces(value, offset).parts)
     return [Piece(offset, body.layout.store_size(type_), value)]
 
 

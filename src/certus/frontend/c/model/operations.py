@@ -13,8 +13,9 @@ from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.witness import BRANCH
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VectorType
-from certus.frontend.c.model import terms
+from certus.frontend.c.ir.types import FloatType, IntegerType, Type, VectorType
+from certus.frontend.c.model import cells as layouts
+from certus.frontend.c.model import floats, terms
 from certus.frontend.c.model.operands import (
     address_of,
     field_place,
@@ -44,14 +45,66 @@ def lanewise(body: Body, compute: Callable[..., Expr], *values: Value) -> Value:
 def binary(body: Body, instruction: ir.Binary) -> Value:
     operation, hint = instruction.operation, True if "nsw" in instruction.flags else None
     if operation[0] == "f":
-        raise Unmodelled("unsupported-float", "floating point")
+        return _float_binary(body, instruction)
     compute = partial(terms.binary, operation, signed_hint=hint)
     return lanewise(body, compute, value_of(body, instruction.left), value_of(body, instruction.right))
 
 
+def _float_binary(body: Body, instruction: ir.Binary) -> Value:
+    format = floats.format_of(_element(instruction.left.type))
+
+    def compute(a: Expr, b: Expr) -> Expr:
+        a, b = floats.pattern(a, format), floats.pattern(b, format)
+        if instruction.operation == "frem":
+            result = floats.remainder_of_division(format, a, b)
+        else:
+            kind = floats.ARITHMETIC[instruction.operation]
+            result = floats.operation(kind, format, a, b, mode=body.unit.rounding)
+        return floats.opened(body, result, format, instruction.name)
+
+    return lanewise(body, compute, value_of(body, instruction.left), value_of(body, instruction.right))
+
+
+def _element(type_: Type) -> Type:
+    """Return the type of the elements of a vector, or the type itself."""
+    return type_.element if isinstance(type_, VectorType) else type_
+
+
+def negate(body: Body, instruction: ir.Negate) -> Value:
+    format = floats.format_of(_element(instruction.operand.type))
+
+    def compute(a: Expr) -> Expr:
+        return floats.negated(format, floats.pattern(a, format))
+
+    return lanewise(body, compute, value_of(body, instruction.operand))
+
+
+def _is_float_conversion(operation: str) -> bool:
+    return operation.startswith("fp") or operation.endswith("fp")
+
+
+def _float_conversion(body: Body, instruction: ir.Convert) -> Value:
+    source, target = _element(instruction.operand.type), _element(instruction.type)
+
+    def compute(a: Expr) -> Expr:
+        result = floats.convert(instruction.operation, a, source, target, body.unit.rounding)
+        if not isinstance(target, FloatType) or not isinstance(source, FloatType):
+            return result
+        return floats.opened(body, result, floats.format_of(target), instruction.name)
+
+    return lanewise(body, compute, value_of(body, instruction.operand))
+
+
 def compare(body: Body, instruction: ir.Compare) -> Value:
     if instruction.floating:
-        raise Unmodelled("unsupported-float", "floating point")
+        format = floats.format_of(_element(instruction.left.type))
+        left, right = value_of(body, instruction.left), value_of(body, instruction.right)
+
+        def test(a: Expr, b: Expr) -> Expr:
+            a, b = floats.pattern(a, format), floats.pattern(b, format)
+            return floats.compare(instruction.predicate, format, a, b)
+
+        return lanewise(body, test, left, right)
     if instruction.name is not None and instruction.name.startswith(("fits_in_gp", "fits_in_fp")):
         return build.FALSE  # `va_start` marks all registers as used
     compute = partial(terms.compare, instruction.predicate)
@@ -59,15 +112,17 @@ def compare(body: Body, instruction: ir.Compare) -> Value:
 
 
 def convert(body: Body, instruction: ir.Convert) -> Value:
-    value = value_of(body, instruction.operand)
     operation, type_ = instruction.operation, instruction.type
+    if _is_float_conversion(operation):
+        return _float_conversion(body, instruction)
+    value = value_of(body, instruction.operand)
     if isinstance(value, Lanes) or isinstance(type_, VectorType):
         return _convert_vector(body, operation, value, instruction.operand.type, type_)
     if operation == "inttoptr":
         return from_integer(body, body.scalar(value))
     if operation == "trunc" and isinstance(value, Expr) and value in body.unit.names.booleans:
         return terms.truth(value)
-    if isinstance(value, Pieces) and operation == "bitcast":
+    if isinstance(value, Pieces) and operation == "bitcast" and not isinstance(type_, FloatType):
         return value
     return terms.convert(operation, body.scalar(value), type_)
 
@@ -130,10 +185,14 @@ def extract_value(body: Body, instruction: ir.ExtractValue) -> Value:
     size = body.layout.store_size(type_)
     parts = [p for p in value.parts if p.offset < offset + size and offset < p.offset + p.size]
     inside = all(offset <= p.offset and p.offset + p.size <= offset + size for p in parts)
-    scalar = isinstance(type_, IntegerType | PointerType)
+    if isinstance(type_, VectorType):
+        step = layouts.element_step(body.layout, type_)
+        cells = [(offset + i * step, step) for i in range(type_.count)]
+        return Lanes(tuple(as_sort(p, sort_of(type_.element)) for p in terms.taken(value, cells, body.unset)))
+    scalar = terms.is_scalar(type_)
     if scalar and [(p.offset, p.size) for p in parts] == [(offset, size)]:
         term, sort = parts[0].term, sort_of(type_)
-        keep = term.sort not in (BOOL, INT) and sort not in (BOOL, INT)
+        keep = term.sort not in (BOOL, INT) and sort not in (BOOL, INT) and not isinstance(type_, FloatType)
         return term if keep else as_sort(term, sort)
     if inside and (not scalar or (isinstance(type_, IntegerType) and len(parts) > 1)):
         return Pieces(size, tuple(Piece(p.offset - offset, p.size, p.term) for p in parts))
@@ -180,7 +239,7 @@ def _convert_vector(body: Body, operation: str, value: Value, source: Type, type
 
 
 def _whole_bytes(type_: Type) -> int:
-    if not isinstance(type_, IntegerType) or type_.bits % 8:
+    if not isinstance(type_, IntegerType | FloatType) or type_.bits % 8:
         raise no_value(type_)
     return type_.bits // 8
 
@@ -236,6 +295,7 @@ def shuffle(body: Body, instruction: ir.ShuffleVector) -> Value:
 COMPUTATIONS: Final[dict[type[ir.Instruction], Callable[..., Value]]] = {
     ir.GetElementPointer: element_pointer,
     ir.Binary: binary,
+    ir.Negate: negate,
     ir.Compare: compare,
     ir.Convert: convert,
     ir.Select: select,

@@ -141,6 +141,7 @@ def _assembled(unit: Unit, start: Start, digests: Sequence[str]) -> Program:
         files[0].digest,
         tuple(decided),
         tuple(files[1:]),
+        unit.names.formats,
     )
 
 

@@ -15,9 +15,9 @@ from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Local, Symbol
 from certus.frontend.c.ir.module import Parameter
-from certus.frontend.c.ir.types import IntegerType, Layout, StructType, Type, VoidType
-from certus.frontend.c.model.cells import cells_at
-from certus.frontend.c.model.terms import Cell, Piece, Pieces, sort_of
+from certus.frontend.c.ir.types import IntegerType, Layout, StructType, Type, VectorType, VoidType
+from certus.frontend.c.model.cells import cells_at, element_step
+from certus.frontend.c.model.terms import Cell, Lanes, Piece, Pieces, Value, as_sort, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -79,19 +79,36 @@ def _take(body: Body, parameter: Parameter, signed: bool | None) -> Cells:
     if isinstance(type_, IntegerType) and store is not None:
         cells = cells_at(body.layout, body.roots.of(store.pointer), body.layout.store_size(type_))
         cells = cells if cells is not None and len(cells) > 1 else None
+    if isinstance(type_, VectorType):
+        cells = _elements(body, type_)
     signed = passing.extension == "signext" if signed is None else signed
     shown = name.replace("_", "a").isalnum() and not name[0].isdigit() and cells is None
     variables = _variables(body, name if shown else f"${name}", type_, cells, signed)
     body.signature.parameters += variables
-    value = variables[0] if cells is None else pieces(body.layout, type_, cells, variables)
+    value = variables[0] if cells is None else passed(body.layout, type_, cells, variables)
     body.registers.values[name] = value
     return cells
+
+
+def _elements(body: Body, type_: VectorType) -> list[Cell]:
+    """Return the elements of a vector as cells."""
+    step = element_step(body.layout, type_)
+    return [(number * step, step) for number in range(type_.count)]
+
+
+def passed(layout: Layout, type_: Type, cells: Iterable[Cell], terms: Iterable[Expr]) -> Value:
+    """Return a value that is passed cell by cell: a vector if it has this type, and otherwise a record."""
+    if isinstance(type_, VectorType):
+        return Lanes(tuple(as_sort(term, sort_of(type_.element)) for term in terms))
+    return pieces(layout, type_, cells, terms)
 
 
 def _variables(body: Body, name: str, type_: Type, cells: Cells, signed: bool) -> tuple[Expr, ...]:
     """Create the variable of a value of a type, or the variables of its cells."""
     if cells is None:
-        return (body.local(name, sort_of(type_, signed=signed)),)
+        variable = body.local(name, sort_of(type_, signed=signed))
+        body.unit.names.note_format(variable, type_)
+        return (variable,)
     return tuple(body.local(f"{name}.{o}", machine(8 * w, signed=False)) for o, w in cells)
 
 
@@ -117,6 +134,8 @@ def store_of(body: Body, name: str) -> ir.Store | None:
 def _returned_cells(body: Body, result: Type) -> Cells:
     """Return the cells of the object that a result is loaded from, or the fields of a record."""
     cells: Cells = None
+    if isinstance(result, VectorType):
+        return _elements(body, result)
     for label in body.flow.order:
         last = body.flow.blocks[label].last
         if not isinstance(last, ir.Return) or not isinstance(last.value, Local):

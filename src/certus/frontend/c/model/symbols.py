@@ -17,11 +17,11 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
-from certus.frontend.c.ir.types import IntegerType, PointerType
+from certus.frontend.c.ir.types import IntegerType, Type
 from certus.frontend.c.library.models import LibraryModels
 from certus.frontend.c.model.c_types import shape_of
 from certus.frontend.c.model.sources import Sources
-from certus.frontend.c.model.terms import NULL, Unmodelled, sort_of
+from certus.frontend.c.model.terms import FORMATS, NULL, Unmodelled, is_scalar, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -149,8 +149,14 @@ class Names:
         self.variables: dict[Expr, str] = {}
         self.scopes: dict[Expr, Span] = {}
         self.objects: dict[Expr, SourceObject] = {}  # by the variables that hold their addresses
+        self.formats: dict[Expr, str] = {}  # of variables that are floating-point numbers
         self.booleans: set[Expr] = set()  # variables of type `_Bool`, which are 0 or 1
         self._used: set[str] = set()
+
+    def note_format(self, variable: Expr, type_: Type) -> None:
+        """Note that a variable of a floating-point type is one."""
+        if type_.text in FORMATS:
+            self.formats[variable] = FORMATS[type_.text]
 
     def unique(self, name: str, mark: str | None = None) -> str:
         """Return a name that no other variable has; `mark` separates a number that has to be added."""
@@ -293,7 +299,7 @@ class Symbols:
 
     def _new_scalar(self, module: Module, name: str) -> Expr | None:
         variable = module.globals.get(name)
-        if variable is None or not isinstance(variable.type, IntegerType | PointerType):
+        if variable is None or not is_scalar(variable.type):
             return None
         if variable.linkage == "extern_weak" or name in self.usage.addressed_in(module):
             return None
@@ -304,6 +310,7 @@ class Symbols:
         wanted = name.replace(".", "..", 1)  # no local variable has such a name
         wanted = self.names.unique(wanted if module is self.program else f"${wanted}")
         scalar = build.var(wanted, sort_of(variable.type, signed=signed))
+        self.names.note_format(scalar, variable.type)
         self.scalars[scalar] = (module, variable)
         self.shared.add(scalar)
         if debug is not None and variable.initialiser is not None and module.debug.boolean(debug.type):

@@ -1,8 +1,9 @@
 """Terms for the values of LLVM IR.
 
 An `i1` is a Bool term, an `iN` a term of a machine sort of N bits whose sign is only a hint for engines, a
-pointer an Int term. A record in registers, or an integer that stands for one, is a list of `Piece`s, so that
-the typed memory it came from survives the calling convention. All operations are defined on bits.
+floating-point number the unsigned term of its bits (`model.floats`), a pointer an Int term. A record in
+registers, or an integer that stands for one, is a list of `Piece`s, so that the typed memory it came from
+survives the calling convention. All operations are defined on bits.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from typing import Final, NamedTuple
 from certus.core import build
 from certus.core.sorts import BOOL, INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
-from certus.frontend.c.ir.types import IntegerType, PointerType, Type
+from certus.frontend.c.ir.types import FloatType, IntegerType, PointerType, Type
 
 U8: Final = machine(8, signed=False)
 U32: Final = machine(32, signed=False)
 NULL: Final = build.integer(0)
 
+
+# The floating-point types that are modelled, and their formats (`core.floats`).
+FORMATS: Final = {"half": "f16", "float": "f32", "double": "f64", "x86_fp80": "x87"}
 
 # What to do about a refusal, by its code.
 HINTS: Final = {
@@ -78,14 +82,21 @@ def sort_of(type_: Type, *, signed: bool = False) -> Sort:
         return INT
     if isinstance(type_, IntegerType):
         return BOOL if type_.bits == 1 else machine(type_.bits, signed=signed)
+    if isinstance(type_, FloatType) and type_.text in FORMATS:
+        return machine(type_.bits, signed=False)
     raise no_value(type_)
+
+
+def is_scalar(type_: Type) -> bool:
+    """Whether the values of a type are single terms."""
+    return isinstance(type_, IntegerType | PointerType) or type_.text in FORMATS
 
 
 def no_value(type_: Type) -> Unmodelled:
     """Return the reason why values of a type are refused."""
     text = type_.text
     if any(word in text for word in ("float", "double", "fp80", "fp128", "half")):
-        return Unmodelled("unsupported-float", "floating point")
+        return Unmodelled("unsupported-float", f"floating point of the type `{text}`")
     return Unmodelled("unsupported-type", f"a value of the type `{text}`")
 
 
@@ -280,7 +291,7 @@ def compare(predicate: str, a: Expr, b: Expr) -> Expr:
 def convert(operation: str, term: Expr, type_: Type) -> Expr:
     """Return a conversion between integers, or of a pointer to an integer."""
     if operation == "bitcast":
-        return as_sort(term, sort_of(type_)) if isinstance(type_, PointerType) else term
+        return as_sort(term, sort_of(type_)) if isinstance(type_, PointerType | FloatType) else term
     if not isinstance(type_, IntegerType):
         raise no_value(type_)
     bits = type_.bits
@@ -291,7 +302,7 @@ def convert(operation: str, term: Expr, type_: Type) -> Expr:
             return low_bit(term)
         return _wrapped(term, machine(bits, signed=machine_sort(term).signed))
     if operation not in ("sext", "zext"):
-        raise Unmodelled("unsupported-float", "floating point")
+        raise Unmodelled("unsupported-operation", f"the conversion `{operation}`")
     if term.sort is BOOL:
         return from_bool(term, machine(bits, signed=True), 1 if operation == "zext" else -1)
     if operation == "sext":
@@ -381,10 +392,22 @@ def _placed(term: Expr, offset: int, sort: MachineSort) -> Expr:
     return build.shl(wide, build.constant(8 * offset, sort)) if offset else wide
 
 
+def in_pieces(value: Lanes, start: int = 0) -> Pieces:
+    """Return a vector whose elements have whole bytes as a record, from an offset on."""
+    parts: list[Piece] = []
+    for part in value.parts:
+        if not isinstance(part.sort, MachineSort) or part.sort.width % 8:
+            raise Unmodelled("unsupported-vector", "a vector of this type in a record")
+        size = part.sort.width // 8
+        parts.append(Piece(start, size, part))
+        start += size
+    return Pieces(start, tuple(parts))
+
+
 def taken(value: Value, cells: Sequence[Cell], unset: Callable[[int], Expr]) -> list[Expr]:
     """Return the bytes of some cells of a value, as integers of their sizes."""
     if isinstance(value, Lanes):
-        raise Unmodelled("unsupported-vector", "a vector as an argument")
+        value = in_pieces(value)
     if isinstance(value, Pieces):
         return [joined(value, offset, size, unset) for offset, size in cells]
     whole = bits_of(value, max(offset + size for offset, size in cells))

@@ -21,6 +21,7 @@ from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.c_types import leads_to_functions
 from certus.frontend.c.model.memory import run_model
+from certus.frontend.c.model.nan_bits import VisibleNans
 from certus.frontend.c.model.sources import Sources
 from certus.frontend.c.model.symbols import Symbols
 
@@ -84,6 +85,7 @@ class Unit:
         self.indirect: list[IndirectCall] = []
         self.foreign = False  # whether pointers from outside may be those of functions
         self.warnings: dict[str, Diagnostic] = {}
+        self._nans: VisibleNans | None = None
 
     def is_program(self, module: Module) -> bool:
         """Whether a module is the user's program, not a model of the library."""
@@ -117,6 +119,25 @@ class Unit:
         module = self.symbols.models.defining(name)
         assert module is not None, name
         return self.body(module, module.functions[name])
+
+    @property
+    def rounding(self) -> Expr:
+        """The rounding mode: to nearest, or what `fesetround` set."""
+        if not self.symbols.mentions("fesetround"):
+            return build.TO_NEAREST
+        return self.library.variable("rounding", build.ROUNDING)
+
+    def sees_nans(self, module: Module, function: str = "", name: str = "") -> bool:
+        """Whether the program may see the bits of a NaN that is the value `name` of a function; without a
+        name, of any value."""
+        if not self.is_program(module):
+            return True
+        if self._nans is None:
+            reached = self.symbols.usage.mentioned
+            from certus.frontend.c.model.math_functions import COMPUTING, PASSING
+
+            self._nans = VisibleNans(module, reached, COMPUTING, PASSING)
+        return self._nans.sees(function, name) if name else self._nans.any
 
     def span_of(self, module: Module, function: Function | None) -> Span | None:
         """Return the span of a function of the program."""

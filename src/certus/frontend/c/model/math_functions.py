@@ -1,0 +1,457 @@
+"""The functions of `math.h`, and the intrinsics of LLVM that compute with floating-point numbers.
+
+Where IEEE 754 or C fixes the value, the result is exact. Any other result (`sin`, `exp`) is within bounds
+that every library keeps, exact where C fixes single values, and no counterexample may depend on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from certus.core import build
+from certus.core import floats as numbers
+from certus.core.floats import AWAY, DOWN, NEAREST, TO_ZERO, UP, Format
+from certus.core.program import UNSPECIFIED
+from certus.core.sorts import MachineSort, machine
+from certus.core.terms import Expr, Kind
+from certus.frontend.c.ir.types import FloatType, IntegerType, Type
+from certus.frontend.c.model import floats
+from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning
+from certus.frontend.c.model.terms import Unmodelled, from_bool, sort_of
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+
+Operands = Sequence[Expr]
+Compute = Callable[["Body", Format, Operands], Expr]
+
+# ---------------------------------------------------------------------------------- exact functions
+
+
+def _rounding(mode: int) -> Compute:
+    def compute(_: Body, format: Format, args: Operands) -> Expr:
+        return floats.operation(Kind.F_RTI, format, args[0], mode=build.constant(mode, build.ROUNDING))
+
+    return compute
+
+
+def _by_mode(body: Body, format: Format, args: Operands) -> Expr:
+    return floats.operation(Kind.F_RTI, format, args[0], mode=body.unit.rounding)
+
+
+def _difference(body: Body, format: Format, args: Operands) -> Expr:
+    """Return `fdim(a, b)`."""
+    a, b = args
+    difference = floats.operation(Kind.F_SUB, format, a, b, mode=body.unit.rounding)
+    zero = floats.constant(0, format)
+    return build.ite(floats.less_equal(format, a, b), zero, difference)
+
+
+def _arithmetic(kind: Kind) -> Compute:
+    def compute(body: Body, format: Format, args: Operands) -> Expr:
+        return floats.operation(kind, format, *args, mode=body.unit.rounding)
+
+    return compute
+
+
+def _least(body: Body, format: Format, args: Operands) -> Expr:
+    return floats.minimum(body, format, args[0], args[1], largest=False)
+
+
+def _greatest(body: Body, format: Format, args: Operands) -> Expr:
+    return floats.minimum(body, format, args[0], args[1], largest=True)
+
+
+_COMPUTED: Final[dict[str, tuple[int, Compute]]] = {  # the number of operands, and the result
+    "floor": (1, _rounding(DOWN)),
+    "ceil": (1, _rounding(UP)),
+    "trunc": (1, _rounding(TO_ZERO)),
+    "round": (1, _rounding(AWAY)),
+    "roundeven": (1, _rounding(NEAREST)),
+    "rint": (1, _by_mode),
+    "nearbyint": (1, _by_mode),
+    "sqrt": (1, _arithmetic(Kind.F_SQRT)),
+    "fma": (3, _arithmetic(Kind.F_FMA)),
+    "fmod": (2, lambda _, f, a: floats.remainder_of_division(f, a[0], a[1])),
+    "remainder": (2, lambda _, f, a: build.float_term(Kind.F_REM, f.name, a)),
+    "fdim": (2, _difference),
+}
+_PASSED: Final[dict[str, tuple[int, Compute]]] = {  # the result may be an operand
+    "fabs": (1, lambda _, f, a: floats.magnitude(f, a[0])),
+    "copysign": (2, lambda _, f, a: floats.with_sign(f, a[0], a[1])),
+    "fmin": (2, _least),
+    "fmax": (2, _greatest),
+}
+_INTRINSICS: Final = {"minnum": "fmin", "maxnum": "fmax", "minimumnum": "fmin", "maximumnum": "fmax"}
+_TO_INTEGER: Final = {"lrint": None, "llrint": None, "lround": AWAY, "llround": AWAY}
+
+
+def _integer(body: Body, name: str, format: Format, a: Expr, type_: Type) -> Expr:
+    """Return the result of `lrint` or `lround`."""
+    mode = _TO_INTEGER[name]
+    rounding = body.unit.rounding if mode is None else build.constant(mode, build.ROUNDING)
+    sort = sort_of(type_, signed=True)
+    assert isinstance(sort, MachineSort)
+    return floats.to_integer(format, floats.operation(Kind.F_RTI, format, a, mode=rounding), sort)
+
+
+# ------------------------------------------------------------------------------------ classification
+
+
+def _positive_number(body: Body, sort: MachineSort, condition: Expr) -> Expr:
+    """Return any number other than zero if a condition holds, and otherwise zero."""
+    more = build.wrap(body.havoc(machine(30, signed=False), UNSPECIFIED), sort)
+    one = build.add(more, build.constant(1, sort))
+    return build.ite(condition, one, build.constant(0, sort))
+
+
+def _classified(body: Body, name: str, format: Format, a: Expr, sort: MachineSort) -> Expr:
+    def number(value: int) -> Expr:
+        return build.constant(value, sort)
+
+    if name == "isinf":  # with the sign, as the C library of GNU
+        infinite, negative = floats.is_class(format, a, 516), floats.is_negative(format, a)
+        return build.ite(infinite, build.ite(negative, number(-1), number(1)), number(0))
+    if name == "fpclassify":
+        result = number(4)
+        for value, mask in ((3, 16 | 128), (2, 32 | 64), (1, 4 | 512), (0, 3)):
+            result = build.ite(floats.is_class(format, a, mask), number(value), result)
+        return result
+    if name == "signbit":
+        return _positive_number(body, sort, floats.is_negative(format, a))
+    mask = {"isnan": 3, "finite": 8 | 16 | 32 | 64 | 128 | 256}[name]
+    return from_bool(floats.is_class(format, a, mask), sort)
+
+
+# ------------------------------------------------------------------------------- bounded functions
+
+
+def _between(format: Format, r: Expr, low: Fraction | int, high: Fraction | int) -> Expr:
+    least = floats.constant(numbers.from_fraction(format, DOWN, Fraction(low)), format)
+    most = floats.constant(numbers.from_fraction(format, UP, Fraction(high)), format)
+    return build.and_(floats.less_equal(format, least, r), floats.less_equal(format, r, most))
+
+
+_QUARTER: Final = Fraction(1570796326794896619232, 10**21)  # a quarter of the circle, rounded up
+_HALF: Final = Fraction(3141592653589793238463, 10**21)
+
+
+class _Bounds:
+    """States what is known about the result `r` of a function."""
+
+    def __init__(self, body: Body, format: Format, r: Expr, args: Operands) -> None:
+        self.format, self.r, self.args = format, r, args
+        self.facts: list[Expr] = []
+        self.zero = floats.constant(0, format)
+        self.one = floats.constant(numbers.from_integer(format, 1), format)
+        self.infinity = floats.constant(format.infinity, format)
+        self.is_nan = build.not_(floats.is_number(format, r))
+
+    def known(self, condition: Expr, fact: Expr) -> None:
+        self.facts.append(build.implies(condition, fact))
+
+    def nan_if(self, condition: Expr) -> None:
+        self.known(condition, self.is_nan)
+
+    def number(self, condition: Expr) -> None:
+        """State that the result is a number if a condition holds."""
+        self.known(condition, build.not_(self.is_nan))
+
+    def finite(self, a: Expr) -> Expr:
+        return floats.is_class(self.format, a, 504)
+
+    def negative(self, a: Expr) -> Expr:
+        return floats.less(self.format, a, self.zero)
+
+    def same_at(self, value: Expr, result: Expr) -> None:
+        """State the result at one argument."""
+        self.known(floats.equal(self.format, self.args[0], value), floats.equal(self.format, self.r, result))
+
+
+def _periodic(b: _Bounds, *, name: str) -> None:
+    x = b.args[0]
+    b.nan_if(build.not_(b.finite(x)))
+    b.number(b.finite(x))
+    if name != "tan":
+        b.known(b.finite(x), _between(b.format, b.r, -1, 1))
+    b.same_at(b.zero, b.one if name == "cos" else b.zero)
+
+
+def _odd(low: Fraction | int) -> Callable[[_Bounds], None]:
+    """Bound a function that is odd, monotone and below a limit: `atan`, `tanh`, `erf`."""
+
+    def bound(b: _Bounds) -> None:
+        x = b.args[0]
+        b.number(floats.is_number(b.format, x))
+        b.known(floats.is_number(b.format, x), _between(b.format, b.r, -low, low))
+        b.known(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, b.zero, b.r))
+        b.known(floats.less_equal(b.format, x, b.zero), floats.less_equal(b.format, b.r, b.zero))
+        b.same_at(b.zero, b.zero)
+
+    return bound
+
+
+def _arc(low: Fraction | int, high: Fraction | int) -> Callable[[_Bounds], None]:
+    def bound(b: _Bounds) -> None:
+        inside = _between(b.format, b.args[0], -1, 1)
+        b.nan_if(build.not_(inside))
+        b.number(inside)
+        b.known(inside, _between(b.format, b.r, low, high))
+
+    return bound
+
+
+def _exponential(b: _Bounds) -> None:
+    x = b.args[0]
+    number = floats.is_number(b.format, x)
+    b.number(number)
+    b.known(number, floats.less_equal(b.format, b.zero, b.r))
+    b.known(floats.less_equal(b.format, x, b.zero), floats.less_equal(b.format, b.r, b.one))
+    b.known(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, b.one, b.r))
+    b.same_at(b.zero, b.one)
+    b.same_at(b.infinity, b.infinity)
+    b.same_at(floats.negated(b.format, b.infinity), b.zero)
+
+
+def _logarithm(b: _Bounds) -> None:
+    x, infinite = b.args[0], floats.negated(b.format, b.infinity)
+    b.nan_if(b.negative(x))
+    b.number(floats.less_equal(b.format, b.zero, x))
+    b.known(floats.less_equal(b.format, b.one, x), floats.less_equal(b.format, b.zero, b.r))
+    inside = build.and_(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, x, b.one))
+    b.known(inside, floats.less_equal(b.format, b.r, b.zero))
+    b.same_at(b.zero, infinite)
+    b.same_at(b.one, b.zero)
+    b.same_at(b.infinity, b.infinity)
+
+
+def _power(b: _Bounds) -> None:
+    x, y = b.args
+    result_is_one = floats.equal(b.format, b.r, b.one)
+    zero, one = floats.equal(b.format, y, b.zero), floats.equal(b.format, x, b.one)
+    b.known(build.or_(zero, one), result_is_one)
+    positive = build.and_(floats.less_equal(b.format, b.zero, x), floats.is_number(b.format, y))
+    b.number(positive)
+    b.known(positive, floats.less_equal(b.format, b.zero, b.r))
+
+
+def _length(b: _Bounds) -> None:
+    both = build.conjunction(floats.is_number(b.format, a) for a in b.args)
+    b.number(both)
+    b.known(both, floats.less_equal(b.format, b.zero, b.r))
+
+
+def _angle(b: _Bounds) -> None:
+    both = build.conjunction(floats.is_number(b.format, a) for a in b.args)
+    b.number(both)
+    b.known(both, _between(b.format, b.r, -_HALF, _HALF))
+
+
+def _anything(_: _Bounds) -> None:
+    """Know nothing but what holds for all functions."""
+
+
+_BOUNDED: Final[dict[str, tuple[int, Callable[[_Bounds], None]]]] = {
+    "sin": (1, lambda b: _periodic(b, name="sin")),
+    "cos": (1, lambda b: _periodic(b, name="cos")),
+    "tan": (1, lambda b: _periodic(b, name="tan")),
+    "asin": (1, _arc(-_QUARTER, _QUARTER)),
+    "acos": (1, _arc(0, _HALF)),
+    "atan": (1, _odd(_QUARTER)),
+    "tanh": (1, _odd(1)),
+    "erf": (1, _odd(1)),
+    "atan2": (2, _angle),
+    "exp": (1, _exponential),
+    "exp2": (1, _exponential),
+    "exp10": (1, _exponential),
+    "log": (1, _logarithm),
+    "log2": (1, _logarithm),
+    "log10": (1, _logarithm),
+    "pow": (2, _power),
+    "hypot": (2, _length),
+    **dict.fromkeys(("sinh", "cosh", "asinh", "acosh", "atanh", "cbrt", "expm1", "log1p"), (1, _anything)),
+    **dict.fromkeys(("erfc", "tgamma", "lgamma", "gamma", "j0", "j1", "y0", "y1"), (1, _anything)),
+}
+_NAN_KEPT: Final = 1  # operands: a function of one operand gives NaN for NaN
+
+
+def _bounded(body: Body, format: Format, name: str, args: Operands, called: str) -> Expr:
+    """Return any result that the bounds of a function allow."""
+    count, bound = _BOUNDED[name]
+    result = body.havoc(build.float_sort(format), approximates=f"the result of `{called}`")
+    facts = _Bounds(body, format, result, args)
+    if count == _NAN_KEPT:
+        facts.nan_if(build.not_(floats.is_number(format, args[0])))
+    bound(facts)
+    body.assume(build.conjunction(facts.facts))
+    return result
+
+
+# --------------------------------------------------------------------------------------- meanings
+
+
+def _format(call: LibraryCall, number: int = 0) -> Format:
+    """Return the format of an argument; refuse one that is not a floating-point number."""
+    return floats.format_of(call.operand(number).type)
+
+
+def _patterns(call: LibraryCall, format: Format, count: int) -> list[Expr]:
+    if len(call.arguments) < count or any(
+        floats.format_of(a.type) is not format for a in call.arguments[:count]
+    ):
+        what = f"a call of `{call.name}` with arguments of other types"
+        raise Unmodelled("unsupported-library-function", what)
+    return [floats.pattern(call.term(number), format) for number in range(count)]
+
+
+def _plain_name(name: str) -> str:
+    """Return the name of a function without the suffix of its type and underscores."""
+    bare = name.strip("_")
+    known = (*_COMPUTED, *_PASSED, *_TO_INTEGER, *_BOUNDED, *_CLASSES)
+    return bare if bare in known else bare[:-1]
+
+
+def function(call: LibraryCall) -> None:
+    """Lower a call of a function of `math.h`."""
+    name, body, result = _plain_name(call.name), call.body, call.instruction.result
+    format = _format(call)
+    if name not in _TO_INTEGER and name not in _CLASSES and floats.format_of(result) is not format:
+        raise Unmodelled("unsupported-library-function", f"the type of `{call.name}`")
+    if name in _BOUNDED:
+        call.define(_bounded(body, format, name, _patterns(call, format, _BOUNDED[name][0]), call.name))
+        return
+    if name in _TO_INTEGER:
+        call.define(_integer(body, name, format, _patterns(call, format, 1)[0], result))
+        return
+    if name in _CLASSES:
+        sort = sort_of(result, signed=True)
+        assert isinstance(sort, MachineSort)
+        call.define(_classified(body, name, format, _patterns(call, format, 1)[0], sort))
+        return
+    count, compute = _COMPUTED[name] if name in _COMPUTED else _PASSED[name]
+    value = compute(body, format, _patterns(call, format, count))
+    if name in _COMPUTED:
+        value = floats.opened(body, value, format, call.instruction.name)
+    call.define(value)
+
+
+def set_rounding(call: LibraryCall) -> None:
+    """`fesetround`: the numbers of the directions are those of x86, and no other changes anything."""
+    body, wanted = call.body, build.wrap(call.term(0), machine(32, signed=False))
+    variable = body.unit.rounding
+    modes = [(mode, build.eq(wanted, build.constant(mode << 10, wanted.sort))) for mode in range(4)]
+    chosen = variable
+    for mode, condition in modes:
+        chosen = build.ite(condition, build.constant(mode, build.ROUNDING), chosen)
+    sort = sort_of(call.instruction.result, signed=True)
+    known = build.disjunction(condition for _, condition in modes)
+    call.define(build.ite(known, build.constant(0, sort), build.constant(1, sort)))
+    body.registers.assign(variable, chosen)
+
+
+def get_rounding(call: LibraryCall) -> None:
+    """`fegetround`."""
+    sort = sort_of(call.instruction.result, signed=True)
+    assert isinstance(sort, MachineSort)
+    mode = build.wrap(call.body.unit.rounding, sort)
+    call.define(build.shl(mode, build.constant(10, sort)))
+
+
+def not_a_number(call: LibraryCall) -> None:
+    """`nan(text)`: a quiet NaN."""
+    format = floats.format_of(call.instruction.result)
+    call.define(floats.opened(call.body, floats.constant(format.nan, format), format, call.instruction.name))
+
+
+_CLASSES: Final = ("isnan", "isinf", "finite", "fpclassify", "signbit")
+
+
+def _names(table: Sequence[str], signature: str) -> str:
+    return " ".join([signature, *(f"{name}{suffix}" for name in table for suffix in ("", "f", "l"))])
+
+
+def _table() -> tuple[tuple[Meaning, str], ...]:
+    lists: dict[str, list[str]] = {}
+    for name, (count, _) in (*_COMPUTED.items(), *_PASSED.items(), *_BOUNDED.items()):
+        lists.setdefault(f"f({'f' * count})", []).append(name)
+    texts = [_names(names, signature) for signature, names in lists.items()]
+    texts.append(_names([*_TO_INTEGER], "i(f)"))
+    texts.append(_names(["isnan", "isinf", "finite"], "i(f)"))
+    texts.append(_names([f"__{name}" for name in _CLASSES], "i(f)"))
+    return (
+        *((function, text) for text in texts),
+        (not_a_number, "f(p) nan nanf nanl"),
+        (set_rounding, "i(i) fesetround"),
+        (get_rounding, "i() fegetround"),
+    )
+
+
+MEANINGS: Final = _table()
+# --------------------------------------------------------------------------------------- intrinsics
+
+_INTRINSIC: Final = re.compile(
+    r"llvm\.(?:experimental\.constrained\.)?([a-z0-9.]+?)\.(?:f16|f32|f64|f80|i\d+\.f\d+)$"
+)
+
+
+def is_float_intrinsic(name: str) -> bool:
+    return re.search(r"\.f(?:16|32|64|80)\b", name) is not None
+
+
+def intrinsic(body: Body, name: str, args: list[Expr], types: Sequence[Type], result: Type) -> Expr | None:
+    """Return the result of an intrinsic on floating-point numbers before it is opened; None if it is not
+    known."""
+    match = _INTRINSIC.match(name)
+    word = match[1] if match is not None else ""
+    format = floats.format_of(types[0])
+    operands = [
+        floats.pattern(a, format) for a, t in zip(args, types, strict=True) if isinstance(t, FloatType)
+    ]
+    word = _INTRINSICS.get(word, word)
+    if word == "is.fpclass":
+        mask = args[1]
+        return floats.is_class(format, operands[0], int(mask.value)) if mask.kind is Kind.CONST else None
+    if word in _COMPUTED or word in _PASSED:
+        count, compute = _COMPUTED[word] if word in _COMPUTED else _PASSED[word]
+        return compute(body, format, operands[:count])
+    if word in _BOUNDED:
+        return _bounded(body, format, word, operands, name)
+    if word in _TO_INTEGER:
+        return _integer(body, word, format, operands[0], result)
+    if word in ("fptosi.sat", "fptoui.sat") and isinstance(result, IntegerType):
+        return _saturated(format, operands[0], machine(result.bits, signed=word == "fptosi.sat"))
+    if word == "canonicalize":
+        return operands[0]
+    return None
+
+
+def _saturated(format: Format, a: Expr, sort: MachineSort) -> Expr:
+    """Return the nearest integer of a sort, towards zero; 0 for NaN."""
+    value = floats.to_integer(format, a, sort)
+    beyond = build.ite(
+        floats.less(format, a, floats.constant(0, format)),
+        build.constant(sort.low, sort),
+        build.constant(sort.high, sort),
+    )
+    inside = build.ite(build.float_fits(a, format, sort), value, beyond)
+    return build.ite(floats.is_number(format, a), inside, build.constant(0, sort))
+
+
+def passes_operand(name: str) -> bool:
+    """Whether the result of an intrinsic may be an operand, so that its bits are not open."""
+    match = _INTRINSIC.match(name)
+    word = match[1] if match is not None else ""
+    return _INTRINSICS.get(word, word) in _PASSED or word == "canonicalize"
+
+
+def _all(names: Sequence[str]) -> frozenset[str]:
+    return frozenset(f"{name}{suffix}" for name in names for suffix in ("", "f", "l"))
+
+
+COMPUTING: Final = _all(
+    [*_COMPUTED, *_TO_INTEGER, *_BOUNDED, "isnan", "finite", "__isnan", "__finite"]
+) | _all(["isinf", "__isinf", "__fpclassify", "scalbn", "scalbln", "ldexp", "logb", "ilogb"])
+PASSING: Final = _all(["fabs", "fmin", "fmax"])
