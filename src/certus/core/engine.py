@@ -24,6 +24,7 @@ from certus.core.task import Task
 class ProgramKind(StrEnum):
     """What decides which engines `auto` starts, and when. The first kind that fits a program is its kind."""
 
+    BOOLEAN = "Boolean"
     ACYCLIC = "without loops"
     RECURSIVE = "recursive"
     LARGE = "large"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from certus.core.engine import Engine
 from certus.engines.arrays import ArrayClaims
 from certus.engines.bmc import BoundedModelChecking
+from certus.engines.boolean import BooleanReachability
 from certus.engines.clp import ConstraintLogic
 from certus.engines.execution import OnlyExecution
 from certus.engines.kind import KInduction
@@ -25,6 +26,7 @@ ENGINES: dict[str, Engine] = {
         RangeAnalysis(),
         ConstraintLogic(),
         Spacer(),
+        BooleanReachability(),
         ArrayClaims(),
         OnlyExecution(),
         RandomRuns(),

@@ -19,12 +19,14 @@ class Options:
     """`refinements`: the maximal number of paths to exclude (0: no limit). `minterms`: the maximal number of
     valuations to enumerate for a group of predicates. `abstraction`: predicates are abstracted jointly
     (boolean), or one by one until a path comes up again (cartesian). `rounds`: the search gives up after
-    refinements have unrolled one loop this number of times (0: never)."""
+    refinements have unrolled one loop this number of times (0: never). `invariants`: whether invariants of
+    the loops on a path, and ranges of variables, give predicates too, or only interpolants of the path."""
 
     refinements: int = 0
     minterms: int = 512
     abstraction: Literal["boolean", "cartesian"] = field(default="boolean", metadata=REFERENCE)
     rounds: int = 40
+    invariants: bool = field(default=True, metadata=REFERENCE)
 
 
 class PredicateAbstraction(Engine):
@@ -37,6 +39,7 @@ class PredicateAbstraction(Engine):
     facts = Facts.AT_START
     explicit_proofs = True
     schedule: ClassVar[Mapping[ProgramKind, Slot]] = {
+        ProgramKind.BOOLEAN: Slot(30),
         ProgramKind.ACYCLIC: Slot(20),
         ProgramKind.RECURSIVE: Slot(40),
         ProgramKind.LARGE: Slot(30),
@@ -44,6 +47,9 @@ class PredicateAbstraction(Engine):
         ProgramKind.ARRAYS: Slot(60),
         ProgramKind.OTHER: Slot(50),
     }
+
+    def facts_wanted(self, options: Options) -> Facts:
+        return self.facts if options.invariants else Facts.NEVER
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
         from certus.engines.predicate.engine import run
