@@ -20,13 +20,16 @@ class Options:
     valuations to enumerate for a group of predicates. `abstraction`: predicates are abstracted jointly
     (boolean), or one by one until a path comes up again (cartesian). `rounds`: the search gives up after
     refinements have unrolled one loop this number of times (0: never). `invariants`: whether invariants of
-    the loops on a path, and ranges of variables, give predicates too, or only interpolants of the path."""
+    the loops on a path, and ranges of variables, give predicates too, or only interpolants of the path.
+    `via`: the abstract states of blocks are computed directly, or by a Boolean program of single statements
+    (as in the paper, without other predicates than interpolants; use --blocks single)."""
 
     refinements: int = 0
     minterms: int = 512
     abstraction: Literal["boolean", "cartesian"] = field(default="boolean", metadata=REFERENCE)
     rounds: int = 40
     invariants: bool = field(default=True, metadata=REFERENCE)
+    via: Literal["blocks", "boolean"] = field(default="blocks", metadata=REFERENCE)
 
 
 class PredicateAbstraction(Engine):
@@ -49,7 +52,7 @@ class PredicateAbstraction(Engine):
     }
 
     def facts_wanted(self, options: Options) -> Facts:
-        return self.facts if options.invariants else Facts.NEVER
+        return self.facts if options.invariants and options.via == "blocks" else Facts.NEVER
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
         from certus.engines.predicate.engine import run

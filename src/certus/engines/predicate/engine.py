@@ -62,6 +62,10 @@ def search(
 ) -> Verdict:
     """Decide the task from `precision` on, to which new predicates are added even if this raises."""
     assert isinstance(task.subject, Program)
+    if options.via == "boolean":
+        from certus.engines.predicate import published
+
+        return published.search(task.subject, options.refinements, budget, statistics)
     facts = usable_facts(task) if options.invariants else {}
     return _Search(task.subject, options, budget, statistics, facts, precision).verdict()
 
