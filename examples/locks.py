@@ -1,4 +1,4 @@
-"""Print a lock program: N conditions and N locks (seed 004, section 5.3).
+"""Print a lock program: N conditions and N locks (Mertens 2014, section 5.3).
 
     python examples/locks.py 5 > locks5.lp
     python examples/locks.py 5 --bug --persist

@@ -2,7 +2,7 @@
 
     python scripts/bench_abstraction.py
 
-The program reaches the loop with (x, y) in {(0, 1), (1, 0)}, the example of seed 004, 2.2; its
+The program reaches the loop with (x, y) in {(0, 1), (1, 0)}, the example of Mertens 2014, 2.2; its
 predicates are x and y.
 """
 

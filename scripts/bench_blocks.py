@@ -3,7 +3,7 @@
     python scripts/bench_blocks.py                 # all three tables
     python scripts/bench_blocks.py sizes times     # only these
 
-sizes   locations and edges under single, large and advanced blocks (seed 004, Table 5.1)
+sizes   locations and edges under single, large and advanced blocks (Mertens 2014, Table 5.1)
 times   seconds of the encoding itself, for locks 5..15 and an automaton of about 17,000 locations
 bmc     bounded model checking of buggy locks 5..15 under the three block sizes
 """

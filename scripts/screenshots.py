@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from tests.browser.chromium import Browser, find_chromium
 
 from certus.cli.verify import with_blocks

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 README = (ROOT / "README.md").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+TRUSTED = ("core", "codec", "encoding", "solvers", "frontend", "interpreter", "check")
 
 
 def project_files() -> list[Path]:
@@ -51,6 +52,48 @@ def test_no_vague_class_names() -> None:
         if isinstance(node, ast.ClassDef) and vague.search(node.name)
     ]
     assert found == []
+
+
+def test_classes_have_at_most_15_fields() -> None:
+    sizes = {
+        node.name: len(_fields(node))
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+    del sizes["Settings"]  # one argument of the public `verify` for each option of the command line
+    assert {name: size for name, size in sizes.items() if size > 15} == {}
+
+
+def _fields(node: ast.ClassDef) -> set[str]:
+    """Return the attributes that a class declares, or assigns through `self`."""
+    declared = {
+        part.target.id
+        for part in node.body
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+    }
+    return declared | {
+        part.attr
+        for part in ast.walk(node)
+        if isinstance(part, ast.Attribute)
+        and isinstance(part.ctx, ast.Store)
+        and isinstance(part.value, ast.Name)
+        and part.value.id == "self"
+    }
+
+
+def test_signatures_of_the_trusted_part_are_without_any() -> None:
+    loose = []
+    for path in SOURCES:
+        if path.relative_to(ROOT / "src/certus").parts[0] not in TRUSTED:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                arguments = [part.annotation for part in ast.walk(node.args) if isinstance(part, ast.arg)]
+                types = [part for part in (*arguments, node.returns) if part is not None]
+                if any(isinstance(x, ast.Name) and x.id == "Any" for part in types for x in ast.walk(part)):
+                    loose.append(f"{path.name}: {node.name}")
+    assert loose == []
 
 
 def test_no_stubs() -> None:

@@ -7,6 +7,7 @@ it is registered."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from tests.expectations import Expected, all_expected
@@ -42,7 +43,7 @@ RUNS = [(name, "large") for name in ENGINES] + [("bmc", mode) for mode in MODES 
 C_RUNS = [(program, name) for program in all_expected("c/*.c") for name in sorted(program.decided_by)]
 
 
-def answer(engine: Engine, program: Program, expected: Expected, mode: Mode) -> Verdict:
+def answer(engine: Engine[Any], program: Program, expected: Expected, mode: Mode) -> Verdict:
     task = Task(program, expected.property_name)
     refusal = engine.unsupported(task)
     if refusal is not None:

@@ -26,7 +26,7 @@ def test_window() -> None:
 )
 @pytest.mark.parametrize("flags", [(), ("no-div-zero", "-DNDEBUG")])
 def test_rational(name: str, answer: str, iterations: int, flags: tuple[str, ...]) -> None:
-    """Seed 003, Figure 1: by its assertion, and by the division itself."""
+    """Flanagan 2004, Figure 1: by its assertion, and by the division itself."""
     asked = Settings(
         engine="clp", timeout=120.0, property_name=flags[0] if flags else None, clang_arguments=flags[1:]
     )

@@ -1,4 +1,4 @@
-"""The constraint system of seed 002 without the simplifications of section 3.5: every variable has a
+"""The constraint system of Zaks et al. 2006 without the simplifications of section 3.5: every variable has a
 quantity of its own at every location (`pre`) and after every statement (`post`), with a propagation
 constraint where it is not assigned and a flow constraint for every edge. For programs of one procedure."""
 

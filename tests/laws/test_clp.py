@@ -1,4 +1,4 @@
-"""Laws of abstractions (seed 003, section 4.3), and CAR against Spacer on random clauses."""
+"""Laws of abstractions (Flanagan 2004, section 4.3), and CAR against Spacer on random clauses."""
 
 from __future__ import annotations
 

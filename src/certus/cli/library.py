@@ -1,4 +1,4 @@
-"""`certus library FAMILY N`: print a program of the eureka library (seed 000, section 4)."""
+"""`certus library FAMILY N`: print a program of the eureka library (Armando et al. 2004, section 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boolean programs: the result of predicate abstraction (seed 001, section 3).
+"""Boolean programs: the result of predicate abstraction (Wolff 2015, section 3).
 
 A Boolean program has the control flow of the program it abstracts, and a Boolean variable for every
 predicate. Each edge becomes statements over these variables: a parallel assignment of the truth of the

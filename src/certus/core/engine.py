@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final, Generic, TypeVar
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
@@ -19,6 +19,8 @@ from certus.core.horn import HornSystem
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.task import Task
+
+Options = TypeVar("Options")
 
 
 class ProgramKind(StrEnum):
@@ -77,11 +79,11 @@ class NoOptions:
     """The options of an engine that has none."""
 
 
-class Engine(ABC):
+class Engine(ABC, Generic[Options]):
     """A decision procedure and its description.
 
-    `options` is a frozen dataclass; `run` gets an instance. `evidence` lists the kinds of proofs and
-    refutations that it gives. `properties`: those it decides; None means all, since every property of a
+    `options` is the frozen dataclass `Options`; `run` gets an instance. `evidence` lists the kinds of proofs
+    and refutations that it gives. `properties`: those it decides; None means all, since every property of a
     program is the unreachability of error locations. `explicit_proofs`: its proofs state every invariant that
     they rely on, so that they can be read as invariants of the source. An engine without a slot in `schedule`
     runs only if the user names it."""
@@ -89,7 +91,7 @@ class Engine(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     evidence: ClassVar[tuple[type[Proof] | type[Refutation], ...]]
-    options: ClassVar[type[Any]] = NoOptions
+    options: ClassVar[type] = NoOptions
     subjects: ClassVar[tuple[type[Program] | type[HornSystem], ...]] = (Program,)
     properties: ClassVar[frozenset[str] | None] = None
     form: ClassVar[ProgramForm] = ProgramForm.INLINED
@@ -99,10 +101,10 @@ class Engine(ABC):
     schedule: ClassVar[Mapping[ProgramKind, Slot]] = {}
 
     @abstractmethod
-    def run(self, task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:
+    def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
         """Answer the task. May raise `BudgetExceeded`; never answers without evidence."""
 
-    def facts_wanted(self, options: Any) -> Facts:
+    def facts_wanted(self, options: Options) -> Facts:
         """Return when the engine gets facts if it runs with these options."""
         return self.facts
 

@@ -1,4 +1,4 @@
-"""Programs as control-flow automata (seed 004, section 2.1), one per procedure.
+"""Programs as control-flow automata (Mertens 2014, section 2.1), one per procedure.
 
 Front ends build a `Program`, and `check` checks evidence against it. Its invariants:
 

@@ -1,6 +1,6 @@
 """Encode one large block as one SSA formula with merges, linear in its edges.
 
-A block is a DAG of `Seq` and `Choice` over original edges (seed 004). Executing it symbolically from
+A block is a DAG of `Seq` and `Choice` over original edges (Mertens 2014). Executing it symbolically from
 a state keeps the values of variables as terms over the block's *pre-state* (the program variables
 themselves) and fresh symbols. Three kinds of symbols are fresh:
 
@@ -10,7 +10,7 @@ themselves) and fresh symbols. Three kinds of symbols are fresh:
 
 Literals imply what they stand for (`definitions`, one conjunct each; in an instance they equal it), so a
 model of definitions and `guard` determines one execution, read off backwards from the end (`path`). This is
-the thesis' variable substitution (4.4) and propagation (4.5) done by construction: a sequence reads
+the variable substitution of Mertens 2014 (4.4) and propagation (4.5) done by construction: a sequence reads
 the values that the first part wrote, and a choice has a value of every variable on every alternative.
 
 The formula of a block is computed once; `Instance` renames its fresh symbols and replaces the

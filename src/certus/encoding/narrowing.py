@@ -1,4 +1,4 @@
-"""Refine ranges by unsatisfiable cores (seed 002, section 5.2): try small numbers first.
+"""Refine ranges by unsatisfiable cores (Zaks et al. 2006, section 5.2): try small numbers first.
 
 A query about an unrolled program gets provisional constraints: every machine integer with a symbol of its own
 fits into few bits. Several widths are required at once, each by a literal. A model is also a model without

@@ -18,7 +18,7 @@ from certus.core.task import Task
 SHARE: Final = 0.4  # of the time, for the run
 
 
-class OnlyExecution(Engine):
+class OnlyExecution(Engine[NoOptions]):
     """The engine `execution`."""
 
     name = "execution"

@@ -30,7 +30,7 @@ ALL_STEPS: Final = 300_000  # of all runs, and once more of those that simplify 
 START: Final = 3000  # the cost of starting a run, in steps
 
 
-class RandomRuns(Engine):
+class RandomRuns(Engine[NoOptions]):
     """The engine `random`."""
 
     name = "random"

@@ -1,4 +1,4 @@
-"""The engine `ranges`: range analysis by linear programming (seed 002) as a prover.
+"""The engine `ranges`: range analysis by linear programming (Zaks et al. 2006) as a prover.
 
 The bounds of all variables are the least solution of a system of linear constraints in e-SSA form, computed
 by an interval pass and by max-strategy iteration over linear programs (`analysis.ranges`). If they exclude
@@ -36,7 +36,7 @@ class Options:
     calls: Literal["joined", "unique"] = field(default="joined", metadata=REFERENCE)
 
 
-class RangeAnalysis(Engine):
+class RangeAnalysis(Engine[Options]):
     """The engine `ranges`."""
 
     name = "ranges"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from certus.core.engine import Engine
 from certus.engines.arrays import ArrayClaims
 from certus.engines.bmc import BoundedModelChecking
@@ -16,7 +18,7 @@ from certus.engines.ranges import RangeAnalysis
 from certus.engines.search import InputSearch
 from certus.engines.spacer import Spacer
 
-ENGINES: dict[str, Engine] = {
+ENGINES: dict[str, Engine[Any]] = {
     engine.name: engine
     for engine in (
         BoundedModelChecking(),

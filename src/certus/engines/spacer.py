@@ -40,7 +40,7 @@ class Options:
     effort: int = 0
 
 
-class Spacer(Engine):
+class Spacer(Engine[Options]):
     """The engine `spacer`."""
 
     name = "spacer"

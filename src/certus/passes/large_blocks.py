@@ -1,4 +1,4 @@
-"""Combine edges into large blocks (large-block encoding; seed 004, chapter 3).
+"""Combine edges into large blocks (large-block encoding; Mertens 2014, chapter 3).
 
 Four rules rewrite the automaton of a procedure:
 

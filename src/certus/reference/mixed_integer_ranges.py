@@ -1,4 +1,4 @@
-"""Ranges by the mixed-integer programs of seed 002, section 4, to compare strategy iteration with."""
+"""Ranges by the mixed-integer programs of Zaks et al. 2006, section 4, to compare strategy iteration with."""
 
 from __future__ import annotations
 

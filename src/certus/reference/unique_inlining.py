@@ -1,4 +1,4 @@
-"""Unique inlining: make the program one graph with one copy of each procedure (seed 002, section 2).
+"""Unique inlining: make the program one graph with one copy of each procedure (Zaks et al. 2006, section 2).
 
 A call writes its number into the callee's *return variable*, binds the parameters and jumps to the callee's
 entry; the callee's exit continues after the call with that number, where the targets are written. A callee

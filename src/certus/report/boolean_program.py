@@ -1,4 +1,4 @@
-"""Render a Boolean program in the small language, in the notation of seed 001, Listing 2.
+"""Render a Boolean program in the small language, in the notation of Wolff 2015, Listing 2.
 
 A comment after each statement shows the original one. The text can be verified like any other program.
 """
@@ -146,8 +146,8 @@ class _Text:
         return f"{_listing(statement.targets)} = {_listed(statement.values)};"
 
 
-def _declaration(x: Expr, value: Choose, known: Mapping[Expr, Predicate], depth: int) -> str:
-    return _commented(f"bool {x.name} = {choice_text(value)};", known[x].text, depth)
+def _declaration(x: Expr, value: Choose, predicates: Mapping[Expr, Predicate], depth: int) -> str:
+    return _commented(f"bool {x.name} = {choice_text(value)};", predicates[x].text, depth)
 
 
 def _commented(code: str, comment: str, depth: int) -> str:

@@ -1,7 +1,7 @@
 """Draw control-flow automata as DOT and SVG.
 
-Both are rendered from one `Drawing`. As in seed 004, the entry has a dashed border and error locations are
-red; a loop head has a double border. SVG uses the layout of `certus.report.graph_layout`.
+Both are rendered from one `Drawing`. As in Mertens 2014, the entry has a dashed border and error locations
+are red; a loop head has a double border. SVG uses the layout of `certus.report.graph_layout`.
 """
 
 from __future__ import annotations

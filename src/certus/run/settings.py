@@ -52,7 +52,7 @@ class Settings:
     solvers: int = 1
 
 
-def engine_options(engine: Engine, settings: Settings) -> Any:
+def engine_options(engine: Engine[Any], settings: Settings) -> Any:
     """Return the options of `engine` as the settings have them. Raises `InputError` for one that does not
     fit."""
     hints = get_type_hints(engine.options)
@@ -70,7 +70,7 @@ def engine_options(engine: Engine, settings: Settings) -> Any:
     return engine.options(**values)
 
 
-def check_owners(settings: Settings, engines: Mapping[str, Engine]) -> None:
+def check_owners(settings: Settings, engines: Mapping[str, Engine[Any]]) -> None:
     """Raise `InputError` for engines that do not exist, and for an impossible number of solvers."""
     choices = ", ".join((AUTO, *engines))
     if settings.solvers not in SOLVERS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from certus.core.budget import Budget
 from certus.core.effects import terms
@@ -56,7 +56,7 @@ def turns(settings: Settings, cores: int, kind: ProgramKind) -> deque[Turn]:
     return deque([replace(first, quick=quick), *others])
 
 
-def _shared(members: list[Engine], cores: int, kind: ProgramKind) -> list[Turn]:
+def _shared(members: list[Engine[Any]], cores: int, kind: ProgramKind) -> list[Turn]:
     """Return the turns of engines that have processes of their own."""
     slots = {engine.name: engine.schedule.get(kind, UNSCHEDULED) for engine in members}
     if len(members) <= cores:
@@ -71,17 +71,17 @@ def _shared(members: list[Engine], cores: int, kind: ProgramKind) -> list[Turn]:
     return [*earlier, replace(last, share=1.0)]
 
 
-def _scheduled(kind: ProgramKind) -> list[Engine]:
+def _scheduled(kind: ProgramKind) -> list[Engine[Any]]:
     """Return the engines that have a slot for programs of a kind, in the order of their ranks."""
     slotted = [engine for engine in ENGINES.values() if kind in engine.schedule]
     return sorted(slotted, key=lambda engine: engine.schedule[kind].rank)
 
 
-def _is_quick(engine: Engine) -> bool:
+def _is_quick(engine: Engine[Any]) -> bool:
     return engine.role is Role.QUICK
 
 
-def _has_bound(engine: Engine) -> bool:
+def _has_bound(engine: Engine[Any]) -> bool:
     return any(option.name == "bound" for option in dataclasses.fields(engine.options))
 
 

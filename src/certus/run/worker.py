@@ -90,7 +90,7 @@ def solve(
 
 
 def _answer(
-    engine: Engine,
+    engine: Engine[Any],
     task: Task,
     settings: Settings,
     exchange: Exchange,
@@ -140,7 +140,7 @@ def _nothing_to_prove(task: Task) -> Proof:
 def _passes(
     program: Program,
     settings: Settings,
-    engine: Engine,
+    engine: Engine[Any],
     options: Any,
     exchange: Exchange,
     budget: Budget,
@@ -166,7 +166,7 @@ def _passes(
     return [*memory, Constants(), Slice(), *inline, Bounds(), *facts, LargeBlocks(settings.blocks)]
 
 
-def _run(engine: Engine, task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:
+def _run(engine: Engine[Any], task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:
     """Return what the engine says; UNKNOWN when it reaches a limit."""
     seconds = budget.remaining()
     try:

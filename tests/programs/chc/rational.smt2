@@ -1,4 +1,4 @@
-; The constraint logic of the Rational program (seed 003, Figure 1, second column), with the bug fixed.
+; The constraint logic of the Rational program (Flanagan 2004, Figure 1, second column), with the bug fixed.
 ; expected: sat
 (set-logic HORN)
 (declare-fun TreadInt (Int) Bool)

@@ -1,4 +1,4 @@
-; The constraint logic of the Rational program (seed 003, Figure 1, second column), as it is.
+; The constraint logic of the Rational program (Flanagan 2004, Figure 1, second column), as it is.
 ; expected: unsat
 (set-logic HORN)
 (declare-fun TreadInt (Int) Bool)

@@ -1,4 +1,4 @@
-"""Bounded ranges (seed 002, section 5.1): tighter, and no facts."""
+"""Bounded ranges (Zaks et al. 2006, section 5.1): tighter, and no facts."""
 
 from __future__ import annotations
 

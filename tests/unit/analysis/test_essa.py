@@ -1,4 +1,4 @@
-"""e-SSA form makes the simplifications of seed 002, section 3.5: what each of them removes is not there."""
+"""e-SSA form makes the simplifications of Zaks et al. 2006, section 3.5: each removes what it should."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of seed 002, made exact, and what machine integers, arrays and calls add to them."""
+"""The examples of Zaks et al. 2006, made exact, and what machine integers, arrays and calls add to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds in the parameters of a procedure (seed 002, Fig. 2), made exact for machine integers."""
+"""Bounds in the parameters of a procedure (Zaks et al. 2006, Fig. 2), made exact for machine integers."""
 
 from __future__ import annotations
 

@@ -71,12 +71,11 @@ def test_jobs_travel() -> None:
     assert (row.answer, row.key) == ("true", job.key)
 
 
-def test_the_pool_runs_all_side_by_side() -> None:
-    start = time.monotonic()
-    rows = list(run_locally(jobs(4, "t=sh -c 'sleep 1; echo TRUE' {file}"), [()] * 4))
+def test_the_pool_runs_all_side_by_side(tmp_path: Path) -> None:
+    meet = f"touch {tmp_path}/$$; until [ $(ls {tmp_path} | wc -l) = 4 ]; do sleep 0.1; done; echo TRUE"
+    rows = list(run_locally(jobs(4, f"t=sh -c '{meet}' {{file}}"), [()] * 4))
     assert sorted(row.task for row in rows) == ["0.yml", "1.yml", "2.yml", "3.yml"]
     assert [row.answer for row in rows] == ["true"] * 4
-    assert time.monotonic() - start < sum(row.wall for row in rows)
 
 
 def test_who_stops_asking_ends_what_is_under_way() -> None:

@@ -1,4 +1,4 @@
-"""Provisional widths, relaxed by cores (seed 002, section 5.2)."""
+"""Provisional widths, relaxed by cores (Zaks et al. 2006, section 5.2)."""
 
 from __future__ import annotations
 

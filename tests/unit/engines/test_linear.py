@@ -1,4 +1,4 @@
-"""The engine `linear`: the functions of seed 000 as corrected, what is accelerated, and what it refuses."""
+"""The engine `linear`: the corrected functions of Armando et al. 2004, acceleration, and refusals."""
 
 from __future__ import annotations
 

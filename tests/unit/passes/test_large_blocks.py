@@ -1,4 +1,4 @@
-"""The rules of large-block encoding (seed 004, chapter 3), and the meaning of blocks (4.4, 4.5)."""
+"""The rules of large-block encoding (Mertens 2014, chapter 3), and the meaning of blocks (4.4, 4.5)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from certus import InputError, Settings, verify
 from certus.codec.outcomes import encode_outcome
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.engine import Engine, Role
+from certus.core.engine import Engine, NoOptions, Role
 from certus.core.evidence import Inductive, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.outcome import ProofCheck, Undecided
 from certus.core.program import Program
@@ -32,7 +32,7 @@ from certus.system.child import ChildResult
 SAFE = "void main() { int x = *; assume(x > 3); assert(x > 2); }"
 
 
-class Stub(Engine):
+class Stub(Engine[NoOptions]):
     """An engine that answers as the test says. The one called `bmc` is steady, as the real one is."""
 
     summary = "for tests"

@@ -1,1 +1,1 @@
-"""Range analysis by linear programming (seed 002)."""
+"""Range analysis by linear programming (Zaks et al. 2006)."""

@@ -1,4 +1,4 @@
-"""Compute ranges for executions that enter no loop more often than a bound (seed 002, section 5.1).
+"""Compute ranges for executions that enter no loop more often than a bound (Zaks et al. 2006, section 5.1).
 
 Quantities are evaluated in order. A loop is a stretch of them; it is evaluated as often as its head may be
 entered, starting with the values from outside, and each time the joins at its head include the values from

@@ -1,4 +1,4 @@
-"""Solve conditions over linear forms for each of their variables (seed 002, section 3.3).
+"""Solve conditions over linear forms for each of their variables (Zaks et al. 2006, section 3.3).
 
 `x + 2 * y <= z` bounds x and y from above and z from below. If a side may wrap, nothing follows for the
 variables in it.

@@ -1,4 +1,4 @@
-"""Solve the system by mixed-integer linear programs, as in the paper (seed 002, section 4).
+"""Solve the system by mixed-integer linear programs, as in the paper (Zaks et al. 2006, section 4).
 
 A bound is a vector (C, C_p, ...) for C + sum of C_p * p over nonnegative parameters p; one bound is at least
 another if all its coefficients are. In a disjunction `u >= a or u >= b` each part is relaxed by a large M

@@ -1,4 +1,4 @@
-"""Interval arithmetic of the nonlinear operators (seed 002, section 5.1).
+"""Interval arithmetic of the nonlinear operators (Zaks et al. 2006, section 5.1).
 
 Each function returns bounds of all results for arguments within bounds, which are never empty. Results that
 may leave the type may be any value of it. Division by zero and shifts beyond the width have arbitrary

@@ -1,5 +1,4 @@
-"""Compute symbolic bounds: ranges of a procedure's variables in terms of its parameters (seed 002, section
-4).
+"""Compute symbolic bounds: ranges of variables in terms of parameters (Zaks et al. 2006, section 4).
 
 The procedure is analysed alone: parameters and globals are arbitrary except for the assumption. First numeric
 ranges are computed. If a parameter may have both signs, each sign is a case. Then each parameter is counted

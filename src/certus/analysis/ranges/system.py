@@ -4,7 +4,7 @@ A *quantity* is a number: one version of a program variable (e-SSA form), an int
 which is 0 if control may pass and has no value otherwise. Bounds are integers; from `INFINITE` on they mean
 that there is no bound. `low > high` means that there is no value, because control never reaches it.
 
-The constraints of the paper (seed 002, section 3.2) are the definitions: initialisation (`Fixed`), assignment
+The constraints of Zaks et al. 2006, section 3.2, are the definitions: initialisation (`Fixed`), assignment
 (`Sum`), flow (`Join`), conditionals (`Meet`); propagation constraints disappear in e-SSA form (3.5).
 Nonlinear operators are an `Operation`. Every definition is a monotone function of the bounds of other
 quantities, so the least solution exists, and any solution is sound. `evaluate` is exact for machine integers:

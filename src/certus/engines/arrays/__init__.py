@@ -12,7 +12,7 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 
 
-class ArrayClaims(Engine):
+class ArrayClaims(Engine[NoOptions]):
     """The engine `arrays`."""
 
     name = "arrays"

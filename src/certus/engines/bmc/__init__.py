@@ -1,4 +1,4 @@
-"""The engine `bmc`: bounded model checking of large blocks (seed 004, section 2.3)."""
+"""The engine `bmc`: bounded model checking of large blocks (Mertens 2014, section 2.3)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Options:
     vectors: bool = False
 
 
-class BoundedModelChecking(Engine):
+class BoundedModelChecking(Engine[Options]):
     """The engine `bmc`."""
 
     name = "bmc"

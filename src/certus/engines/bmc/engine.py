@@ -1,4 +1,4 @@
-"""Bounded model checking (seed 004, section 2.3).
+"""Bounded model checking (Mertens 2014, section 2.3).
 
 The program is unrolled block by block, with growing bounds on the entries of a loop head and the simultaneous
 activations of a recursive procedure. For each bound a solver searches for an execution that reaches an error.

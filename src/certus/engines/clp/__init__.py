@@ -1,4 +1,4 @@
-"""The engine `clp`: programs as constraint-logic queries, by abstraction refinement (seed 003, CAR)."""
+"""The engine `clp`: programs as constraint-logic queries, by abstraction refinement (Flanagan 2004, CAR)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Options:
     effort: int = 1_000_000
 
 
-class ConstraintLogic(Engine):
+class ConstraintLogic(Engine[Options]):
     """The engine `clp`."""
 
     name = "clp"

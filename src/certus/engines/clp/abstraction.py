@@ -1,4 +1,4 @@
-"""Abstract Horn clauses by interface predicates and explicated formulas (seed 003, section 4).
+"""Abstract Horn clauses by interface predicates and explicated formulas (Flanagan 2004, section 4).
 
 The interface of a relation is a list of predicates over its parameters; the abstract relation is a set of
 their valuations. An explicated formula of a clause is over the clause's variables and valid in the theory.

@@ -1,4 +1,4 @@
-"""The engine `clp`: constraint abstraction refinement, CAR (seed 003, Figure 4).
+"""The engine `clp`: constraint abstraction refinement, CAR (Flanagan 2004, Figure 4).
 
 The clauses are abstracted to Boolean ones. If these do not derive false, the abstract relations are a model
 of the clauses. Otherwise the engine searches for values that make the abstract derivation a derivation by the

@@ -1,4 +1,4 @@
-"""Explicate an unsatisfiable trace, so that the abstraction excludes it: algorithm ETC (seed 003, section 6).
+"""Explicate an unsatisfiable trace, so that the abstraction excludes it: ETC of Flanagan 2004, section 6.
 
 Tree interpolants prove that a trace is unsatisfiable: each node has a formula over its relation's parameters
 that follows from the node's constraint and the formulas of its children; the formula of the root is false.

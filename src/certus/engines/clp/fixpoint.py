@@ -1,4 +1,4 @@
-"""Compute the least fixpoint of abstract Horn clauses as BDDs (seed 003, section 3.2).
+"""Compute the least fixpoint of abstract Horn clauses as BDDs (Flanagan 2004, section 3.2).
 
 A *fact* is a valuation of a relation's interface predicates, with the clause and the facts that first derived
 it. Facts are derived one at a time: a propositional solver returns a new valuation that a clause derives from

@@ -1,4 +1,4 @@
-"""Decide whether an abstract derivation is a derivation (seed 003, sections 3.1 and 6).
+"""Decide whether an abstract derivation is a derivation (Flanagan 2004, sections 3.1 and 6).
 
 A trace is a DAG; each node applies a clause, and is a variant of its head's relation. The trace is
 satisfiable, and so a derivation, if there are values for all variables of all nodes. A node that several

@@ -20,7 +20,7 @@ class Options:
     k: int = 0
 
 
-class KInduction(Engine):
+class KInduction(Engine[Options]):
     """The engine `kind`."""
 
     name = "kind"

@@ -1,4 +1,4 @@
-"""The engine `linear`: reachability of Linear Programs by linear constraints (seed 000, eureka)."""
+"""The engine `linear`: reachability of Linear Programs by linear constraints (Armando et al. 2004)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Options:
     steps: int = 0
 
 
-class LinearReachability(Engine):
+class LinearReachability(Engine[Options]):
     """The engine `linear`."""
 
     name = "linear"

@@ -1,4 +1,4 @@
-"""Path edges, summary edges, and the functions on them (seed 000, section 3).
+"""Path edges, summary edges, and the functions on them (Armando et al. 2004, section 3).
 
 A path edge of a vertex relates entry vectors of its procedure to states at the vertex; a summary edge relates
 entry vectors to exit vectors. Path edges are stored as disjuncts, each with the step that produced it, so

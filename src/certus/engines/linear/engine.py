@@ -1,4 +1,4 @@
-"""The engine `linear`: reachability of Linear Programs by linear constraints (seed 000).
+"""The engine `linear`: reachability of Linear Programs by linear constraints (Armando et al. 2004).
 
 Path edges and summary edges are relations between integer vectors, which isl represents exactly. A worklist
 propagates them over the control flow graph (`Tabulation`); exact closures accelerate loops and linear

@@ -1,4 +1,4 @@
-"""The model checking procedure of seed 000, section 3.2: a worklist of path edges and summary edges.
+"""Compute path edges and summary edges by a worklist (Armando et al. 2004, section 3.2).
 
 Invariant: every path edge in a store represents executions of the program (an over-approximation, if not
 exact), and the stores contain the consequences of all path edges that have left the worklist. At a call both

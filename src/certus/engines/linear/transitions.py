@@ -1,4 +1,4 @@
-"""Build the transition relations of Linear Programs (seed 000, sections 2 and 3.1).
+"""Build the transition relations of Linear Programs (Armando et al. 2004, sections 2 and 3.1).
 
 A *frame* has the variables of the vectors of a procedure: its *entry* vector has the globals and parameters,
 its *state* also the locals that are live across statements, its *exit* vector the globals and results. A

@@ -1,4 +1,4 @@
-"""Widen path edges where the search still diverges (seed 000, "Future Work"): sound for proofs only.
+"""Widen path edges where the search diverges (Armando et al. 2004, section 7): sound for proofs only.
 
 At loop heads, and at entries and exits of recursive procedures, the disjuncts that arrive by one edge are
 replaced by a single one after the first `PATIENCE`; so the states that enter a loop and those that return to

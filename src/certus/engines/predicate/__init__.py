@@ -1,5 +1,4 @@
-"""The engine `predicate`: predicate abstraction with large blocks, summaries and interpolation (seeds 001 and
-004)."""
+"""The engine `predicate`: abstraction with summaries (Wolff 2015) of large blocks (Mertens 2014)."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ class Options:
     via: Literal["blocks", "boolean"] = field(default="blocks", metadata=REFERENCE)
 
 
-class PredicateAbstraction(Engine):
+class PredicateAbstraction(Engine[Options]):
     """The engine `predicate`."""
 
     name = "predicate"

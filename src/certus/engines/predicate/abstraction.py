@@ -1,10 +1,10 @@
-"""Boolean abstraction of steps (seed 001, section 3; seed 004 for blocks).
+"""Boolean abstraction of steps (Wolff 2015, section 3; Mertens 2014 for blocks).
 
 The abstract successors of regions under a step are the valuations of the target's predicates that hold after
 some concrete step from states in the regions: the strongest region that contains all these steps. Each step
 has one incremental solver, with a literal for every predicate, before and after.
 
-First the solver decides each predicate separately. This is Cartesian abstraction (seed 004, section 2.2.1),
+First the solver decides each predicate separately. This is Cartesian abstraction (Mertens 2014, 2.2.1),
 and the option `cartesian` stops here. Boolean abstraction (2.2.2) continues with groups of the predicates
 that can have both values: it enumerates their joint valuations up to a limit; beyond the limit those of
 smaller groups, or none. A group has predicates that share variables, or the predicates of one conjunct of an

@@ -1,10 +1,10 @@
-"""The engine `predicate`: counterexample-guided abstraction refinement (seed 001, Figure 1).
+"""The engine `predicate`: counterexample-guided abstraction refinement (Wolff 2015, Figure 1).
 
 Each location has predicates, and a state is abstracted to their truth values. The abstract states reachable
-by steps (large blocks, seed 004; calls by procedure summaries) are computed as BDDs. If none is at an error,
-the regions at loop heads and the summaries at exits are an inductive proof. Otherwise the engine executes a
-shortest path to an error symbolically: an execution along it is a counterexample; if there is none,
-interpolants along the path give predicates that exclude it, and the loop starts again.
+by steps (large blocks, Mertens 2014; calls by procedure summaries) are computed as BDDs. If none is at an
+error, the regions at loop heads and the summaries at exits are an inductive proof. Otherwise the engine
+executes a shortest path to an error symbolically: an execution along it is a counterexample; if there is
+none, interpolants along the path give predicates that exclude it, and the loop starts again.
 
 Invariant: the regions contain all states reached by executions whose steps have been followed.
 Soundness: abstract successors contain all concrete ones, and a counterexample is an execution. `check` checks
@@ -72,7 +72,7 @@ def search(
 
 @dataclass(slots=True, eq=False)
 class _Search:
-    """The loop of seed 001, Figure 1, its phases, and the data that all its rounds share."""
+    """The loop of Wolff 2015, Figure 1, its phases, and the data that all its rounds share."""
 
     program: Program
     options: Options

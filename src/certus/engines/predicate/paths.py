@@ -1,4 +1,4 @@
-"""Execute abstract counterexamples symbolically: get a trace, or an unsatisfiable core (seed 001, section 5).
+"""Execute abstract counterexamples symbolically: get a trace or an unsat core (Wolff 2015, section 5).
 
 An item at an error, with its premises, is a path with calls: where a step passes over a call, the second
 premise is the end of a path through the callee. `flatten` turns it into a sequence of blocks, entries and

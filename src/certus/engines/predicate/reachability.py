@@ -1,4 +1,4 @@
-"""Compute reachable abstract states with procedure summaries (seed 001, section 4).
+"""Compute reachable abstract states with procedure summaries (Wolff 2015, section 4).
 
 The reachable regions grow by *items*: new abstract states at one location, with the step that reached them
 and the items this step started from. Items are expanded in the order they were added, so the first item at an

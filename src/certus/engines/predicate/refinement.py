@@ -1,4 +1,4 @@
-"""Find new predicates that exclude an infeasible path (seed 001, section 6).
+"""Find new predicates that exclude an infeasible path (Wolff 2015, section 6).
 
 The path, sliced to a core (see `paths`), becomes a system of Horn clauses: its items are relations, its steps
 are clauses (see `interpolation.interpolants`). Variables that do not matter to the path are left out. A path

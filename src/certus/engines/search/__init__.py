@@ -11,7 +11,7 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 
 
-class InputSearch(Engine):
+class InputSearch(Engine[NoOptions]):
     """The engine `search`."""
 
     name = "search"

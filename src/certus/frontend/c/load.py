@@ -15,7 +15,6 @@ from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.program import Program
 from certus.core.witness import probe_number
 from certus.frontend.c.compile import Compiled, compile_file
-from certus.frontend.c.ir.link import Clash, link
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.library.models import LibraryModels
@@ -32,6 +31,7 @@ from certus.frontend.source import read_source
 from certus.frontend.tasks.properties import UNREACH_CALL, Property, check_supported, property_of
 
 if TYPE_CHECKING:
+    from certus.frontend.c.ir.link import Clash
     from certus.frontend.c.source.probes import Probe, ProbedText
 
 MAIN: Final = "main"
@@ -197,6 +197,8 @@ class _Loading:
         starts."""
         if len(files) == 1:
             return files[0].module, (0,)
+        from certus.frontend.c.ir.link import Clash, link
+
         texts, modules = [each.compiled.text for each in files], [each.module for each in files]
         try:
             linked = link(texts, modules, self.rules.functions)

@@ -1,4 +1,4 @@
-"""The small language: Linear Programs (seed 000) and recursive integer programs (seed 001) in one."""
+"""The small language: the Linear Programs of Armando et al. 2004 and the integer programs of Wolff 2015."""
 
 from certus.frontend.graph import LoadedProgram
 from certus.frontend.lp.annotation import parse_expression

@@ -1,5 +1,4 @@
-"""Generate the programs of the eureka library: families of Linear Programs that get harder as N grows (seed
-000, section 4).
+"""Generate the eureka library (Armando et al. 2004, section 4): families of programs that get harder with N.
 
 The paper gives outlines; the texts are written for Certus. Each family lists the aspects of the paper's Table
 1 that it stresses: data, control, iteration, recursion. With a number, the program is one instance; in a

@@ -13,13 +13,37 @@ import json
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from lark import Lark
 from lark.grammar import Rule
 from lark.lexer import TerminalDef
 
 STARTS: Final = ("program", "expression")
+Reference = TypedDict("Reference", {"@": int})  # the parts of lark's own saved form that are read here
+Pattern = TypedDict("Pattern", {"__type__": str, "value": str})
+Action = tuple[bool, Reference | int]  # whether it reduces, and the rule or the next state
+
+
+class Terminal(TypedDict):
+    """A terminal of the grammar."""
+
+    name: str
+    pattern: Pattern
+
+
+class Nonterminal(TypedDict):
+    """The left-hand side of a rule."""
+
+    name: str
+
+
+class GrammarRule(TypedDict):
+    """A rule of the grammar."""
+
+    origin: Nonterminal
+    expansion: list[object]
+    alias: str | None
 
 
 def tabulate(grammar: str) -> str:
@@ -45,39 +69,38 @@ def tabulate(grammar: str) -> str:
     return json.dumps(result, sort_keys=True, indent=0) + "\n"
 
 
-def _terminal(definition: Mapping[str, Any]) -> tuple[str, str, str]:
+def _terminal(definition: Terminal) -> tuple[str, str, str]:
     """Return the name, kind (`str` or `re`) and text of a terminal."""
     pattern = definition["pattern"]
     kind = "str" if pattern["__type__"] == "PatternStr" else "re"
     return definition["name"], kind, pattern["value"]
 
 
-def _breadth_first(rows: Mapping[int, Mapping[str, Any]], starts: list[int]) -> dict[int, int]:
+def _breadth_first(rows: Mapping[int, Mapping[str, Action]], starts: list[int]) -> dict[int, int]:
     """Return new numbers of the states, in the order of their discovery."""
     order = {state: number for number, state in enumerate(starts)}
     queue = list(starts)
     for state in queue:
         for symbol in sorted(rows[state]):
-            reduces, argument = rows[state][symbol]
-            if not reduces and argument not in order:
+            _, argument = rows[state][symbol]
+            if isinstance(argument, int) and argument not in order:
                 order[argument] = len(order)
                 queue.append(argument)
     return order
 
 
-def _row(row: Mapping[str, Any], order: Mapping[int, int], rules: dict[int, int]) -> dict[str, int]:
+def _row(row: Mapping[str, Action], order: Mapping[int, int], rules: dict[int, int]) -> dict[str, int]:
     actions = {}
     for symbol in sorted(row):
-        reduces, argument = row[symbol]
-        if reduces:
-            number = rules.setdefault(argument["@"], len(rules))
-            actions[symbol] = -number - 1
-        else:
+        _, argument = row[symbol]
+        if isinstance(argument, int):
             actions[symbol] = order[argument]
+        else:
+            actions[symbol] = -rules.setdefault(argument["@"], len(rules)) - 1
     return actions
 
 
-def _rule(rule: Mapping[str, Any]) -> tuple[str, int, str]:
+def _rule(rule: GrammarRule) -> tuple[str, int, str]:
     """Return the left-hand side, the length of the right-hand side, and the name of the action."""
     origin = rule["origin"]["name"]
     return origin, len(rule["expansion"]), rule["alias"] or origin

@@ -181,8 +181,8 @@ class Declaring(Initialising):
                 self.bind("id", name, Named(name, filled(shape, type), "id", name))
 
     def _unaligned(self, type: Type) -> Type:
-        found = stripped(type)
-        usable = not overaligned(type) and self.spelled(type) and not isinstance(found, Array)
+        inner = stripped(type)
+        usable = not overaligned(type) and self.spelled(type) and not isinstance(inner, Array)
         return type if usable else self.integers["short"]
 
     # -- packing
@@ -243,19 +243,19 @@ class Declaring(Initialising):
             end = f" = {self.initialiser(type)};"
         with self.as_family("objects"):
             self.place([declaration(type, name, before=storage, end=end, family=self.family)])
-        made = Variable(name, type, storage == "const", external=self.at_file_scope and not storage)
-        self.bind("id", name, made)
+        variable = Variable(name, type, storage == "const", external=self.at_file_scope and not storage)
+        self.bind("id", name, variable)
         self.bind_pending()
-        return made
+        return variable
 
     def _object_type(self) -> Type:
         dice = self.random.random()
         if dice < 0.2:
             return self._inline(self.record(tags=True))
         if dice < 0.35:
-            found = self.variables(lambda v: not v.const and not overaligned(v.type))
-            if found:
-                chosen = self.pick(found)
+            variables = self.variables(lambda v: not v.const and not overaligned(v.type))
+            if variables:
+                chosen = self.pick(variables)
                 word = self.pick(("__typeof__", "typeof", "__typeof"))
                 inside = [
                     leaf for leaf in leaves(chosen.type, chosen.name) if leaf.integer and leaf.width is None
@@ -297,12 +297,12 @@ class Declaring(Initialising):
 
 
 def words(part: Part) -> set[str]:
-    """The words in the text of a declaration."""
+    """Return the words in the text of a declaration."""
     return set(re.findall(r"\w+", flat(part)))
 
 
 def filled(record: Record, type: Type) -> Record:
-    """The record with a type for its parameter."""
+    """Return the record with a type for its parameter."""
 
     def inside(old: Type) -> Type:
         match old:
@@ -315,5 +315,5 @@ def filled(record: Record, type: Type) -> Record:
             case _:
                 return old
 
-    made: Sequence[Member] = [replace(member, type=inside(member.type)) for member in record.members]
-    return Record(record.kind, tuple(made), record.attributes, record.after)
+    members: Sequence[Member] = [replace(member, type=inside(member.type)) for member in record.members]
+    return Record(record.kind, tuple(members), record.attributes, record.after)

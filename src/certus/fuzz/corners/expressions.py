@@ -45,15 +45,15 @@ class Expressing(Declaring):
 
     def integer_leaves(self, *, writable: bool = False, field: bool = True) -> list[tuple[str, Leaf]]:
         """Return the integers in visible variables, outside of unions: their paths and their leaves."""
-        found = []
+        integers = []
         for variable in self.variables()[:6]:
             for leaf in leaves(variable.type, variable.name, limit=8):
                 if leaf.integer is None or leaf.union or (leaf.width is not None and not field):
                     continue
                 if writable and (leaf.const or variable.const):
                     continue
-                found.append((leaf.path, leaf))
-        return found
+                integers.append((leaf.path, leaf))
+        return integers
 
     def value(self, depth: int = 2) -> str:
         """Draw an integer expression. Nothing in it has a side effect."""
@@ -133,9 +133,9 @@ class Expressing(Declaring):
 
     def controlling(self, depth: int) -> str:
         """Draw an expression for `_Generic` to examine."""
-        found = self.variables()
-        if found and self.chance(0.4):
-            chosen = self.pick(found)
+        variables = self.variables()
+        if variables and self.chance(0.4):
+            chosen = self.pick(variables)
             return self.pick((chosen.name, f"&{chosen.name}"))
         return self.value(depth)
 
@@ -173,8 +173,8 @@ class Expressing(Declaring):
     def _member(self, depth: int) -> str:
         """Draw a member of a compound literal, of a call or of a statement expression."""
         text, type = self.record_value()
-        found = [leaf for leaf in leaves(type) if leaf.integer and not leaf.union]
-        return f"({text}){self.pick(found).path}" if text and found else self.value(depth)
+        integers = [leaf for leaf in leaves(type) if leaf.integer and not leaf.union]
+        return f"({text}){self.pick(integers).path}" if text and integers else self.value(depth)
 
     def record_value(self) -> tuple[str, Type]:
         """Draw an expression of a record type, and that type; "" if there is none."""
@@ -198,8 +198,8 @@ class Expressing(Declaring):
                 ways.append((2, text, routine.result))
         if not ways:
             return "", Named("int", self.integers["int"])
-        _, text, found = self.weighted([(way[0], way) for way in ways])
-        return text, found
+        _, text, chosen_type = self.weighted([(way[0], way) for way in ways])
+        return text, chosen_type
 
     # -- what only depends on types
 
@@ -213,10 +213,10 @@ class Expressing(Declaring):
             return type_name(self.record(1))
         if self.chance(0.15):
             return f"{self.pick(('__typeof__', 'typeof'))}({self.some_object()})"
-        found: Type = self.complete()
+        type: Type = self.complete()
         if self.chance(0.1):
-            found = Qualified(self.pick(("const", "volatile")), found)
-        return type_name(found)
+            type = Qualified(self.pick(("const", "volatile")), type)
+        return type_name(type)
 
     def some_object(self) -> str:
         """Draw an expression that has a size: no bit-field, no function."""

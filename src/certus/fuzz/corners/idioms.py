@@ -67,13 +67,17 @@ class Idioms(Expressing):
             )
             for type in types:
                 item = f"__builtin_va_arg(list, {type_name(type)})"
-                found = _readable(type)
-                self.say(f"sum = sum * 31 + {item}{self.pick(found).path if found else ''};")
+                readable = _readable(type)
+                self.say(f"sum = sum * 31 + {item}{self.pick(readable).path if readable else ''};")
             self.say("__builtin_va_end(list);")
 
         def call() -> str | None:
-            given = [self._passed(type) for type in types]
-            return None if None in given else f"{name}({', '.join([self.value(0), *filter(None, given)])})"
+            arguments = [self._passed(type) for type in types]
+            return (
+                None
+                if None in arguments
+                else f"{name}({', '.join([self.value(0), *filter(None, arguments)])})"
+            )
 
         self.variadic.append(call)
 
@@ -88,8 +92,8 @@ class Idioms(Expressing):
     def _array_parameter(self) -> None:
         name = f"taking{self.number('taking')}"
         type = self.complete(0)
-        found = stripped(type)
-        if overaligned(type) or not isinstance(found, (Integer, Record)) or contains(type, Floating):
+        inner = stripped(type)
+        if overaligned(type) or not isinstance(inner, (Integer, Record)) or contains(type, Floating):
             type = self.integers["short"]
         element, lengths = type_name(type), ["", "n", "n++", "static 2", "const 3", "n + 1", "4"]
         if self.ticks:
@@ -351,7 +355,7 @@ class Idioms(Expressing):
 
 
 def _readable(type: Type) -> list[Leaf]:
-    """The integers of a record that can be passed and looked at; none for other types."""
+    """Return the integers of a record that can be passed and observed; none for other types."""
     if (
         not isinstance(stripped(type), Record)
         or contains(type, Floating)

@@ -71,12 +71,12 @@ class Initialising(Typing):
             case Integer() as integer:
                 return self.number_text(integer)
             case Array(element, length) if length:
-                found = [self._elided(element) for _ in range(length)]
+                scalars = [self._elided(element) for _ in range(length)]
             case Record(kind="struct", members=parts) if parts:
-                found = [self._elided(m.type) for m in parts if m.name is not None or m.width is None]
+                scalars = [self._elided(m.type) for m in parts if m.name is not None or m.width is None]
             case _:
                 return None
-        return None if None in found or not found else ", ".join(filter(None, found))
+        return None if None in scalars or not scalars else ", ".join(filter(None, scalars))
 
     def _array_initialiser(self, element: Type, length: int) -> str:
         inner = stripped(element)

@@ -41,10 +41,10 @@ class Observing(Idioms):
 
     def associations(self) -> str:
         """Draw cases of `_Generic` for types that are visible here and surely differ."""
-        found: dict[int, str] = {}
+        records: dict[int, str] = {}
         for type in self.types(lambda t: isinstance(stripped(t), Record))[:4]:
-            found.setdefault(id(stripped(type)), type.spelling)
-        cases = [f"{text}: {n}, {text} *: {n + 10}, " for n, text in enumerate(found.values(), 1)]
+            records.setdefault(id(stripped(type)), type.spelling)
+        cases = [f"{text}: {n}, {text} *: {n + 10}, " for n, text in enumerate(records.values(), 1)]
         return "".join(cases) + self.pick(
             ("", "int: 50, ", "char *: 51, int *: 52, ", "unsigned: 53, long: 54, ")
         )
@@ -58,9 +58,9 @@ class Observing(Idioms):
             text = self.offset()
             if text:
                 self.observe(text)
-        found = self.variables()
-        if found:
-            chosen = self.pick(found)
+        variables = self.variables()
+        if variables:
+            chosen = self.pick(variables)
             self.observe(f"sizeof({chosen.name})")
             if self.chance(0.4):
                 self.observe(f"__alignof__({chosen.name})")
@@ -72,10 +72,10 @@ class Observing(Idioms):
 
     def observe_values(self) -> None:
         """Write to some integers of an object, then observe them."""
-        found = [v for v in self.variables() if any(leaf.integer for leaf in leaves(v.type))]
-        if not found:
+        variables = [v for v in self.variables() if any(leaf.integer for leaf in leaves(v.type))]
+        if not variables:
             return
-        chosen = self.pick(found)
+        chosen = self.pick(variables)
         own = [leaf for leaf in leaves(chosen.type, chosen.name) if leaf.integer and not leaf.union]
         for leaf in own:
             if not leaf.const and not chosen.const and self.chance(0.4):
@@ -109,10 +109,10 @@ class Observing(Idioms):
 
     def observe_pointers(self) -> None:
         """Draw observations of strides, and of objects through pointers of several spellings."""
-        found = [v for v in self.variables() if not overaligned(v.type)]
-        if not found:
+        variables = [v for v in self.variables() if not overaligned(v.type)]
+        if not variables:
             return
-        chosen = self.pick(found)
+        chosen = self.pick(variables)
         name = self.new("id", VARIABLES)
         if name == chosen.name:
             return
@@ -146,10 +146,10 @@ class Observing(Idioms):
 
     def observe_copies(self) -> None:
         """Draw a copy of a record, in one of many forms, and observations of the copy."""
-        found = [v for v in self.variables() if isinstance(stripped(v.type), Record)]
-        if not found:
+        records = [v for v in self.variables() if isinstance(stripped(v.type), Record)]
+        if not records:
             return
-        chosen = self.pick(found)
+        chosen = self.pick(records)
         if is_const(chosen.type) and not chosen.const:
             return
         name = self.new("id", VARIABLES)
@@ -205,15 +205,15 @@ class Observing(Idioms):
 
     def observe_unions(self) -> None:
         """Write one member of a union and read it, or a narrower one, back."""
-        found = []
+        unions = []
         for variable in self.variables(lambda v: not v.const and not is_const(v.type)):
             for path, type in aggregates(variable.type, variable.name):
                 record = stripped(type)
                 if isinstance(record, Record) and record.kind == "union":
-                    found.append((path, record))
-        if not found:
+                    unions.append((path, record))
+        if not unions:
             return
-        path, record = self.pick(found)
+        path, record = self.pick(unions)
         parts = [leaf for leaf in leaves(record, path) if _plain(leaf)]
         if not parts:
             return
@@ -230,15 +230,15 @@ class Observing(Idioms):
 
     def linked(self) -> None:
         """Draw a record that points to itself, and observations through its pointer."""
-        found = [
+        lists = [
             v
             for v in self.variables(lambda v: not v.const and not is_const(v.type))
             if isinstance(record := stripped(v.type), Record)
             and any(m.name == "next" for m in record.members)
         ]
-        if not found:
+        if not lists:
             return
-        chosen = self.pick(found)
+        chosen = self.pick(lists)
         name = chosen.name
         self.say(f"{name}.next = (void *)&{name};")
         self.observe(f"sizeof(*{name}.next)")
@@ -292,7 +292,7 @@ def _bits(leaf: Leaf) -> int:
 
 
 def _plain(leaf: Leaf) -> bool:
-    """Whether reading it after other bytes were written is harmless."""
+    """Return whether reading it after other bytes were written is harmless."""
     return (
         leaf.integer is not None
         and leaf.width is None
@@ -302,5 +302,5 @@ def _plain(leaf: Leaf) -> bool:
 
 
 def _direct(leaf: Leaf, union: str) -> bool:
-    """Whether the leaf is a member of the union itself."""
+    """Return whether the leaf is a member of the union itself."""
     return leaf.path.count(".") == union.count(".") + 1 and "[" not in leaf.path[len(union) :]

@@ -43,10 +43,10 @@ class Typing(Drawing):
         names = [n for n, t in self.integers.items() if t.bits <= 64]
         if not narrow and self.chance(0.04):
             names = [n for n, t in self.integers.items() if t.bits > 64] or names
-        found = self.integers[self.pick(names)]
-        if found.spelling in SPELLINGS and self.chance(0.2):
-            return replace(found, spelling=self.pick(SPELLINGS[found.spelling]))
-        return found
+        integer = self.integers[self.pick(names)]
+        if integer.spelling in SPELLINGS and self.chance(0.2):
+            return replace(integer, spelling=self.pick(SPELLINGS[integer.spelling]))
+        return integer
 
     def scalar(self) -> Type:
         """Draw an integer type: basic, or one with a name."""
@@ -59,17 +59,17 @@ class Typing(Drawing):
 
     def complete(self, depth: int = 1) -> Type:
         """Draw a type of objects that can be named again here."""
-        found: Type = self.weighted(
+        type: Type = self.weighted(
             [
                 (3, self.scalar),
                 (4, lambda: self.pick(self.types() or [Named("int", self.integers["int"])])),
                 (1, lambda: Pointer(self.complete(0))),
             ]
         )()
-        if depth and not overaligned(found) and self.chance(0.2):
-            found = Array(found, self.random.randint(1, 4))
-            found = Array(found, self.random.randint(1, 3)) if self.chance(0.3) else found
-        return found
+        if depth and not overaligned(type) and self.chance(0.2):
+            type = Array(type, self.random.randint(1, 4))
+            type = Array(type, self.random.randint(1, 3)) if self.chance(0.3) else type
+        return type
 
     def record(
         self,
@@ -82,19 +82,19 @@ class Typing(Drawing):
         """Draw a record; `hole` is a type that it shall use. `names` are the member names that are left.
         Records inside it may have `tags`, which are pending until the record is placed."""
         names = self.random.sample(MEMBERS, len(MEMBERS)) if names is None else names
-        made: list[Member] = []
+        members: list[Member] = []
         if hole is not None:
-            made.append(Member(names.pop(), hole))
+            members.append(Member(names.pop(), hole))
         for _ in range(self.random.choice((1, 2, 2, 3, 3, 4)) if self.chance(0.97) else 0):
-            made += self._members(depth, names, tags=tags)
-        if not tags:  # a tag is visible only behind its definition
-            self.random.shuffle(made)
+            members += self._members(depth, names, tags=tags)
+        if not tags:  # a tag is visible only after its definition
+            self.random.shuffle(members)
         kind = "union" if self.chance(0.2) else "struct"
-        if not any(member.name for member in made) and not any(m.width is None for m in made):
-            made.append(Member(names.pop(), self.basic()))
+        if not any(member.name for member in members) and not any(m.width is None for m in members):
+            members.append(Member(names.pop(), self.basic()))
         first = self.record_attribute() if self.chance(0.15) else ""
         last = self.record_attribute() if self.chance(0.12) else ""
-        return Record(kind, tuple(made), first, last)
+        return Record(kind, tuple(members), first, last)
 
     def record_attribute(self) -> str:
         return self.weighted(
@@ -148,9 +148,9 @@ class Typing(Drawing):
 
     def _member_attribute(self, type: Type) -> tuple[str, str]:
         """Draw attributes before and after a member."""
-        found = stripped(type)
+        inner = stripped(type)
         if self.chance(0.4):
-            if isinstance(found, Integer) and found.bits <= 8 and not overaligned(type):
+            if isinstance(inner, Integer) and inner.bits <= 8 and not overaligned(type):
                 aligned = self.scalar() if self.chance(0.6) else Integer("long double", 0, False)
                 return f"_Alignas({type_name(aligned)})", ""
             return f"_Alignas({self.pick((32, 64))})", ""
@@ -159,19 +159,19 @@ class Typing(Drawing):
         return "", "__attribute__((packed))"
 
     def _bit_fields(self, names: list[str]) -> list[Member]:
-        made = []
+        members = []
         for _ in range(self.random.randint(1, 3)):
             type = self.scalar()
-            found = stripped(type)
-            if not isinstance(found, Integer) or found.bits > 64 or "_BitInt" in found.spelling:
-                type = found = self.integers["unsigned int"]
-            if type != found and self.chance(0.6):
-                type = found = self.integers[self.pick(("int", "unsigned int", "char", "long", "_Bool"))]
-            limit = min(found.bits, 8) if isinstance(type, Named) else found.bits
+            integer = stripped(type)
+            if not isinstance(integer, Integer) or integer.bits > 64 or "_BitInt" in integer.spelling:
+                type = integer = self.integers["unsigned int"]
+            if type != integer and self.chance(0.6):
+                type = integer = self.integers[self.pick(("int", "unsigned int", "char", "long", "_Bool"))]
+            limit = min(integer.bits, 8) if isinstance(type, Named) else integer.bits
             if self.chance(0.12):
-                made.append(Member(None, type, 0 if self.chance(0.5) else self.random.randint(1, limit)))
+                members.append(Member(None, type, 0 if self.chance(0.5) else self.random.randint(1, limit)))
             else:
                 width = self.random.randint(1, limit)
                 after = self._member_attribute(Pointer(type))[1] if self.chance(0.06) else ""
-                made.append(Member(names.pop(), type, width, after=after))
-        return made
+                members.append(Member(names.pop(), type, width, after=after))
+        return members

@@ -1,4 +1,4 @@
-"""Abstract programs to Boolean programs over predicates (seed 001, section 3)."""
+"""Abstract programs to Boolean programs over predicates (Wolff 2015, section 3)."""
 
 from certus.passes.boolean.abstraction import abstract_program
 

@@ -1,4 +1,4 @@
-"""Compute B(P), the Boolean program of a program and predicates (seed 001, section 3, after Ball et al.
+"""Compute B(P), the Boolean program of a program and predicates (Wolff 2015, section 3, after Ball et al.
 2001).
 
 Each edge is abstracted separately: an assignment to `F(wp(s, p)) ? true : F(wp(s, not p)) ? false : any` for

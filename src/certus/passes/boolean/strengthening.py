@@ -1,4 +1,4 @@
-"""Compute F and G of seed 001, section 3: the best approximations of a formula over a set of predicates.
+"""Compute F and G of Wolff 2015, section 3: the best approximations of a formula over a set of predicates.
 
 F(phi) is the weakest formula over the predicates that implies phi, and G(phi) = not F(not phi) the strongest
 one that phi implies. One enumeration gives both: the valuations of the predicates that occur together with

@@ -1,5 +1,4 @@
-"""Translate programs over large blocks to Horn clauses with error and transfer relations (seed 003, section
-2).
+"""Translate programs to Horn clauses with error and transfer relations (Flanagan 2004, section 2).
 
 Each location from which an error may be reached has an error relation: the states from which the program
 fails. A block, an iteration of a loop and a call are clauses from the states after it to those before it, so

@@ -117,7 +117,9 @@ def panel(outcome: Outcome) -> str:
 
 def checked(outcome: Outcome) -> str:
     """Return how the evidence was checked, the assumptions of a proof, and remarks."""
-    inside = "".join(f"<li>{line}</li>" for line in _checks(outcome))
+    lines = [f"<li>{line}</li>" for line in _checks(outcome)]
+    lines += [f'<li class="missing">{line}</li>' for line in _missing_checks(outcome)]
+    inside = "".join(lines)
     parts = [_section("How it was checked", f'<ul class="checks">{inside}</ul>') if inside else ""]
     taken = "".join(f"<li>{text(words)}</li>" for words in assumptions(outcome))
     parts.append(_section("Assumptions", f"<ul>{taken}</ul>") if taken else "")
@@ -208,6 +210,7 @@ def _derivation(outcome: Outcome) -> str:
 
 
 def _checks(outcome: Outcome) -> Iterator[str]:
+    """Yield the checks that the evidence passed."""
     check = outcome.check
     if isinstance(proof_of(outcome), Execution):
         yield "run to its end by the interpreter"
@@ -217,10 +220,6 @@ def _checks(outcome: Outcome) -> Iterator[str]:
         for solver, number in check.discharged.items():
             meter = f'<meter min="0" max="{max(check.clauses, 1)}" value="{number}"></meter>'
             yield f"{text(solver)} proved {number:,} of {counted(check.clauses, 'clause')}{meter}"
-        yield from map(text, silent_texts(check))
-        if check.by_one:
-            were = "was" if check.by_one == 1 else "were"
-            yield f"{counted(check.by_one, 'clause')} {were} proved by one solver only"
         if check.discharged:
             yield "every clause was proved by a solver, and none was refuted"
         if isinstance(outcome.subject, Program):
@@ -232,7 +231,19 @@ def _checks(outcome: Outcome) -> Iterator[str]:
         if check.compiled == CONFIRMED:
             parts = ("replayed by the compiled program", check.compilers.sentence)
             yield text("; ".join(filter(None, parts)))
-        elif check.compiled:
-            yield f"not replayed by the compiled program: {text(check.compiled)}"
-    if outcome.challenge is not None:
+    if outcome.challenge is not None and not outcome.challenge.why_not:
+        yield text(outcome.challenge.sentence)
+
+
+def _missing_checks(outcome: Outcome) -> Iterator[str]:
+    """Yield what could not be checked, or not by all solvers."""
+    check = outcome.check
+    if isinstance(check, ProofCheck):
+        yield from map(text, silent_texts(check))
+        if check.by_one:
+            were = "was" if check.by_one == 1 else "were"
+            yield f"{counted(check.by_one, 'clause')} {were} proved by one solver only"
+    elif isinstance(check, Replay) and check.compiled and check.compiled != CONFIRMED:
+        yield f"not replayed by the compiled program: {text(check.compiled)}"
+    if outcome.challenge is not None and outcome.challenge.why_not:
         yield text(outcome.challenge.sentence)

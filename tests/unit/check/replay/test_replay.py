@@ -172,12 +172,12 @@ def test_long_runs_keep_their_ends(keep: int) -> None:
 @pytest.mark.no_cover
 def test_a_million_iterations_replay_in_seconds() -> None:
     program, error, x = loop(1_000_000)
-    start = time.monotonic()
+    start = time.process_time()
     checked = replay(program, Trace(error.name), budget=Budget())
     assert isinstance(checked, Replay)
     assert checked.steps == 3_000_003
     assert (x, 1_000_000) in [change for step in checked.kept for change in step.changes]
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_the_one_run_of_a_program_without_inputs_is_a_proof() -> None:

@@ -1,4 +1,4 @@
-"""The abstraction of seed 001, Listing 2, and what calls, inputs and contradictions become."""
+"""The abstraction of Wolff 2015, Listing 2, and what calls, inputs and contradictions become."""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ from certus.core.horn import Clause, Derivation, HornSystem, Model
 from certus.core.horn import Step as Inference
 from certus.core.outcome import (
     CONFIRMED,
+    Challenge,
     Compilers,
     DerivationCheck,
     Outcome,
@@ -102,6 +103,18 @@ def test_a_proof(counting: SimpleNamespace) -> None:
     assert "cvc5 proved 29 of 31 clauses" in words
     assert "212 random runs" in words
     assert "old(x) + 1" in words.split('id="L9"')[1].split('id="L10"')[0]
+
+
+def test_only_passed_checks_are_ticked(counting: SimpleNamespace) -> None:
+    challenged, not_challenged = Challenge(compared=256), Challenge(why_not="it was not run")
+    passed = render_html(replace(holds(counting), challenge=challenged))
+    assert "<li>challenged: 256 native runs" in passed
+    assert 'class="missing"' not in passed
+    missing = render_html(replace(holds(counting), challenge=not_challenged))
+    assert '<li class="missing">not challenged: it was not run</li>' in missing
+    unconfirmed = replace(violated(counting).check, compiled="it ended otherwise")  # type: ignore[type-var]
+    words = render_html(violated(counting, check=unconfirmed))
+    assert '<li class="missing">not replayed by the compiled program: it ended otherwise</li>' in words
 
 
 @pytest.mark.parametrize(

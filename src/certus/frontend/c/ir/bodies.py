@@ -2,7 +2,7 @@
 
 `_FORMS` has the class and the grammar of each instruction. Each word of a grammar reads the next field: by
 the method of `BodyReader` with this name or, for a word like `weak?`, by testing for this token. A word
-behind `-` is read but is not a field. `to` and punctuation are tokens that must come next.
+after `-` is read but is not a field. `to` and punctuation are tokens that must come next.
 """
 
 from __future__ import annotations

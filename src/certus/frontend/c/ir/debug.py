@@ -195,8 +195,8 @@ class Debug:
         return None
 
     def qualified(self, number: int | None, qualifier: str) -> bool:
-        """Whether a type is `const` or `volatile`, perhaps through typedefs; an array is qualified like its
-        elements."""
+        """Return whether a type is `const` or `volatile`, perhaps through typedefs. An array is qualified as
+        its elements are."""
         while number is not None:
             node = self.node(number)
             if node.tag == f"DW_TAG_{qualifier}_type":
@@ -206,14 +206,14 @@ class Debug:
         return False
 
     def signed(self, number: int | None) -> bool | None:
-        """Whether an integer type is signed; None for others."""
+        """Return whether an integer type is signed; None for others."""
         node = self.plain(number)
         if node is not None and node.tag == "DW_TAG_enumeration_type":
             node = self.plain(node.reference("baseType"))
         return _SIGNED.get(node.fields.get("encoding", "")) if node and node.kind == "DIBasicType" else None
 
     def boolean(self, number: int | None) -> bool:
-        """Whether a type is `_Bool`."""
+        """Return whether a type is `_Bool`."""
         node = self.plain(number)
         return node is not None and node.fields.get("encoding") == "DW_ATE_boolean"
 

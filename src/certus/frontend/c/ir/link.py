@@ -180,7 +180,7 @@ def _aliased(module: Module, symbol: Definition | None) -> Definition | None:
 
 
 def _fits(one: Definition | None, other: Definition | None) -> bool:
-    """Whether two symbols agree on the type, as far as compiled code depends on it."""
+    """Return whether two symbols agree on the type, as far as compiled code depends on it."""
     if one is None or other is None:
         return True  # an alias of what is no symbol
     if isinstance(one, Function) and isinstance(other, Function):
@@ -191,7 +191,7 @@ def _fits(one: Definition | None, other: Definition | None) -> bool:
 
 
 def _is_unprototyped(function: Function) -> bool:
-    """Whether a declaration like `int f();` leaves the parameters open."""
+    """Return whether a declaration like `int f();` leaves the parameters open."""
     return function.type.variadic and all(p.passing.sret is not None for p in function.parameters)
 
 
@@ -211,7 +211,7 @@ def _types(function: Function) -> list[types.Type]:
 
 
 def _same_object(one: types.Type, other: types.Type) -> bool:
-    """Whether two types of a variable agree; an array may be declared without its length."""
+    """Return whether two types of a variable agree; an array may be declared without its length."""
     if isinstance(one, types.ArrayType) and isinstance(other, types.ArrayType):
         return same_type(one.element, other.element) and (
             one.count == other.count or not one.count * other.count
@@ -220,8 +220,8 @@ def _same_object(one: types.Type, other: types.Type) -> bool:
 
 
 def same_type(one: types.Type, other: types.Type) -> bool:
-    """Whether types of two modules are the same, except for the names of structures; an opaque one agrees
-    with all."""
+    """Return whether types of two modules are the same, except for the names of structures; an opaque one
+    agrees with all."""
     stack = [(one, other)]
     while stack:
         a, b = stack.pop()

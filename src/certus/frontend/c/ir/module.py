@@ -45,7 +45,7 @@ class Definition(Record):
     attributes: frozenset[str] = frozenset()
 
     def read_clauses(self, reader: BodyReader) -> None:
-        """Read the clauses in front of the type of a symbol or behind it, with or without commas."""
+        """Read the clauses before or after the type of a symbol, with or without commas."""
         while True:
             start = reader.at
             reader.accept(",")

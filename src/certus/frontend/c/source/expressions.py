@@ -78,7 +78,7 @@ def tested(statements: Statements, token: int) -> Range | None:
 
 
 def question_mark(statements: Statements, token: int) -> int | None:
-    """Return the `?` at this token, or behind the operand that starts there."""
+    """Return the `?` at this token, or after the operand that starts there."""
     texts, partners = statements.tokens.texts, statements.tokens.partners
     while token < len(texts) and texts[token] not in (";", "{", "}", ":", ","):
         if texts[token] == "?":
@@ -159,7 +159,7 @@ def parameter(statements: Statements, token: int) -> Range | None:
 
 
 def _has_left(statements: Statements, token: int, lowest: int) -> bool:
-    """Whether an operand stands in front of an operator."""
+    """Return whether an operand stands in front of an operator."""
     before = statements.tokens.texts[token - 1] if token > lowest else ""
     if before in _PREFIXES:
         return False

@@ -16,7 +16,7 @@ from certus.frontend.c.source.tokens import TAGS, WITH_PARENTHESES, Tokens, is_d
 
 
 class Kind(Enum):
-    """The kind of a part. `DO` is the keyword, `DO_WHILE` the condition behind the body; `return` counts as
+    """The kind of a part. `DO` is the keyword, `DO_WHILE` the condition after the body; `return` counts as
     an expression, `case` as a label."""
 
     IF = "if"
@@ -58,7 +58,7 @@ _BEFORE_VALUE: Final = frozenset(
 
 
 # What is open, the innermost first: the part whose body follows, None for a block; the block that names
-# belong to; and whether the body is that behind `else`.
+# belong to; and whether the body is that after `else`.
 _Frames = tuple["Part | None", int, bool, "_Frames"] | None
 
 
@@ -111,7 +111,7 @@ class _Pass:
         return self._texts[at] if at < self._end else ""
 
     def _beyond(self, at: int) -> int:
-        """Return the next token; behind an opening bracket, the one behind its partner."""
+        """Return the next token; after an opening bracket, the one after its partner."""
         return max(at, self._partners[at]) + 1
 
     # --------------------------------------------------------------------------- between functions
@@ -135,8 +135,8 @@ class _Pass:
         self._at = at + 1
 
     def _is_value(self, brace: int, first: int) -> bool:
-        """Whether a brace begins an initialiser, a compound literal or the members of a type, and not a
-        block."""
+        """Return whether a brace begins an initialiser, a compound literal or the members of a type, and not
+        a block."""
         texts, before = self._texts, brace - 1
         if before < first:
             return False
@@ -250,7 +250,7 @@ class _Pass:
             part.end, part.stop = last, self._at - 1
 
     def _do_while(self, part: Part, last: int) -> int:
-        """Read the condition behind a body, if there is one; return the last token of the statement."""
+        """Read the condition after a body, if there is one; return the last token of the statement."""
         at = self._at
         if self._text(at) != "while" or self._text(at + 1) != "(" or self._partners[at + 1] < at:
             return last

@@ -193,7 +193,7 @@ class _Insertions:
         return parts[number]
 
     def _is_outside(self, line: int) -> bool:
-        """Whether the first token of a line belongs to no function."""
+        """Return whether the first token of a line belongs to no function."""
         token = self._tokens.first_in(line)
         part = None if token is None else self._statements.part(token)
         return part is not None and part.block < 0
@@ -225,7 +225,7 @@ class _Insertions:
 
 
 def _is_loop(part: Part) -> bool:
-    """Whether a part is a loop, or the use of a macro with a block behind it, which may be one."""
+    """Return whether a part is a loop, or the use of a macro with a block after it, which may be one."""
     return part.kind in _LOOPS or (part.kind is Kind.EXPRESSION and part.end > part.last)
 
 

@@ -142,7 +142,7 @@ class Tokens:
         self, directive: str, skipping: int, before: list[_Stack], open_: _Stack
     ) -> tuple[int, _Stack]:
         """Handle a preprocessor line. Each alternative begins with the brackets that were open before the
-        first one, and the last one decides which are open behind `#endif`. Of `#if 0` only the `#else` part
+        first one, and the last one decides which are open after `#endif`. Of `#if 0` only the `#else` part
         is read."""
         name = _DIRECTIVE.match(directive)
         word, condition = ("", "") if name is None else (name[1], name[2])
@@ -197,12 +197,12 @@ class Declarator:
 
 
 def is_word(text: str) -> bool:
-    """Whether a token is an identifier and not a keyword of statements."""
+    """Return whether a token is an identifier and not a keyword of statements."""
     return text.isidentifier() and text not in _KEYWORDS
 
 
 def is_declaration(tokens: Tokens, first: int) -> bool:
-    """Whether the statement that starts with a token looks like a declaration."""
+    """Return whether the statement that starts with a token looks like a declaration."""
     texts = tokens.texts
     if texts[first] in SPECIFIERS:
         return True

@@ -154,9 +154,9 @@ def test_long_text_is_cut() -> None:
     ],
 )
 def test_deep_and_long_text_takes_linear_time(before: str, piece: str, after: str) -> None:
-    start, number = time.monotonic(), 20_000
+    start, number = time.process_time(), 20_000
     statements = Statements("f.c", before + piece * number + after)
     for column in range(len(before) + 1, len(before) + len(piece) * number, len(piece)):
         token = statements.tokens.at(1, column)
         assert token is None or statements.written(token) is not None or statements.part(token) is None
-    assert time.monotonic() - start < 60
+    assert time.process_time() - start < 60

@@ -89,6 +89,6 @@ def test_stray_conditional_lines_do_nothing() -> None:
     ["{(", ")}", "'", '"', "/*", "/**/ ", " ", "\\\n", "#if A\n{\n#else\n{\n#endif\n", "#if 0\n", "a "],
 )
 def test_any_text_takes_linear_time(piece: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     Tokens(piece * 50_000)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20

@@ -5,7 +5,7 @@
  * C leaves a value open, it comes from `__certus_unspecified_int`. They need no other headers and no C library.
  *
  * Rules for their text: characters are compared as `unsigned char`, as C says. There is no signed overflow, no shift that
- * is too wide and no division that may fail, so that checks of these are switched off, but for arithmetic.c. A function
+ * is too wide and no division that may fail, so that checks of these are switched off, except in arithmetic.c. A function
  * without loop that touches no memory is one expression, which becomes one term. */
 
 #ifndef CERTUS_H
