@@ -155,20 +155,20 @@ def observe(
     if ranges is None:  # as facts are made: with less to remember
         sparse = analyse(program, budget=budget)
         watches.append(Watch(program, known(sparse), few(sparse), only=sparse.essa.at))
-    return sum(_run(program, watch, runs, steps, seed) for watch in watches)
+    return sum(run_observed(program, watch, runs, steps, seed) for watch in watches)
 
 
 def observe_bounded(program: Program, bound: int, *, runs: int, steps: int, seed: str = "") -> int:
     """The same for bounded ranges, as far as runs are within the bound."""
     found = bounded_ranges(_analysed(program), bound)
-    return _run(program, BoundedWatch(program, known(found), bound, few(found)), runs, steps, seed)
+    return run_observed(program, BoundedWatch(program, known(found), bound, few(found)), runs, steps, seed)
 
 
 def observe_symbolic(program: Program, *, runs: int, steps: int, seed: str = "") -> int:
     """The same for bounds in the parameters of the main procedure, for the loops and the exit."""
     cases = symbolic_ranges(program, program.main)
     parameters = program.procedures[program.main].parameters
-    return _run(program, SymbolicWatch(program, cases, parameters), runs, steps, seed)
+    return run_observed(program, SymbolicWatch(program, cases, parameters), runs, steps, seed)
 
 
 def _analysed(program: Program, budget: Budget | None = None) -> Ranges:
@@ -208,7 +208,8 @@ def few(ranges: Ranges | BoundedRanges) -> Few:
     }
 
 
-def _run(program: Program, watch: Watch, runs: int, steps: int, seed: str) -> int:
+def run_observed(program: Program, watch: Watch, runs: int, steps: int, seed: str = "") -> int:
+    """Run a program on random inputs under a watch; return the number of values that were compared."""
     compiled, numbers_ = compile_program(program), constants(program)
     for n in range(runs):
         inputs = RandomInputs(Random(f"{seed}/{n}"), numbers_)

@@ -1,4 +1,5 @@
-"""B(P) over-approximates P: every execution of a random program is one of its abstraction."""
+"""B(P) over-approximates P: every execution of a random program is one of its abstraction. The engine
+`boolean` decides every B(P), and its evidence is accepted."""
 
 from __future__ import annotations
 
@@ -14,14 +15,17 @@ from tests.laws.test_verdicts import Guess
 from certus.core import build
 from certus.core.boolean import BooleanProgram, Guard, Invoke, Predicate, ScopedPredicates, Statement, Update
 from certus.core.budget import Budget
+from certus.core.engine import NoOptions
 from certus.core.evaluate import evaluate
-from certus.core.evidence import Unsafe, old
+from certus.core.evidence import Unknown, Unsafe, old
+from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Edge, Program
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.engines.bmc import BoundedModelChecking, Options
+from certus.engines.boolean import BooleanReachability
 from certus.frontend.lp import ast
 from certus.frontend.lp.load import load_lp
 from certus.frontend.lp.printer import print_lp
@@ -30,6 +34,7 @@ from certus.interpreter.interpreter import Ending, Machine, run
 from certus.passes.boolean import abstract_program
 from certus.passes.large_blocks import LargeBlocks
 from certus.report.boolean_program import render_boolean
+from certus.run.publish import examine
 
 Valuation = dict[Expr, bool]
 RUNS = 30
@@ -183,10 +188,14 @@ def follow(program: Program, given_: ScopedPredicates) -> None:
             break
     text = render_boolean(made)
     loaded = load_lp(text, "boolean.lp").program
+    task, back = LargeBlocks("large").apply(Task(loaded))
+    verdict = BoundedModelChecking().run(task, Options(bound=12), Budget(60), Statistics())
     if fails:
-        task, _ = LargeBlocks("large").apply(Task(loaded))
-        verdict = BoundedModelChecking().run(task, Options(bound=12), Budget(60), Statistics())
         assert isinstance(verdict, Unsafe), text
+    decided = back.verdict(BooleanReachability().run(task, NoOptions(), Budget(60), Statistics()))
+    assert isinstance(verdict, Unknown | type(decided)), text
+    checked = examine(loaded, decided, budget=Budget(60), statistics=Statistics())
+    assert isinstance(checked, ProofCheck | Replay), (text, checked)
 
 
 @given(st.data())

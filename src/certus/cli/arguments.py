@@ -47,7 +47,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     values["clang_arguments"] = tuple(arguments.clang) or None
     values["options"] = dict(getattr(arguments, "set", ())) or None
     values["execute"] = getattr(arguments, "execute", not getattr(arguments, "no_execute", False))
-    values["ranges"] = False if getattr(arguments, "no_ranges", False) else None
+    for name in ("ranges", "inline"):
+        values[name] = False if getattr(arguments, f"no_{name}", False) else None
     return Settings(**{name: value for name, value in values.items() if value is not None})
 
 

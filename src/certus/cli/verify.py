@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_records(parser)
     add("--witness", metavar="FILE", type=Path, help="write a witness (format 2.0) to FILE, for other tools")
     add("--no-ranges", action="store_true", help="do not give ranges of variables to the engines")
+    add("--no-inline", action="store_true", help="keep calls, so that proofs have summaries of procedures")
     add("--no-execute", action="store_true", help="do not compile and run the program")
     add(
         "--harness",

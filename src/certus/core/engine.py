@@ -26,6 +26,7 @@ Options = TypeVar("Options")
 class ProgramKind(StrEnum):
     """What decides which engines `auto` starts, and when. The first kind that fits a program is its kind."""
 
+    BOOLEAN = "Boolean"
     ACYCLIC = "without loops"
     RECURSIVE = "recursive"
     LARGE = "large"

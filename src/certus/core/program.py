@@ -26,6 +26,7 @@ from functools import cached_property
 from typing import Literal
 
 from certus.core.diagnostic import Span
+from certus.core.sorts import BOOL
 from certus.core.terms import Expr
 
 
@@ -296,6 +297,16 @@ class Program:
     def entry(self) -> Location:
         """The entry of the main procedure."""
         return self.procedures[self.main].entry
+
+    @property
+    def every_variable(self) -> tuple[Expr, ...]:
+        """The globals, and the variables of all procedures."""
+        return (*self.globals, *(x for p in self.procedures.values() for x in p.variables))
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether it has variables, all of them Boolean."""
+        return {x.sort for x in self.every_variable} == {BOOL}
 
     @cached_property
     def error_locations(self) -> frozenset[Location]:

@@ -7,6 +7,7 @@ from typing import Any
 from certus.core.engine import Engine
 from certus.engines.arrays import ArrayClaims
 from certus.engines.bmc import BoundedModelChecking
+from certus.engines.boolean import BooleanReachability
 from certus.engines.clp import ConstraintLogic
 from certus.engines.execution import OnlyExecution
 from certus.engines.kind import KInduction
@@ -27,6 +28,7 @@ ENGINES: dict[str, Engine[Any]] = {
         RangeAnalysis(),
         ConstraintLogic(),
         Spacer(),
+        BooleanReachability(),
         ArrayClaims(),
         OnlyExecution(),
         RandomRuns(),

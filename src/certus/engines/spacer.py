@@ -49,6 +49,7 @@ class Spacer(Engine[Options]):
     options = Options
     subjects = (Program, HornSystem)
     schedule: ClassVar[Mapping[ProgramKind, Slot]] = {
+        ProgramKind.BOOLEAN: Slot(40),
         ProgramKind.ACYCLIC: Slot(30),
         ProgramKind.RECURSIVE: Slot(30, 0.3),
         ProgramKind.LARGE: Slot(40),

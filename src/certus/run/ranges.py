@@ -30,7 +30,7 @@ from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, InputE
 from certus.core.intervals import Interval
 from certus.core.memory import uses_memory
 from certus.core.program import Location, Program
-from certus.core.sorts import BOOL, ArraySort, Sort
+from certus.core.sorts import BOOL, ArraySort
 from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.encoding.addresses import Mistyped
@@ -217,7 +217,10 @@ def numeric_report(
     few = FewValues(analysed.essa.system, shown.values, budget)
     return RangeReport(
         program.file,
-        (*_variables(prepared, shown, few, pointing), *_memory(prepared, shown, offsets)),
+        (
+            *_variables(prepared, shown, few, pointing),
+            *_memory(program, prepared, shown, offsets, lambda: _unsliced(program, bound, budget, options)),
+        ),
         () if bound is not None else tuple(_not_linear(prepared, analysed)),
         (),
         bound,
@@ -298,21 +301,43 @@ def _pointer(row: VariableRange, pointing: Pointing) -> VariableRange:
     )
 
 
+def _unsliced(
+    program: Program, bound: int | None, budget: Budget, options: Options
+) -> Ranges | BoundedRanges:
+    """Return the ranges of the program with the variables that the property does not depend on."""
+    return _within(analyse(program, budget=budget, solver=system_solver(options)), bound, budget)
+
+
 def _memory(
-    program: Program, shown: Ranges | BoundedRanges, offsets: Offsets | None
+    program: Program,
+    prepared: Program,
+    shown: Ranges | BoundedRanges,
+    offsets: Offsets | None,
+    unsliced: Callable[[], Ranges | BoundedRanges],
 ) -> Iterator[VariableRange]:
-    """Yield one range for the elements of each array, and one for each field. The bits of cells are counted
-    one by one, as those of variables that the source does not name."""
-    fields: dict[str, list[tuple[Sort, Interval]]] = {}
-    for x in declared(program) if offsets is not None else ():
-        assert offsets is not None
-        name, range_ = offsets.field(x), shown.quantity_range(x)
-        if name is not None and range_ is not None and x not in program.source_names:
-            fields.setdefault(name, []).append((shown.quantity_sort(x), range_))
+    """Yield one range for the elements of each array, and one for each field, of which a cell is left in the
+    `prepared` program. Where some cells are left and others are not, the range comes from the `unsliced`
+    analysis, since it has to contain the values of all cells. The bits of cells are counted one by one, as
+    those of variables that the source does not name."""
+    if offsets is None:
+        return
+    left = frozenset(declared(prepared))
+    fields: dict[str, list[Expr]] = {}
+    for x in declared(program):
+        if (name := offsets.field(x)) is not None and x not in program.source_names:
+            fields.setdefault(name, []).append(x)
+    whole: Ranges | BoundedRanges | None = None
     for name, cells in fields.items():
-        sort = min((sort for sort, _ in cells), key=lambda sort: limits(sort)[0])  # signed if one of them is
-        hull = reduce(Interval.hull, (converted(range_, sort) for _, range_ in cells))
-        yield VariableRange(name, None, sort.name, True, hull.low, hull.high, None, None, ours=False)
+        if not any(x in left for x in cells):
+            continue
+        ranges_ = shown
+        if not all(x in left for x in cells):
+            ranges_ = whole = whole or unsliced()
+        known = [(ranges_.quantity_sort(x), r) for x in cells if (r := ranges_.quantity_range(x)) is not None]
+        if known:
+            sort = min((sort for sort, _ in known), key=lambda sort: limits(sort)[0])  # signed if one is
+            hull = reduce(Interval.hull, (converted(range_, sort) for _, range_ in known))
+            yield VariableRange(name, None, sort.name, True, hull.low, hull.high, None, None, ours=False)
 
 
 def _not_linear(program: Program, analysed: Ranges) -> Iterator[NotLinear]:

@@ -27,8 +27,9 @@ class Settings:
     `property_name` is a name or a property file (default: that of the task file, else unreach-call),
     `data_model` ILP32 or LP64 (default: that of the task file, else LP64); `clang_arguments` are flags for
     Clang. `execute`: whether the program may be compiled and run; `harness` is where the inputs of a
-    violation are saved. `ranges`: whether engines get the ranges of variables as facts. `solvers`: how many
-    solvers, 1 or 2, have to discharge each clause of a proof."""
+    violation are saved. `ranges`: whether engines get the ranges of variables as facts. `inline`: whether
+    calls are inlined for engines that want it. `solvers`: how many solvers, 1 or 2, have to discharge each
+    clause of a proof."""
 
     engine: str = AUTO
     engines: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Settings:
     execute: bool = True
     harness: Path | None = None
     ranges: bool = True
+    inline: bool = True
     solvers: int = 1
 
 

@@ -93,6 +93,8 @@ def kind_of(subject: Program | HornSystem, budget: Budget | None = None) -> Prog
     if isinstance(subject, HornSystem):
         return ProgramKind.CLAUSES
     budget = budget or Budget()
+    if subject.is_boolean:
+        return ProgramKind.BOOLEAN
     recursion = bool(recursive(subject))
     if not recursion and not any(_has_cycle(p, budget) for p in subject.procedures.values()):
         return ProgramKind.ACYCLIC

@@ -155,7 +155,7 @@ def _passes(
     from certus.passes.memory import Memory
     from certus.passes.slice import Slice
 
-    inlines = engine.form is ProgramForm.INLINED
+    inlines = settings.inline and engine.form is ProgramForm.INLINED
     memory: list[Pass] = [Memory()] if uses_memory(program) else []
     inline: list[Pass] = [Inline()] if inlines else []
     facts: list[Pass] = []

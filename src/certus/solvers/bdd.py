@@ -9,7 +9,7 @@ All operations are instances of if-then-else, computed without recursion and mem
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from certus.core import build
@@ -62,6 +62,58 @@ class Regions:
     def minus(self, one: Region, other: Region) -> Region:
         """Return the valuations in `one` that are not in `other`."""
         return self._ite(other, self.nothing, one)
+
+    def equal(self, one: Region, other: Region) -> Region:
+        """Return the valuations that are in both or in neither."""
+        return self._ite(one, other, self.minus(self.everything, other))
+
+    def choice(self, condition: Region, then: Region, otherwise: Region) -> Region:
+        """Return the valuations of `then` inside `condition`, and those of `otherwise` outside."""
+        return self._ite(condition, then, otherwise)
+
+    def without(self, region: Region, predicates: Collection[Expr]) -> Region:
+        """Return the valuations that are in the region for some values of these predicates."""
+        levels = {self._level(p) for p in predicates}
+
+        def part(level: int, low: Region, high: Region) -> Region:
+            return self.either(low, high) if level in levels else self._node(level, low, high)
+
+        return self._rebuilt(region, part)
+
+    def substituted(self, region: Region, meanings: Mapping[Expr, Region]) -> Region:
+        """Return the region with predicates replaced by regions, all at once."""
+        by_level = {self._level(p): meaning for p, meaning in meanings.items()}
+
+        def part(level: int, low: Region, high: Region) -> Region:
+            meaning = by_level.get(level)
+            return self._ite(self.literal(self._predicates[level]) if meaning is None else meaning, high, low)
+
+        return self._rebuilt(region, part)
+
+    def valuation(self, region: Region) -> dict[Expr, bool]:
+        """Return values of predicates that put every valuation which has them into the region; it must not be
+        empty."""
+        values: dict[Expr, bool] = {}
+        while region is not self.everything:
+            holds = region.low is self.nothing
+            values[self._predicates[region.level]] = holds
+            region = region.high if holds else region.low
+        return values
+
+    def _rebuilt(self, region: Region, part: Callable[[int, Region, Region], Region]) -> Region:
+        """Return the result of replacing every node by `part` of its level and its new branches."""
+        done = {self.everything: self.everything, self.nothing: self.nothing}
+        stack = [region]
+        while stack:
+            top = stack[-1]
+            missing = [] if top in done else [each for each in (top.low, top.high) if each not in done]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if top not in done:
+                done[top] = part(top.level, done[top.low], done[top.high])
+        return done[region]
 
     def formula(self, region: Region, name: Callable[[Expr], Expr] = lambda p: p) -> Expr:
         """Return the region as a formula over its predicates, renamed by `name`, as shared as the diagram."""

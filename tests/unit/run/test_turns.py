@@ -25,6 +25,7 @@ def table(kind: ProgramKind) -> str:
 def test_the_schedule_as_a_table() -> None:
     """The slots of all engines together, as `auto` runs them on two cores."""
     assert {kind.value: table(kind) for kind in ProgramKind} == {
+        "Boolean": "bmc 1, boolean 1, search 0.7, predicate 1, spacer 1",
         "without loops": "bmc 1, search 0.7, predicate 1, spacer 1",
         "recursive": "bmc 1, search 0.7, linear 0.4, spacer 0.3, predicate 1, clp 1",
         "large": "bmc 1, search 0.7, kind 0.15, predicate 1, spacer 1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import product
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -134,3 +135,33 @@ def test_without_room_predicates_come_last() -> None:
     region = regions.minterm(dict.fromkeys(names, True))
     assert regions.size(region) == 100
     assert regions.count(region, names) == 1
+
+
+def test_projection_and_substitution_agree_with_all_valuations() -> None:
+    """`without` is "for some value", `substituted` puts functions in the place of predicates at once."""
+    names = [build.var(f"p{n}", BOOL) for n in range(4)]
+    draw, regions = Random(7), Regions()
+
+    def some() -> Region:
+        region = regions.nothing
+        for bits in product((False, True), repeat=4):
+            if draw.random() < 0.5:
+                region = regions.either(region, regions.minterm(dict(zip(names, bits, strict=True))))
+        return region
+
+    def holds(region: Region, valuation: dict[Expr, bool]) -> bool:
+        return regions.both(region, regions.minterm(valuation)) is not regions.nothing
+
+    for _ in range(20):
+        region, meanings = some(), {names[0]: some(), names[2]: some()}
+        projected = regions.without(region, (names[1], names[3]))
+        replaced = regions.substituted(region, meanings)
+        for bits in product((False, True), repeat=4):
+            at = dict(zip(names, bits, strict=True))
+            choices = [{**at, names[1]: a, names[3]: b} for a, b in product((False, True), repeat=2)]
+            assert holds(projected, at) == any(holds(region, each) for each in choices)
+            values = {**at, **{name: holds(meaning, at) for name, meaning in meanings.items()}}
+            assert holds(replaced, at) == holds(region, values)
+        if region is not regions.nothing:
+            chosen = regions.minterm(regions.valuation(region))
+            assert regions.minus(chosen, region) is regions.nothing

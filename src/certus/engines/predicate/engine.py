@@ -62,7 +62,12 @@ def search(
 ) -> Verdict:
     """Decide the task from `precision` on, to which new predicates are added even if this raises."""
     assert isinstance(task.subject, Program)
-    return _Search(task.subject, options, budget, statistics, usable_facts(task), precision).verdict()
+    if options.via == "boolean":
+        from certus.engines.predicate import published
+
+        return published.search(task.subject, options.refinements, budget, statistics)
+    facts = usable_facts(task) if options.invariants else {}
+    return _Search(task.subject, options, budget, statistics, facts, precision).verdict()
 
 
 @dataclass(slots=True, eq=False)
@@ -99,7 +104,7 @@ class _Search:
             KnownRanges(self.program, self.facts),
         )
         limits = Limits(budget=self.budget, statistics=self.statistics, terms=self.executed.terms)
-        self.refinement = Refinement(self.steps, limits, enumerations)
+        self.refinement = Refinement(self.steps, limits, enumerations, collapses=self.options.invariants)
         self.report = Report(self.program, self.statistics)
 
     def verdict(self) -> Verdict:

@@ -50,12 +50,14 @@ class Limits(TypedDict):
 
 @dataclass(slots=True, eq=False)
 class Refinement:
-    """The search for predicates that exclude paths. `tried`: collapsed paths without an invariant; after each
-    of these the next `waiting` refinements skip that attempt, four times as many each time."""
+    """The search for predicates that exclude paths. `collapses`: whether paths with loops are collapsed.
+    `tried`: collapsed paths without an invariant; after each of these the next `waiting` refinements skip
+    that attempt, four times as many each time."""
 
     steps: Steps
     limits: Limits
     states: Enumerations
+    collapses: bool = True
     tried: dict[HornSystem, None] = field(default_factory=dict)
     failures: int = 0
     waiting: int = 0
@@ -71,7 +73,7 @@ class Refinement:
 
     def _attempts(self, error: Item, kept: Kept) -> Iterator[tuple[PathClauses, Interpolants | None]]:
         sliced = PathClauses(error, self.steps, kept)
-        if (sliced.has_cycles or sliced.is_recursive) and not self._waits():
+        if self.collapses and (sliced.has_cycles or sliced.is_recursive) and not self._waits():
             if sliced.is_recursive:
                 completed = PathClauses(error, self.steps, None, collapsed=True, completed=True)
                 yield completed, self._invariants(completed.system())
