@@ -10,6 +10,7 @@ from typing import Final
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Safe, Unsafe, Verdict
 from certus.core.horn import HornSystem
+from certus.core.memory_defects import MemoryDefect
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
@@ -30,6 +31,7 @@ class Role(Enum):
     VALUE = "value"  # it gives a variable the value that the later step reads
     MEMORY = "memory"  # it writes bytes that the later step reads
     BRANCH = "branch"  # it takes the side of a branch that leads to the later step
+    LIFETIME = "lifetime"  # it begins or ends the object that the later step accesses, or loses it
     KEEP = "keep"  # it takes the side of a branch that does not overwrite what the later step reads
     CALL = "call"  # it calls the procedure of the later step
     UNKNOWN = "unknown"  # not analysed: the run is too long
@@ -151,7 +153,7 @@ class Replay:
     `matter` is the number of relevant steps, and `initial` the globals whose initial values are relevant;
     both are None if the run was too long for the analysis. `compiled` is the result of the compiled program:
     CONFIRMED, why it could not confirm the trace, or empty if it was not run. `compilers` are the compilers
-    whose programs confirmed it."""
+    whose programs confirmed it. `defect` says what is wrong if the violation is one of memory safety."""
 
     steps: int
     kept: tuple[Step, ...]
@@ -160,6 +162,7 @@ class Replay:
     matter: int | None = None
     initial: tuple[Expr, ...] | None = None
     compilers: Compilers = field(default_factory=Compilers)
+    defect: MemoryDefect | None = None
 
 
 class Undecided(Enum):

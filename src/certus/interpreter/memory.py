@@ -309,7 +309,7 @@ class Memory:
 
     # -- questions
 
-    def inspect(self, address: Word, size: Word, access: Access, edge: int) -> bool:
+    def inspect(self, address: object, size: object, access: Access, edge: int) -> bool:
         """Answer an `Inspect`. Raises `Nondeterministic` or `Unmodelled` if the answer depends on a value
         that must not decide a run."""
         if isinstance(address, Indeterminate) or isinstance(size, Indeterminate):
@@ -323,7 +323,7 @@ class Memory:
         self.refused = Refusal(edge, access, self._meant(target, offset), count)
         return False
 
-    def _inspect_any(self, address: Word, size: Word, access: Access, edge: int) -> bool:
+    def _inspect_any(self, address: object, size: object, access: Access, edge: int) -> bool:
         """Answer an `Inspect` of an address or a size with uninitialised bits: whether every number in their
         places makes the access valid. Objects have no holes, so the least and the greatest one decide."""
         addresses: tuple[object, ...] = _bounds(address) if isinstance(address, Indeterminate) else (address,)
@@ -354,6 +354,11 @@ class Memory:
         assert self.variables is not None
         roots = [o for o in self._objects if o.live and o.storage != "heap"]
         return unreached(heap, roots, self.variables(), self._pointed, self._bits // 8)
+
+    def tracked_starts(self) -> frozenset[int]:
+        """Return the addresses of the live objects on the heap that are tracked."""
+        lost = {id(o) for o in self.lost()}
+        return frozenset(o.start for o in self._on_heap() if id(o) not in lost)
 
     def _on_heap(self) -> list[MemoryObject]:
         return [o for o in self._objects if o.live and o.storage == "heap"]

@@ -18,9 +18,12 @@ from certus.interpreter.inputs import Nondeterministic, UnknownValue
 class Extent(Protocol):
     """The part of a memory object that addresses use."""
 
-    name: str
     extent: int  # the size in bytes
     live: bool
+
+    @property
+    def name(self) -> str:
+        """The name for messages."""
 
 
 class Address:
