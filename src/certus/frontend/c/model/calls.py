@@ -177,6 +177,7 @@ def pack(body: Body, arguments: Sequence[Argument]) -> Expr:
         end = start + -(-layout.size(type_) // word) * word
     base = body.local("$&arguments", INT)
     body.emit(Alloc(base, build.integer(end), 16, "stack", "arguments"), text="begin of arguments")
+    body.extents[base] = end
     for start, each in places:
         at = build.add(base, build.integer(start))
         if each.passing.byval is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from certus.core import build
-from certus.core.program import Alloc, Assign, Assume, Free
+from certus.core.program import Access, Alloc, Assign, Assume, Free
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.core.vocabulary import ASSUMING, is_input
@@ -35,8 +35,9 @@ from certus.frontend.c.model.nondeterminism import (
     store_pointer,
     with_options,
 )
-from certus.frontend.c.model.operands import term_of
+from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, sort_of, truth
+from certus.frontend.c.model.validity import check, check_free, check_heap
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ def _memory(call: LibraryCall, name: str) -> None:
 
 def stop(call: LibraryCall) -> None:
     """End the execution."""
+    check_heap(call.body)
     call.body.stop()
 
 
@@ -145,7 +147,10 @@ def exit_(call: LibraryCall, *, registered: bool = True, status: int | None = No
 
     def end() -> None:
         if registered:
+            place = body.cursor.span, body.cursor.text
             body.unit.end_program(body)
+            body.cursor.span, body.cursor.text = place
+        check_heap(body)
         body.stop()
 
     if status is None:
@@ -241,6 +246,7 @@ def reallocate(call: LibraryCall) -> None:
     """`realloc(pointer, size)`: a new object with as much of the old one as fits; the old one ends. With size
     0 the result may be null. The size of the old object was recorded when it was created."""
     body, old, size = call.body, call.integer(0), call.integer(1)
+    check_free(body, old)
     result = base = new_object(body, size, 16, zero=False)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
     none = build.eq(size, NULL)
@@ -262,6 +268,7 @@ def reallocate(call: LibraryCall) -> None:
 
 def release(call: LibraryCall) -> None:
     """`free`: the object that the first argument points to ends, unless the argument is null."""
+    check_free(call.body, call.address(0))
     call.when_not_null(0, lambda pointer: free(call.body, pointer))
 
 
@@ -355,6 +362,10 @@ def _functions() -> dict[str, Function]:
 
 
 FUNCTIONS: Final = _functions()
+ALLOCATING: Final = frozenset(
+    "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc realloc "
+    "strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk __vasprintf_chk".split()
+)
 ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}
 
@@ -484,7 +495,10 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
 def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
     """Lower a function that is a building block of the models in C."""
     operands = [argument.operand for argument in instruction.arguments]
-    if name == "__certus_assume":
+    if name in ("__certus_readable", "__certus_writable"):
+        access: Access = "read" if name == "__certus_readable" else "write"
+        check(body, address_of(body, operands[0]), as_sort(term_of(body, operands[1]), INT), access)
+    elif name == "__certus_assume":
         body.assume(truth(term_of(body, operands[0])))
     elif name == "__certus_static_object":
         size = as_sort(term_of(body, operands[0]), INT)

@@ -194,6 +194,7 @@ class LocalVariables:
             shown = debug.name if debug is not None and debug.name else _unnamed(name)
             base = body.registers.values[name] = body.local(f"$&{shown}", INT)
             local = self.objects[name] = LocalObject(alloca, base, shown, debug is not None, declare)
+            body.extents[base] = body.layout.size(alloca.type)
             if debug is not None:
                 body.unit.names.declare_object(body.module, base, debug, self.location(name))
             if declare is None:
