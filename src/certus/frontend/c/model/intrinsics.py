@@ -27,7 +27,7 @@ _CLOBBERS: Final = (
     "This assembly has the clobber `memory`: it is assumed to write only objects that its operands point to."
 )
 _IGNORED: Final = re.compile(
-    r"llvm\.(?:dbg\.|lifetime\.|va_end|stackrestore|prefetch|donothing|var\.annotation|pseudoprobe"
+    r"llvm\.(?:dbg\.|va_end|prefetch|donothing|var\.annotation|pseudoprobe"
     r"|experimental\.noalias\.scope\.decl)"
 )
 _SAME: Final = re.compile(
@@ -45,7 +45,9 @@ def lower(body: Body, instruction: ir.Call, name: str) -> None:
     if _IGNORED.match(name):
         return
     arguments = [argument.operand for argument in instruction.arguments]
-    if name == "llvm.assume":
+    if name.startswith(("llvm.lifetime.", "llvm.stackrestore")):
+        body.locals.pass_marker(instruction, name)
+    elif name == "llvm.assume":
         fails = build.not_(body.truth(value_of(body, arguments[0])))
         body.when(fails, lambda: body.undefined("the condition of `__builtin_assume` is false"))
     elif _SAME.match(name):

@@ -37,7 +37,7 @@ from certus.frontend.c.model.nondeterminism import (
 )
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, sort_of, truth
-from certus.frontend.c.model.validity import check, check_free, check_heap
+from certus.frontend.c.model.validity import check, check_free, check_heap, is_checked
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
@@ -235,6 +235,8 @@ def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = 
     """Create an object; the size of one on the heap is recorded if the program uses `realloc`."""
     base = body.fresh(INT)
     body.emit(Alloc(base, size, align, "stack" if stack else "heap", body.cursor.text, zero))
+    if stack and body.function is not None:
+        base = body.locals.begin_array(None, base)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
     if sizes is not None and not stack:
         noted = build.store(sizes, build.wrap(base, sort), build.wrap(size, sort))
@@ -362,6 +364,18 @@ def _functions() -> dict[str, Function]:
 
 
 FUNCTIONS: Final = _functions()
+# The arguments that are strings, of functions without a model.
+_STRINGS: Final = {
+    name: positions
+    for positions, names in (
+        ((0,), "puts fputs fputs_unlocked perror remove unlink chdir system rmdir if_nametoindex inet_addr"),
+        ((0,), "getenv secure_getenv unsetenv truncate creat access chmod mkdir open opendir stat lstat"),
+        ((0,), "getpwnam getgrnam gethostbyname sscanf __isoc99_sscanf __isoc23_sscanf utime utimes"),
+        ((0, 1), "fopen fopen64 popen rename link symlink setenv freopen freopen64"),
+        ((1,), "fdopen"),
+    )
+    for name in names.split()
+}
 ALLOCATING: Final = frozenset(
     "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc realloc "
     "strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk __vasprintf_chk".split()
@@ -484,12 +498,26 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
     if arguments is not instruction.arguments or truncated:
         plain = ir.Call(result, instruction.callee, arguments, instruction.declared, instruction.words)
         ir.complete_like(plain, instruction, [])
-    function.meaning(LibraryCall(body, plain, function.name, [each.operand for each in arguments]))
+    called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
+    _read_arguments(called)
+    function.meaning(called)
     if not isinstance(function.meaning, Model):
         renew_errno(body)
     if truncated and instruction.name is not None:
         pointer = body.scalar(body.registers.values[instruction.name])
         body.registers.define(instruction, as_sort(pointer, sort_of(instruction.result, signed=True)))
+
+
+def _read_arguments(call: LibraryCall) -> None:
+    """Check the strings and the ranges that a function of the library reads."""
+    if not is_checked(call.body, "read"):
+        return
+    for number in _STRINGS.get(call.name, ()):
+        inputs.read_string(call, number)
+    if call.name in ("fwrite", "fwrite_unlocked"):
+        check(call.body, call.address(0), build.mul(call.integer(1), call.integer(2)), "read")
+    elif call.name in ("write", "pwrite", "send"):
+        check(call.body, call.address(1), call.integer(2), "read")
 
 
 def _primitive(body: Body, instruction: ir.Call, name: str) -> None:

@@ -7,19 +7,19 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from certus.core import build
-from certus.core.program import Access, Alloc, Call, Load, Store
+from certus.core.program import Alloc, Call, Load, Store
 from certus.core.sorts import INT, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir import types
-from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
+from certus.frontend.c.ir.instructions import Local, Operand, Symbol
+from certus.frontend.c.model import bit_fields, terms
 from certus.frontend.c.model import cells as layouts
-from certus.frontend.c.model import terms
 from certus.frontend.c.model.cells import UNROLLED, Root, cells_at, cells_between
 from certus.frontend.c.model.operands import address_of, value_is_signed, value_of
 from certus.frontend.c.model.symbols import thread_local
 from certus.frontend.c.model.terms import Cell, Lanes, Piece, Pieces, Value, as_sort
-from certus.frontend.c.model.validity import check
+from certus.frontend.c.model.validity import check, is_valid
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -59,7 +59,16 @@ def load(body: Body, instruction: ir.Load) -> Value:
         bits = body.havoc(machine(8 * body.layout.store_size(type_), signed=bool(signed)))
         return _loaded(bits, type_)
     address = address_of(body, pointer)
-    check_bytes(body, address, _bits_read(body, instruction), "read")
+    size = body.layout.store_size(type_)
+    field = bit_fields.read_bytes(body, instruction)
+    if field is not None and not is_valid(body, address, build.integer(size), "write"):
+        (first, count), access = field
+        check(body, at(address, first), count, access)
+        bits = body.fresh(machine(8 * count, signed=False))
+        body.emit(Load(bits, at(address, first)))
+        unit = machine(8 * size, signed=False)
+        return _loaded(build.shl(build.wrap(bits, unit), build.constant(8 * first, unit)), type_)
+    check(body, address, size, "read")
     return read(body, address, type_, body.roots.of(pointer), signed=signed)
 
 
@@ -109,78 +118,6 @@ def read_cells(body: Body, address: Expr, cells: Sequence[Cell], size: int) -> P
     return Pieces(size, tuple(parts))
 
 
-# ----------------------------------------------------------------------------------- bit-fields
-
-
-def check_bytes(body: Body, address: Expr, bits: tuple[int, int], access: Access) -> None:
-    """Check the bytes that some bits are in."""
-    first, last = bits[0] // 8, -(-bits[1] // 8)
-    if first < last:
-        check(body, at(address, first), last - first, access)
-
-
-def _bits_read(body: Body, load: ir.Load) -> tuple[int, int]:
-    """Return the first bit that is read, and the one behind the last. A bit-field is read as the unit that it
-    is stored in, and written by reading this unit; only the bits of the field count."""
-    width = 8 * body.layout.store_size(load.type)
-    everything = 0, width
-    if not (load.name or "").startswith("bf.load"):
-        return everything
-    low, high = width, 0
-    for use in body.flow.uses.get(load.name or "", ()):
-        bits = _bits_used(body, use, width)
-        if bits is None:
-            return everything
-        if bits[0] < bits[1]:
-            low, high = min(low, bits[0]), max(high, bits[1])
-    return (low, high) if low < high else (0, 0)
-
-
-def _bits_used(body: Body, use: ir.Instruction, width: int) -> tuple[int, int] | None:
-    """Return the bits of a unit that an operation on it uses: none, if it only keeps those of other
-    fields."""
-    if not isinstance(use, ir.Binary) or not isinstance(use.right, Integer):
-        return None
-    number = use.right.value % (1 << width)
-    if use.operation == "and":
-        return (0, 0) if _is_set(body, use) else (0, number.bit_length())
-    if use.operation == "shl":  # a signed field: shifted to the left end, then back
-        back = body.flow.only_use(use.name or "")
-        if isinstance(back, ir.Binary) and back.operation == "ashr" and isinstance(back.right, Integer):
-            return back.right.value - number, width - number
-        return None
-    if use.operation in ("lshr", "ashr"):
-        mask = body.flow.only_use(use.name or "")
-        if isinstance(mask, ir.Binary) and mask.operation == "and" and isinstance(mask.right, Integer):
-            return number, number + (mask.right.value % (1 << width)).bit_length()
-        return number, width
-    return None
-
-
-def _is_set(body: Body, clear: ir.Binary) -> bool:
-    """Whether a unit without the bits of a field is only used to store it again, with other such bits. Clang
-    names the instructions of such a write."""
-    use = body.flow.only_use(clear.name or "")
-    if isinstance(use, ir.Binary):
-        return (use.name or "").startswith("bf.set")
-    unit = body.flow.definitions.get(clear.left.name) if isinstance(clear.left, Local) else None
-    return isinstance(use, ir.Store) and isinstance(unit, ir.Load) and use.pointer == unit.pointer
-
-
-def _bits_written(body: Body, store: ir.Store) -> tuple[int, int]:
-    """Return the first bit that is written, and the one behind the last."""
-    width = 8 * body.layout.store_size(store.value.type)
-    value = body.flow.definitions.get(store.value.name) if isinstance(store.value, Local) else None
-    if isinstance(value, ir.Binary) and (value.name or "").startswith("bf.set"):
-        value = body.flow.definitions.get(value.left.name) if isinstance(value.left, Local) else None
-    if not isinstance(value, ir.Binary) or value.operation != "and" or not isinstance(value.right, Integer):
-        return 0, width
-    if not (value.name or "").startswith("bf.clear") or not _is_set(body, value):
-        return 0, width
-    field = ~value.right.value % (1 << width)
-    return (field & -field).bit_length() - 1, field.bit_length()
-
-
 # --------------------------------------------------------------------------------------- stores
 
 
@@ -191,7 +128,17 @@ def store(body: Body, instruction: ir.Store) -> None:
     variable = variable_at(body, instruction.pointer)
     if variable is None:
         address = address_of(body, instruction.pointer)
-        check_bytes(body, address, _bits_written(body, instruction), "write")
+        size = body.layout.store_size(operand.type)
+        field = bit_fields.written_bytes(body, instruction)
+        if field is not None and not is_valid(body, address, build.integer(size), "write"):
+            (first, count), access = field
+            unit = terms.unsigned(terms.stored_bits(value, size))
+            bits = build.shr(unit, build.constant(8 * first, unit.sort))
+            if access == "read":
+                check(body, at(address, first), count, "write")
+            body.emit(Store(at(address, first), build.wrap(bits, machine(8 * count, signed=False))))
+            return
+        check(body, address, size, "write")
         write(body, address, value, operand.type, body.roots.of(instruction.pointer))
         return
     term = body.scalar(value)
