@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NoReturn, Protocol
 
 from certus.interpreter.indeterminate import number
-from certus.interpreter.inputs import Nondeterministic
+from certus.interpreter.inputs import Nondeterministic, UnknownValue
 
 
 class Extent(Protocol):
@@ -164,3 +164,16 @@ class Start:
     def __index__(self) -> int:
         """Let values that are not addresses raise their own exception when this is subtracted."""
         return 0
+
+
+class AddressBytes(UnknownValue):
+    """Some bytes of an address, from byte `first` on of `width` bytes. They may only be copied: where all
+    bytes are written side by side again, memory contains the address."""
+
+    __slots__ = ("address", "first", "width")
+
+    def __init__(self, address: Address, width: int, first: int) -> None:
+        super().__init__("a part of an address")
+        self.address = address
+        self.width = width
+        self.first = first
