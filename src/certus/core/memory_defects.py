@@ -13,9 +13,6 @@ from typing import Final
 
 from certus.core.program import Access, Program, Retained, Storage
 
-# The kinds of the error sites that ask about memory.
-MEMORY_KINDS: Final = ("invalid-read", "invalid-write", "invalid-free", "memory-leak", "not-freed")
-
 
 class DefectKind(Enum):
     """The ways an access or the heap can be wrong."""

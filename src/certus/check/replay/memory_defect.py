@@ -17,13 +17,13 @@ from certus.core.budget import Budget
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Trace
 from certus.core.memory_defects import (
-    MEMORY_KINDS,
     DefectKind,
     DefectObject,
     Loss,
     LostAt,
     MemoryDefect,
 )
+from certus.core.memory_errors import PART_OF_KIND
 from certus.core.program import (
     Alloc,
     Assume,
@@ -55,7 +55,7 @@ def memory_defect(
     """Return what is wrong where a run on the inputs of `trace` ended; None if its error is not about memory.
     Takes at most a quarter of the remaining time."""
     refusal = machine.memory.refused
-    if refusal is None or compiled.program.error_at(end.location).kind not in MEMORY_KINDS:
+    if refusal is None or compiled.program.error_at(end.location).kind not in PART_OF_KIND:
         return None
     target, offset = refusal.place
     kind = _kind(refusal)
