@@ -12,13 +12,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Span
 from certus.core.evidence import Trace, Unsafe
-from certus.core.memory_defects import MemoryDefect
 from certus.core.outcome import Outcome, Replay, Role, Step, violated_site
 from certus.core.program import (
     Alloc,
@@ -40,6 +39,9 @@ from certus.core.terms import Value
 from certus.report.outcome_view import INPUT, RESULT, Names, function_name, value_text
 from certus.report.source_text import condition_of, without_markers
 from certus.report.trace_state import MEMORY, Change, Scene, TraceState
+
+if TYPE_CHECKING:
+    from certus.core.memory_defects import MemoryDefect
 
 _TEMPORARY: Final = re.compile(r"temporary\b")
 _UNNAMED: Final = re.compile(r" \(\+\d+\)$| \+ \d+ bytes$")

@@ -42,8 +42,7 @@ from certus.interpreter.compile import Code, Compiled
 from certus.interpreter.indeterminate import Indeterminate
 from certus.interpreter.inputs import ReplayInputs, TraceInputs
 from certus.interpreter.interpreter import Ending, Machine, Observer, Run
-from certus.interpreter.memory import MemoryObject
-from certus.interpreter.tracking import Refusal
+from certus.interpreter.objects import MemoryObject, Refusal
 
 _STOPS: Final = 500  # places where a long run is looked at
 _STEPS: Final = 5_000  # after which a run is looked at, one by one
