@@ -61,7 +61,7 @@ _POINTERS: Final = (
     "-fsanitize-recover=pointer-overflow,local-bounds",
     *("-gline-tables-only", "-gdwarf-4"),
 )
-_SANITIZER_FLAGS: Final = (_SANITIZED, "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls")
+_SANITIZER_FLAGS: Final = (_SANITIZED, "-fno-omit-frame-pointer")
 _OF_SANITIZERS: Final = ("__asan_", "__ubsan_")  # functions that only sanitizer.c can define
 _NO_ASSEMBLY: Final = "-fno-gnu-inline-asm"  # Clang refuses code that could make system calls
 # Functions for which a C library may be linked: they have no effect outside the program.
@@ -130,7 +130,7 @@ class Builds:
         self, program: Program, wanted: Wanted, *, arguments: Sequence[str] = (), directory: Path
     ) -> None:
         self._program = program
-        self._wanted = wanted
+        self.wanted = wanted
         self._arguments = arguments
         self._directory = directory
         self._objects: dict[str, tuple[str, tuple[str, ...], Symbols]] = {}  # by name: text, flags, symbols
@@ -148,7 +148,7 @@ class Builds:
             raise NotBuilt(str(error)) from error
 
     def _build(self, compiler: Compiler) -> Built:
-        program, wanted = self._program, self._wanted
+        program, wanted = self._program, self.wanted
         own = (*_OWN_FLAGS, *wanted.defines, *((_SANITIZED, *_ADDRESS) if wanted.sanitized else ()))
         compiled = self._compile_program(compiler)
         harness = wanted.harness(compiled.undefined)
@@ -181,8 +181,8 @@ class Builds:
 
     def _runtime(self) -> tuple[str, ...]:
         """Compile start.c and runtime.c, and sanitizer.c if it is needed; return their functions."""
-        flags = (*_OWN_FLAGS, *self._wanted.defines)
-        if not self._wanted.sanitized:
+        flags = (*_OWN_FLAGS, *self.wanted.defines)
+        if not self.wanted.sanitized:
             return self._object("runtime", runtime_text(), flags).functions
         start = _text("start.c") + _text("sanitizer.c")
         library = _text("runtime.c") + _text("formats.c")
@@ -207,7 +207,7 @@ class Builds:
                 if not missing.isdisjoint(unit.symbols.undefined):
                     unit.flags = (*unit.flags, *OLD_INLINE)
             joined = self._joined(name, units, compiler, first=True)
-        hooked = [hooks(self._wanted.errors, unit.symbols.functions) for unit in units]
+        hooked = [hooks(self.wanted.errors, unit.symbols.functions) for unit in units]
         for unit, added in zip(units, hooked, strict=True):
             if added:
                 unit.text, unit.flags = unit.text + added, ("-finstrument-functions", *unit.flags)
@@ -231,10 +231,10 @@ class Builds:
 
     def _for_clang(self, source: SourceText) -> tuple[str, tuple[str, ...]]:
         """Return the user's text, and the flags for Clang."""
-        flags = [*_CLANG_FLAGS, "-w", *_FLAGS, *self._wanted.checks, *self._finding_headers(source)]
-        if self._wanted.sanitized:
+        flags = [*_CLANG_FLAGS, "-w", *_FLAGS, *self.wanted.checks, *self._finding_headers(source)]
+        if self.wanted.sanitized:
             flags += [*_ADDRESS, *_POINTERS]
-        if UNCONFINED in self._wanted.defines:
+        if UNCONFINED in self.wanted.defines:
             flags.append(_NO_ASSEMBLY)
         return f'# 1 "{_quoted(source.file)}"\n{source.text}', tuple(flags)  # for __FILE__
 
@@ -246,14 +246,14 @@ class Builds:
     def _for_gcc(self, source: SourceText) -> tuple[str, tuple[str, ...]]:
         """Return the text as Clang has preprocessed it, and the flags for gcc. If programs are not confined,
         Clang must accept the text first: gcc has no option to refuse inline assembly."""
-        if UNCONFINED in self._wanted.defines:
+        if UNCONFINED in self.wanted.defines:
             self._object("accepted", *self._for_clang(source))
         written, output = self._directory / "program.c", self._directory / "program.i"
         written.write_text(self._for_clang(source)[0], encoding="utf-8", errors="surrogateescape")
         flags = (*_CLANG_FLAGS, *self._finding_headers(source))
         self._run_clang((*flags, "-E", str(written), "-o", str(output)))
         text = IS_GCC + output.read_text(encoding="utf-8", errors="surrogateescape")
-        checks = tuple(_TRAPS.get(flag, flag) for flag in self._wanted.checks)
+        checks = tuple(_TRAPS.get(flag, flag) for flag in self.wanted.checks)
         return text, (*GCC_FLAGS, *_FLAGS, *checks)
 
     def _object(

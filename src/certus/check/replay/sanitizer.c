@@ -72,6 +72,7 @@ static void record_calls(word *places, int most, size_t *frame)
 enum { AFTER_RETURN = 0xf5, STATIC_ZONE = 0xf9, FREED = 0xfd, ALLOCA_LEFT = 0xca, ALLOCA_RIGHT = 0xcb };
 
 static size_t heap, frames, image, image_size;
+static size_t stack_start; /* the frame of `main` lies below */
 static byte *heap_shadow, *image_shadow;
 
 static byte *local_shadow(size_t address) { return (byte *)((address >> 3) + LOCAL_SHADOW); }
@@ -254,6 +255,21 @@ static void describe_local(size_t frame, size_t address)
     copy_name(name, length);
 }
 
+/* Describe the object of `alloca`, or the array of variable length, next to an address: its shadow lies between
+ * two zones. */
+static void describe_dynamic(size_t address)
+{
+    size_t lowest = (size_t)stack - STACK_SIZE, start = address & ~(size_t)7, size = 0;
+    while (start > lowest && start + PAGE > address && *local_shadow(start) == ALLOCA_LEFT) start += 8;
+    while (start > lowest && start + HEAP_SIZE > address && *local_shadow(start - 8) != ALLOCA_LEFT) start -= 8;
+    if (*local_shadow(start - 8) != ALLOCA_LEFT) return;
+    while (!*local_shadow(start + size)) size += 8;
+    if (*local_shadow(start + size) < 8) size += *local_shadow(start + size);
+    report->object_size = size;
+    report->offset = (word)(long long)(long)(address - start);
+    report->storage = LOCAL;
+}
+
 /* ------------------------------------------------------------------------------------------- errors */
 
 static int circumstance;      /* what the program said about its next access */
@@ -273,8 +289,7 @@ static void describe(size_t address)
         report->state = value == AFTER_RETURN || value == 0xf8 ? ENDED : LIVE;
     } else if (on_stack((byte *)address)) {
         value = *local_shadow(address);
-        report->storage = LOCAL;
-        report->state = value == 0 || value == AFTER_RETURN || value == 0xf8 ? ENDED : LIVE;
+        if (value < 8 || value == ALLOCA_LEFT || value == ALLOCA_RIGHT) describe_dynamic(address);
     }
 }
 
@@ -300,6 +315,7 @@ __attribute__((noreturn, noinline)) static void fail(int error, size_t address, 
  * access holds for this one. */
 static inline void check(int error, size_t address, size_t n, size_t *frame)
 {
+    if (!report) return;
     if (circumstance == WRAPPED && address - wrapped_result >= PAGE) circumstance = PLAIN;
     if (circumstance != PLAIN && n) fail(error, address, n, frame);
     if (!valid(address, n, (size_t)(frame + 2))) fail(error, address, n, frame);
@@ -307,15 +323,18 @@ static inline void check(int error, size_t address, size_t n, size_t *frame)
 
 #define OWN_FRAME ((size_t *)__builtin_frame_address(0))
 
-/* A page fault: `cause` says whether it was a write (2) or the processor looked for an instruction (16). */
-static void faulted(size_t address, size_t place, size_t *frame, int cause)
+/* A page fault: `cause` says whether it was a write (2) or the processor looked for an instruction (16). A call of
+ * an address without code has pushed the place that it returns to. */
+static void faulted(size_t address, size_t **registers, int cause)
 {
+    size_t place = (size_t)registers[PLACE];
+    int called = cause & 16 || address == place;
     if (!report || report->error != NO_ERROR) return;
     report->error = cause & 2 ? INVALID_WRITE : INVALID_READ;
-    report->circumstance = cause & 16 || address == place ? NO_CODE : cause & 2 && in_image(address) ? READ_ONLY : PLAIN;
-    if (report->circumstance != NO_CODE) describe(address);
-    report->places[0] = place;
-    record_calls(report->places + 1, PLACES - 1, frame);
+    report->circumstance = called ? NO_CODE : cause & 2 && in_image(address) ? READ_ONLY : PLAIN;
+    if (!called) describe(address);
+    report->places[0] = called ? *registers[TOP] : place + 1;
+    record_calls(report->places + 1, PLACES - 1, registers[FRAME]);
 }
 
 /* -------------------------------------------------------------------------------- calls from Clang: accesses */
@@ -670,7 +689,7 @@ static unsigned long count_unreached(const struct object **first)
 
 __attribute__((noinline)) static void search_stack(void)
 {
-    search((size_t)OWN_FRAME, (size_t)stack);
+    search((size_t)OWN_FRAME, stack_start);
     for (int kind = 0; kind < CLASSES; kind++)
         for (size_t number = 0; rings[kind].active && number < FRAME_NUMBERS >> kind; number++)
             if (active_frames[(size_t)kind * FRAME_NUMBERS + number])
@@ -747,6 +766,7 @@ static void prepare(void)
     active_frames = reserve(0, CLASSES * FRAME_NUMBERS);
     reserve_local_shadow(frames, FRAMES_SIZE);
     reserve_local_shadow((size_t)stack - STACK_SIZE, STACK_SIZE);
+    stack_start = (size_t)OWN_FRAME + 256;
     report = shared;
     report->ready = READY;
 }

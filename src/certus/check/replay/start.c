@@ -81,7 +81,7 @@ void *certus_map(size_t size)
 #ifdef CERTUS_SANITIZED
 static void prepare(void);
 static void conclude(int code);
-static void faulted(size_t address, size_t place, size_t *frame, int cause);
+static void faulted(size_t address, size_t **registers, int cause);
 #endif
 
 __attribute__((noreturn)) void certus_finish(int code)
@@ -162,7 +162,7 @@ static void accessed(int signal, byte **information, byte **registers)
     (void)signal;
     if (on_stack(address) || !on_stack(registers[TOP])) certus_finish(NO_STACK);
 #ifdef CERTUS_SANITIZED
-    faulted((size_t)address, (size_t)registers[PLACE], (size_t *)registers[FRAME], (int)(size_t)registers[CAUSE]);
+    faulted((size_t)address, (size_t **)registers, (int)(size_t)registers[CAUSE]);
 #endif
     certus_finish(CRASHED);
 }
@@ -248,12 +248,12 @@ static void begin(void)
 {
     byte here;
     stack = &here + 4096;
+#ifdef CERTUS_SANITIZED
+    prepare(); /* first of all: the compiler may copy records by a checked function */
+#endif
     catch_accesses();
 #ifdef CERTUS_RUNS
     fork_runs();
-#endif
-#ifdef CERTUS_SANITIZED
-    prepare();
 #endif
     confine();
 }
