@@ -53,8 +53,8 @@ _ADDRESS: Final = (
     *("-mllvm", "-asan-instrumentation-with-call-threshold=0"),
     *("-mllvm", "-asan-max-inline-poisoning-size=0"),
 )
-# It also calls sanitizer.c where an address overflows, and where an access leaves the object it names. The line
-# tables give the source lines of the calls.
+# It also calls sanitizer.c where an address overflows, and where an access leaves the object it names. The
+# line tables give the source lines of the calls.
 _POINTERS: Final = (
     "-fsanitize=pointer-overflow,local-bounds",
     "-fno-sanitize-trap=pointer-overflow,local-bounds",
@@ -89,7 +89,7 @@ class Wanted:
     """The purpose of a build. `errors`: the functions whose entry ends the program, with their exit codes.
     `harness`: the text of the harness, from the names that the program does not define. `checks`: flags that
     make operations end the program. `defines`: macros for start.c. `unknown`: functions that must not use the
-    definition in runtime.c. `sanitized`: whether every access to memory is checked; only Clang can do this."""
+    definition in runtime.c. `sanitized`: whether Clang's program checks every access to memory."""
 
     errors: Mapping[str, int]
     harness: Callable[[Sequence[str]], str]

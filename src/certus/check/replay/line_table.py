@@ -1,7 +1,7 @@
 """Find the source lines of addresses in an executable, from its line tables (DWARF 4).
 
-A line table is a program for a machine with a few registers: it appends one row, an address with a file and a
-line, after another. Only the files that the table of a unit names count; code without a table has no lines.
+A line table is a program for a machine with a few registers, which appends one row after another: an address
+with a file and a line. Code without a table has no lines.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-# By class: the position of the section table in the header, and of its numbers; the layout of a section header.
+# By class: the position of the section table in the header, and of its numbers; the layout of its entries.
 _TABLE_AT: Final = {1: (0x20, "<I", 0x2E), 2: (0x28, "<Q", 0x3A)}
 _SECTION: Final = {1: struct.Struct("<IIIIIIIIII"), 2: struct.Struct("<IIQQQQIIQQ")}
 _VERSION: Final = 4

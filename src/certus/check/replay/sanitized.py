@@ -1,11 +1,11 @@
 """Run a compiled program with checks of every access to memory, and say which memory error it makes first.
 
-Clang instruments the program for AddressSanitizer; the runtime is our own (sanitizer.c), so nothing has to be
-installed and both data models work. The program writes what it found to a report, a small file that it maps
-before it gives up its system calls.
+Clang instruments the program for AddressSanitizer; the runtime is our own (sanitizer.c), so nothing has to
+be installed and both data models work. The program writes what it found to a report, a small file that it
+maps before it gives up its system calls.
 
-Only bytes count: an access beyond the end of one object that lands inside another is seen if the access names the
-first object, or if both are on the heap and not too far apart, and not otherwise.
+The checks are by address. An access beyond the end of one object that lands inside another is seen only if
+the access names the first object, as `a[i]` does. At least 64 KB lie between the first 1,024 heap objects.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import signal
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -31,36 +32,35 @@ NOT_FREED: Final = "not-freed"
 MEMORY_KINDS: Final = (INVALID_READ, INVALID_WRITE, INVALID_FREE, MEMORY_LEAK, NOT_FREED)
 
 _ACCESSES: Final = (INVALID_READ, INVALID_WRITE)
-_ERRORS: Final = (None, INVALID_READ, INVALID_WRITE, INVALID_FREE)  # as numbered in sanitizer.c
-_STORAGE: Final = (None, "heap", "local", "static")
-_PLAIN, _WRAPPED, _OUTSIDE, _NO_CODE, _READ_ONLY = range(5)
+# The numbers of sanitizer.c.
+_ERRORS: Final = ("", INVALID_READ, INVALID_WRITE, INVALID_FREE)
+_STORAGE: Final = ("", "heap", "local", "static")
 _CIRCUMSTANCES: Final[Mapping[int, str]] = {
-    _WRAPPED: "the address overflowed",
-    _NO_CODE: "a call of an address that is not a function",
-    _READ_ONLY: "the memory is read-only",
+    1: "the address overflowed",
+    3: "a call of an address that is not a function",
+    4: "the memory is read-only",
 }
 _BLIND: Final[Mapping[int, str]] = {
-    1: "so many functions returned that their memory was used again",
-    2: "a function had no memory of its own for its local objects",
+    1: "the memory of a function that had returned was used again for another",
+    2: "the local objects of a function were on the stack, where their end is not seen",
     4: "memory of `alloca` or of an array of variable length was used again",
     8: "the address of an access overflowed to a place before the object",
 }
 _PLACES: Final = 8
 _ORIGINS: Final = 4
-_NAME: Final = 256
-_REPORT: Final = struct.Struct(f"<6Qq5Q{_PLACES}Q{_ORIGINS}Q{_ORIGINS}Q{_NAME}s")
+_REPORT: Final = struct.Struct(f"<6Qq5Q{_PLACES}Q{_ORIGINS}Q{_ORIGINS}Q256s")
 _READY: Final = 0x5A17
 _REPORT_SIZE: Final = 4096
 _MEMORY: Final = 4 << 30  # bytes of address space; sanitizer.c reserves 1.7 GB
 _RETURNS: Final = (ExitCode.RETURNED, ExitCode.EXITED)  # lost objects are leaks
-_ENDS: Final = (*_RETURNS, ExitCode.ABORTED, ExitCode.ASSERTION, ExitCode.ERROR)  # objects must have been freed
+_ENDS: Final = (*_RETURNS, ExitCode.ABORTED, ExitCode.ASSERTION, ExitCode.ERROR)  # live objects are not freed
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryObject:
-    """The object that an error is about. `storage` is `heap`, `local` or `static`; `offset` is that of the access
-    or the free. It has `ended` if it was freed, or its scope or function was left. `name` is empty for heap
-    objects; only they have the lines where they were `allocated` and `freed`."""
+    """The object that an error is about. `storage` is `heap`, `local` or `static`; `offset` is that of the
+    access or the free. An object has `ended` if it was freed, or if its scope or function was left. `name` is
+    empty for heap objects; only they have the lines where they were `allocated` and `freed`."""
 
     storage: str
     size: int
@@ -73,14 +73,15 @@ class MemoryObject:
     def __str__(self) -> str:
         name = f"`{self.name}`" if self.name else f"a {self.storage} object"
         allocated = f", allocated at line {self.allocated.line}" if self.allocated else ""
-        freed = f", freed at line {self.freed.line}" if self.freed else ", which has ended" if self.ended else ""
+        ended = ", which has ended" if self.ended else ""
+        freed = f", freed at line {self.freed.line}" if self.freed else ended
         return f"{name} of {self.size} byte{'' if self.size == 1 else 's'}{allocated}{freed}"
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFault:
-    """A memory error: one of `MEMORY_KINDS`, the number of bytes accessed (0 if it is no access), the line of the
-    access or free, the object, and what else is known about it."""
+    """A memory error: one of `MEMORY_KINDS`, the number of bytes accessed (0 if it is no access), the line of
+    the access or free, the object, and what else is known about it."""
 
     kind: str
     size: int = 0
@@ -89,26 +90,30 @@ class MemoryFault:
     circumstance: str = ""
 
     def __str__(self) -> str:
+        if self.kind == MEMORY_LEAK:
+            return f"no pointer leads to {self.object}"
+        if self.kind == NOT_FREED:
+            return f"not freed: {self.object}"
         place = f" at line {self.line.line}" if self.line else ""
-        about = "" if self.object is None else f" of {self.object}"
-        if self.kind in _ACCESSES:
-            access = f"{'read' if self.kind == INVALID_READ else 'write'} of {self.size} bytes"
-            offset = "" if self.object is None else f" at offset {self.object.offset}"
-            further = f" ({self.circumstance})" if self.circumstance else ""
-            return f"invalid {access}{place}{offset}{about}{further}"
+        further = f" ({self.circumstance})" if self.circumstance else ""
+        about = ""
+        if self.object is not None:
+            inside = self.kind == INVALID_FREE and self.object.offset == 0
+            about = f" of {self.object}" if inside else f" at offset {self.object.offset} of {self.object}"
         if self.kind == INVALID_FREE:
-            offset = f" at offset {self.object.offset}" if self.object and self.object.offset else ""
-            return f"invalid free{place}{offset}{about}"
-        return f"no pointer leads to {self.object}" if self.kind == MEMORY_LEAK else f"not freed: {self.object}"
+            return f"invalid free{place}{about}{further}"
+        what = "read" if self.kind == INVALID_READ else "write"
+        size = f" of {self.size} byte{'' if self.size == 1 else 's'}" if self.size else ""
+        return f"invalid {what}{size}{place}{about}{further}"
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRun:
     """A run of a sanitized program. `code` is the exit code, or minus the signal; None if a limit ended it.
-    `access` is the invalid access or free that ended it. At the end there were `live` heap objects; nothing led
-    to the `lost` ones, and only the stack to the `held` ones (if `exit` ended the program). `blind` says why an
-    invalid access may not have been seen; `missing` are the functions that have only a stub, and `noted` whether
-    one was called."""
+    `access` is the invalid access or free that ended it. Otherwise `live` heap objects were left at the end,
+    and `left` is one of them; nothing led to the `lost` ones, and only the stack to the `held` ones (if
+    `main` did not return). `blind` says why an invalid access may not have been seen. `missing` are the functions
+    that have only a stub; `noted` says whether one was called."""
 
     code: int | None
     ending: str
@@ -124,16 +129,18 @@ class MemoryRun:
     @property
     def fault(self) -> MemoryFault | None:
         """The error: an invalid access or free, else an object that is lost, else one that is not freed."""
-        if self.access is not None:
-            return self.access
-        for kind in (MEMORY_LEAK, NOT_FREED):
-            if self.violates(kind):
-                return MemoryFault(kind, object=self.left)
-        return None
+        kinds = (MEMORY_LEAK, NOT_FREED) if self.access is None else (self.access.kind,)
+        return next((fault for kind in kinds if (fault := self.fault_of(kind)) is not None), None)
+
+    def fault_of(self, kind: str) -> MemoryFault | None:
+        """Return the error of this kind; None if the run has none."""
+        if not self.violates(kind):
+            return None
+        return self.access if self.access is not None else MemoryFault(kind, object=self.left)
 
     def violates(self, kind: str) -> bool:
-        """Return whether the run has an error of this kind. Reads and writes are not distinguished: an invalid
-        copy may be reported as either."""
+        """Return whether the run has an error of this kind. Reads and writes are not distinguished: an
+        invalid copy may be reported as either."""
         if self.access is not None:
             return self.access.kind == kind or (kind in _ACCESSES and self.access.kind in _ACCESSES)
         if kind == MEMORY_LEAK:
@@ -151,7 +158,7 @@ class MemoryRun:
         if self.missing and (self.noted or self.code < 0 or self.code == ExitCode.CRASHED):
             return f"the program uses functions that are not defined: {', '.join(self.missing[:5])}"
         if self.noted:
-            return "the program prints a number in a format that the compiled program does not have"
+            return "the program writes text in a format that the compiled program does not have"
         if self.access is None and kind in _ACCESSES and self.blind:
             return f"the compiled program may miss the access: {self.blind[0]}"
         if self.access is None and kind == MEMORY_LEAK and self.held:
@@ -160,7 +167,8 @@ class MemoryRun:
 
 
 class SanitizedProgram:
-    """A program that is built in `directory`, once for all inputs. `arguments` are the user's flags for Clang."""
+    """A program that is built in `directory`, once for all inputs. `arguments` are the user's flags for
+    Clang."""
 
     def __init__(self, program: Program, *, arguments: Sequence[str] = (), directory: Path) -> None:
         self._directory = directory
@@ -169,23 +177,23 @@ class SanitizedProgram:
         self.harness = ""  # of the last run
 
     def run(self, supply: Supply, *, seconds: float, about: str = "a memory error") -> MemoryRun:
-        """Run the program on the inputs; raises `NotBuilt`. `about` describes them in the text of the harness."""
-        ended, built, report = self._execute(supply, seconds, about)
-        if ended.code == ExitCode.UNCONFINED:
+        """Run the program on the inputs; raises `NotBuilt`. `about` describes the inputs in the harness."""
+        run = self._execute(supply, seconds, about)
+        if run.code == ExitCode.UNCONFINED:
             self._defines = (UNCONFINED,)
-            ended, built, report = self._execute(supply, seconds, about)
-        return _memory_run(ended, built, report)
+            run = self._execute(supply, seconds, about)
+        return run
 
-    def _execute(self, supply: Supply, seconds: float, about: str) -> tuple[Ended, Built, bytes]:
+    def _execute(self, supply: Supply, seconds: float, about: str) -> MemoryRun:
         self._builds.wanted = self._wanted(supply, about)
         built = self._builds.build()
         self.harness = built.harness
-        path = self._directory / "report"
-        path.write_bytes(bytes(_REPORT_SIZE))
+        report = self._directory / "report"
+        report.write_bytes(bytes(_REPORT_SIZE))
         ended = run_confined(
-            built.executable, directory=self._directory, seconds=seconds, memory=_MEMORY, report=path
+            built.executable, directory=self._directory, seconds=seconds, memory=_MEMORY, report=report
         )
-        return ended, built, path.read_bytes()
+        return _with_report(_ended(ended, built), report.read_bytes(), built)
 
     def _wanted(self, supply: Supply, about: str) -> Wanted:
         return Wanted(
@@ -196,8 +204,8 @@ class SanitizedProgram:
         )
 
 
-def _memory_run(ended: Ended, built: Built, data: bytes) -> MemoryRun:
-    """Return what the exit code and the report say."""
+def _ended(ended: Ended, built: Built) -> MemoryRun:
+    """Return what the exit code says."""
     if ended.code is None:
         return MemoryRun(None, ended.limit, missing=built.missing)
     noted, code = ended.code >= NOTED, ended.code & ~NOTED if ended.code > 0 else ended.code
@@ -205,27 +213,28 @@ def _memory_run(ended: Ended, built: Built, data: bytes) -> MemoryRun:
         ending = f"it was ended by {signal.Signals(-code).name}"
     else:
         ending = ENDINGS.get(code, f"it ended with exit code {code}")
-    run = MemoryRun(code, ending, missing=built.missing, noted=noted)
-    ready, error, size, storage, state, object_size, offset, *rest = _REPORT.unpack_from(data)
-    if ready != _READY:
+    return MemoryRun(code, ending, missing=built.missing, noted=noted)
+
+
+def _with_report(run: MemoryRun, data: bytes, built: Built) -> MemoryRun:
+    """Return the run with what the program reported, if it did."""
+    ready, error, size, storage, state, object_size, offset, circumstance, *rest = _REPORT.unpack_from(data)
+    live, lost, held, blind, *addresses, name = rest
+    if run.code is None or ready != _READY:
         return run
-    circumstance, live, lost, held, blind = rest[:5]
-    places, allocated, freed = rest[5:13], rest[13:17], rest[17:21]
-    table = LineTable(built.executable.read_bytes()) if error or live else LineTable(b"")
-    kind = _ERRORS[error]
+    table = LineTable(built.executable.read_bytes() if error or live else b"")
+    place, allocated, freed = (
+        _line(table, addresses[start:end]) for start, end in pairwise((0, _PLACES, -_ORIGINS, len(addresses)))
+    )
     about = None
-    if _STORAGE[storage] is not None:
-        name = rest[21].split(b"\0")[0].decode("utf-8", "replace")
-        about = MemoryObject(
-            _STORAGE[storage], object_size, offset, state == 1, name, _line(table, allocated), _line(table, freed)
-        )
-    if kind is not None:
-        further = _CIRCUMSTANCES.get(circumstance, "")
-        fault = MemoryFault(kind, size, _line(table, places), about, further)
+    if storage:
+        text = name.split(b"\0")[0].decode("utf-8", "replace")
+        about = MemoryObject(_STORAGE[storage], object_size, offset, state == 1, text, allocated, freed)
+    if error:
+        fault = MemoryFault(_ERRORS[error], size, place, about, _CIRCUMSTANCES.get(circumstance, ""))
         run = replace(run, access=fault, ending=f"there was an {fault}")
     reasons = tuple(reason for bit, reason in _BLIND.items() if blind & bit)
-    left = about if kind is None else None
-    return replace(run, left=left, live=live, lost=lost, held=held, blind=reasons)
+    return replace(run, left=None if error else about, live=live, lost=lost, held=held, blind=reasons)
 
 
 def _line(table: LineTable, addresses: Sequence[int]) -> Line | None:

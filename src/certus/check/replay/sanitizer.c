@@ -260,8 +260,8 @@ static void describe_local(size_t frame, size_t address)
 static void describe_dynamic(size_t address)
 {
     size_t lowest = (size_t)stack - STACK_SIZE, start = address & ~(size_t)7, size = 0;
-    while (start > lowest && start + PAGE > address && *local_shadow(start) == ALLOCA_LEFT) start += 8;
-    while (start > lowest && start + HEAP_SIZE > address && *local_shadow(start - 8) != ALLOCA_LEFT) start -= 8;
+    while (*local_shadow(start) == ALLOCA_LEFT) start += 8;
+    while (start > lowest && *local_shadow(start - 8) != ALLOCA_LEFT) start -= 8;
     if (*local_shadow(start - 8) != ALLOCA_LEFT) return;
     while (!*local_shadow(start + size)) size += 8;
     if (*local_shadow(start + size) < 8) size += *local_shadow(start + size);
