@@ -112,8 +112,8 @@ class MemoryRun:
     """A run of a sanitized program. `code` is the exit code, or minus the signal; None if a limit ended it.
     `access` is the invalid access or free that ended it. Otherwise `live` heap objects were left at the end,
     and `left` is one of them; nothing led to the `lost` ones, and only the stack to the `held` ones (if
-    `main` did not return). `blind` says why an invalid access may not have been seen. `missing` are the functions
-    that have only a stub; `noted` says whether one was called."""
+    `main` did not return). `blind` says why an invalid access may not have been seen. `missing` are the
+    functions that have only a stub; `noted` says whether one was called."""
 
     code: int | None
     ending: str
