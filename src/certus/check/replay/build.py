@@ -180,11 +180,11 @@ class Builds:
         return Built(executable, tuple(missing), harness)
 
     def _runtime(self) -> tuple[str, ...]:
-        """Compile start.c and runtime.c, and sanitizer.c if it is needed; return their functions."""
+        """Compile start.c and runtime.c, with the checks of a sanitized program; return their functions."""
         flags = (*_OWN_FLAGS, *self.wanted.defines)
         if not self.wanted.sanitized:
             return self._object("runtime", runtime_text(), flags).functions
-        start = _text("start.c") + _text("sanitizer.c")
+        start = _text("start.c") + _text("sanitizer.c") + _text("heap.c")
         library = _text("runtime.c") + _text("formats.c")
         return (
             *self._object("runtime", start, (*flags, *_SANITIZER_FLAGS)).functions,

@@ -22,7 +22,8 @@ static void pad(struct output *output, long n, char c) { while (n-- > 0) put(out
 
 struct field { int left, zero, plus, space, other, upper; long width, precision; };
 
-static void put_number(struct output *output, const struct field *f, unsigned long long value, int negative, int base)
+static void put_number(
+    struct output *output, const struct field *f, unsigned long long value, int negative, int base)
 {
     char digits[32];
     const char *sign = negative ? "-" : f->plus ? "+" : f->space ? " " : "", *prefix = "";
@@ -124,24 +125,24 @@ static const char *print_field(struct output *output, const char *format, va_lis
     if (*format == '.') format = number(format + 1, &f.precision, arguments);
     format = length_of(format, &length);
     long long value;
-    char c[2] = {0, 0};
+    int base;
     switch (*format) {
     case 'd': case 'i':
         value = signed_argument(length, arguments);
-        put_number(output, &f, value < 0 ? -(unsigned long long)value : (unsigned long long)value, value < 0, 10);
+        put_number(output, &f, value < 0 ? 0ULL - value : value, value < 0, 10);
         break;
     case 'u': case 'o': case 'x': case 'X':
         f.plus = f.space = 0, f.upper = *format == 'X';
-        put_number(output, &f, unsigned_argument(length, arguments), 0, *format == 'u' ? 10 : *format == 'o' ? 8 : 16);
+        base = *format == 'u' ? 10 : *format == 'o' ? 8 : 16;
+        put_number(output, &f, unsigned_argument(length, arguments), 0, base);
         break;
     case 'p':
         f.other = 1;
         put_number(output, &f, (size_t)__builtin_va_arg(*arguments, void *), 0, 16);
         break;
     case 'c':
-        c[0] = (char)__builtin_va_arg(*arguments, int);
         pad(output, f.left ? 0 : f.width - 1, ' ');
-        put(output, c[0]);
+        put(output, (char)__builtin_va_arg(*arguments, int));
         pad(output, f.left ? f.width - 1 : 0, ' ');
         break;
     case 's':
@@ -204,8 +205,9 @@ WEAK int putc(int c, void *to) { (void)to; return (byte)c; }
 
 /* ------------------------------------------------------------------------------------------- numbers */
 
-/* The value of digits in a base; numbers beyond `most` become `most`. */
-static unsigned long long read_number(const char *s, char **end, int base, unsigned long long most, unsigned long long least)
+/* The value of digits in a base. Numbers beyond `most` become `most`, negative ones beyond `least` become it. */
+static unsigned long long read_number(
+    const char *s, char **end, int base, unsigned long long most, unsigned long long least)
 {
     const char *start = s;
     unsigned long long value = 0;
