@@ -34,6 +34,7 @@ from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
+from certus.core.vocabulary import ALLOCATION_FAILS
 from certus.core.walk import postorder, variables
 
 _READABLE_BITS: Final = 2000
@@ -307,7 +308,8 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         partition = verdict.proof.partition
         observed = any(region.layout == "free" for region in partition.regions)
         compared = observed or _compares(ops, partition.address)
-    if any(isinstance(op, Alloc) and op.storage == "heap" for op in ops):
+    may_fail = any(isinstance(op, Havoc) and op.function == ALLOCATION_FAILS for op in ops)
+    if any(isinstance(op, Alloc) and op.storage == "heap" for op in ops) and not may_fail:
         sentences.append("allocations succeed")
     if "heap" in ended or (ended and compared):
         sentences.append("the address of an object that has ended is not used again")

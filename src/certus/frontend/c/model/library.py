@@ -15,10 +15,11 @@ from certus.core import build
 from certus.core.program import Access, Alloc, Assign, Assume, Free
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
-from certus.core.vocabulary import ASSUMING, is_input
+from certus.core.vocabulary import ALLOCATION_FAILS, ASSUMING, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
+from certus.frontend.c.ir.text import word_set
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.library import models as c_models
 from certus.frontend.c.model import external_calls, inputs, memory
@@ -37,7 +38,7 @@ from certus.frontend.c.model.nondeterminism import (
 )
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, sort_of, truth
-from certus.frontend.c.model.validity import check, check_free, check_heap, is_checked
+from certus.frontend.c.model.validity import check, check_free, check_heap, inspected, is_checked
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from certus.frontend.c.model.unit import Unit
 
 T = TypeVar("T")
+_ENOMEM: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +136,19 @@ def _memory(call: LibraryCall, name: str) -> None:
 
 
 def stop(call: LibraryCall) -> None:
-    """End the execution."""
-    check_heap(call.body)
-    call.body.stop()
+    """End the execution. An error function without a body has no meaning for memory properties: it may also
+    return, and then no counterexample gets past it."""
+    body = call.body
+
+    def end() -> None:
+        check_heap(body)
+        body.stop()
+
+    if body.unit.rules.memory and call.name == "reach_error":
+        body.when(maybe(body), end)
+        body.bar_counterexamples(f"what happens after `{call.name}`")
+    else:
+        end()
 
 
 @with_options
@@ -219,6 +231,9 @@ def allocate(
         if wanted < (1 if into is None else body.layout.word) or wanted & (wanted - 1):
             raise Unmodelled("unsupported-alignment", f"this alignment in a call of `{call.name}`")
         align = max(wanted, 16)
+    if body.unit.rules.malloc_may_fail and not stack and not fails:
+        _try_to_allocate(call, count, align, zero=zero, into=into)
+        return
     if fails:
         base = body.choose(maybe(body), lambda: NULL, lambda: new_object(body, count, align, zero=zero))
     else:
@@ -231,12 +246,35 @@ def allocate(
         call.define(build.constant(0, sort_of(call.instruction.result)))
 
 
+def allocation_fails(body: Body) -> Expr:
+    """Return the condition that the environment lets an allocation fail."""
+    return build.ne(body.havoc(U8, ALLOCATION_FAILS), build.constant(0, U8))
+
+
+def _try_to_allocate(call: LibraryCall, size: Expr, align: int, *, zero: bool, into: int | None) -> None:
+    """Create a new object, or fail: with a null pointer or, if the address is stored `into` an argument, with
+    the result `ENOMEM`."""
+    body = call.body
+    fails = body.registers.in_temporary(allocation_fails(body))
+    if into is None:
+        call.define(body.choose(fails, lambda: NULL, lambda: new_object(body, size, align, zero=zero)))
+        return
+
+    def succeed() -> None:
+        store_pointer(body, call.integer(into), new_object(body, size, align, zero=zero))
+
+    body.when(build.not_(fails), succeed)
+    if call.instruction.name is not None:
+        sort = sort_of(call.instruction.result, signed=True)
+        call.define(build.ite(fails, build.constant(_ENOMEM, sort), build.constant(0, sort)))
+
+
 def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = False) -> Expr:
     """Create an object; the size of one on the heap is recorded if the program uses `realloc`."""
     base = body.fresh(INT)
     body.emit(Alloc(base, size, align, "stack" if stack else "heap", body.cursor.text, zero))
     if stack and body.function is not None:
-        base = body.locals.begin_array(None, base)
+        body.locals.arrays.begin(None, base)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
     if sizes is not None and not stack:
         noted = build.store(sizes, build.wrap(base, sort), build.wrap(size, sort))
@@ -246,9 +284,20 @@ def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = 
 
 def reallocate(call: LibraryCall) -> None:
     """`realloc(pointer, size)`: a new object with as much of the old one as fits; the old one ends. With size
-    0 the result may be null. The size of the old object was recorded when it was created."""
+    0 the result may be null. The size of the old object was recorded when it was created, or the program asks
+    byte by byte whether it belongs to the object."""
     body, old, size = call.body, call.integer(0), call.integer(1)
     check_free(body, old)
+    if body.unit.rules.malloc_may_fail:
+        fails = body.registers.in_temporary(allocation_fails(body))
+        call.define(body.choose(fails, lambda: NULL, lambda: _reallocated(call, old, size)))
+    else:
+        call.define(_reallocated(call, old, size))
+
+
+def _reallocated(call: LibraryCall, old: Expr, size: Expr) -> Expr:
+    """Create the new object of `realloc`; return the result."""
+    body = call.body
     result = base = new_object(body, size, 16, zero=False)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
     none = build.eq(size, NULL)
@@ -257,15 +306,18 @@ def reallocate(call: LibraryCall) -> None:
         result = body.choose(null, lambda: NULL, lambda: base)
 
     def move() -> None:
-        assert sizes is not None
+        if sizes is None:
+            memory.run_model(body, "__certus_move_object", (base, old, size))
+            body.emit(Free(old, "heap"))
+            return
         noted = build.to_int(build.select(sizes, build.wrap(old, sort)))
         count = build.ite(build.lt(noted, size), noted, size)
         memory.copy_loop(body, base, old, count, 1, overlapping=False)
         body.emit(Free(old, "heap"))
 
-    if old is not NULL and sizes is not None:
+    if old is not NULL:
         body.when(build.ne(old, NULL), move)
-    call.define(result)
+    return result
 
 
 def release(call: LibraryCall) -> None:
@@ -376,9 +428,10 @@ _STRINGS: Final = {
     )
     for name in names.split()
 }
-ALLOCATING: Final = frozenset(
-    "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc realloc "
-    "strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk __vasprintf_chk".split()
+ALLOCATING: Final = word_set(
+    "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc "
+    "realloc strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk "
+    "__vasprintf_chk"
 )
 ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}
@@ -526,12 +579,15 @@ def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
     if name in ("__certus_readable", "__certus_writable"):
         access: Access = "read" if name == "__certus_readable" else "write"
         check(body, address_of(body, operands[0]), as_sort(term_of(body, operands[1]), INT), access)
+    elif name == "__certus_is_readable":
+        address, size = address_of(body, operands[0]), as_sort(term_of(body, operands[1]), INT)
+        body.registers.define(instruction, inspected(body, address, size, "read"))
     elif name == "__certus_assume":
         body.assume(truth(term_of(body, operands[0])))
     elif name == "__certus_static_object":
-        size = as_sort(term_of(body, operands[0]), INT)
+        extent = as_sort(term_of(body, operands[0]), INT)
         base = body.fresh(INT)
-        body.emit(Alloc(base, size, 16, "static", body.module.literal(operands[1]) or "object"))
+        body.emit(Alloc(base, extent, 16, "static", body.module.literal(operands[1]) or "object"))
         body.registers.define(instruction, base)
     elif name.startswith("__certus_unspecified_"):
         body.registers.define(instruction, unspecified(body, name, instruction))
