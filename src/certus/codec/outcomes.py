@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from certus.codec.evidence import (
     Subject,
@@ -55,7 +55,10 @@ from certus.core.program import Program
 from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.terms import Expr, Kind
 
-VERSION: Final = 1
+if TYPE_CHECKING:
+    from certus.core.memory_defects import MemoryDefect
+
+VERSION: Final = 2
 
 # -------------------------------------------------------------------------------------- outcome
 
@@ -352,6 +355,7 @@ def encode_replay(check: Replay) -> JsonObject:
         "matter": check.matter,
         "initial": None if check.initial is None else [numbers[v] for v in check.initial],
         "variables": encode_terms(list(numbers)),
+        "defect": _encode_defect(check.defect),
     }
 
 
@@ -375,7 +379,7 @@ def _encode_reason(reason: Reason | None, numbers: Mapping[Expr, int]) -> Json:
 
 def decode_replay(data: object, program: Program) -> Replay:
     """Read a replay of a trace of `program`."""
-    keys = ("steps", "kept", "error", "compiled", "compilers", "matter", "initial", "variables")
+    keys = ("steps", "kept", "error", "compiled", "compilers", "matter", "initial", "variables", "defect")
     fields = mapping(data, "a replay", keys)
     variables = decode_terms(fields["variables"])
     if any(v.kind is not Kind.VAR for v in variables):
@@ -392,7 +396,24 @@ def decode_replay(data: object, program: Program) -> Replay:
         if initial is None
         else tuple(_variable(v, variables) for v in sequence(initial, "the relevant initial values")),
         decode_compilers(fields["compilers"]),
+        _decode_defect(fields["defect"], program),
     )
+
+
+def _encode_defect(defect: MemoryDefect | None) -> Json:
+    if defect is None:
+        return None
+    from certus.codec.defects import encode_defect
+
+    return encode_defect(defect)
+
+
+def _decode_defect(data: object, program: Program) -> MemoryDefect | None:
+    if data is None:
+        return None
+    from certus.codec.defects import decode_defect
+
+    return decode_defect(data, program)
 
 
 def encode_compilers(compilers: Compilers) -> Json:

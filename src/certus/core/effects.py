@@ -1,6 +1,7 @@
 """What statements and procedures read and write: the one definition for passes, analyses and encodings.
 
-Memory is not a variable here: `Load` reads its address, `Store` reads its address and its value. `check`
+Memory is not a variable here: `Load` reads its address, `Store` its address and its value, `Inspect` its
+address and its size. `check`
 computes what a procedure may write by its own code (`check.proofs.expansion`), because it must not repeat a
 mistake made here.
 """
@@ -17,6 +18,8 @@ from certus.core.program import (
     Call,
     Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Op,
     Procedure,
@@ -42,7 +45,7 @@ def targets(op: Op) -> tuple[Expr, ...]:
     """Return the variables that an op names and gives a value."""
     if isinstance(op, Assign | Havoc | Call):
         return op.targets
-    return (op.target,) if isinstance(op, Load | Alloc) else ()
+    return (op.target,) if isinstance(op, Load | Alloc | Inspect | InspectHeap) else ()
 
 
 def written(op: Op, procedure: Procedure) -> tuple[Expr, ...]:
@@ -62,6 +65,8 @@ def terms(op: Op) -> tuple[Expr, ...]:
         return (op.address,)
     if isinstance(op, Store):
         return (op.address, op.value)
+    if isinstance(op, Inspect):
+        return (op.address, op.size)
     return (op.size,) if isinstance(op, Alloc) else ()
 
 
@@ -127,6 +132,6 @@ def assigned_variables(program: Program) -> frozenset[Expr]:
     for procedure in program.procedures.values():
         result += (*procedure.parameters, *procedure.results)
         for edge in procedure.edges:
-            if isinstance(edge.op, Assign | Call | Load):
+            if isinstance(edge.op, Assign | Call | Load | Inspect | InspectHeap):
                 result += targets(edge.op)
     return frozenset(result)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from certus.core.loops import loop_forest
-from certus.core.program import Alloc, Call, Free, Load, Program, Store, leaves
+from certus.core.program import Call, MemoryOp, Program, leaves
 from certus.core.sorts import MachineSort, machine
 from certus.core.terms import Expr
 
@@ -81,7 +81,7 @@ class Partition:
 def uses_memory(program: Program) -> bool:
     """Return whether the program has a memory operation."""
     return any(
-        isinstance(op, Load | Store | Alloc | Free)
+        isinstance(op, MemoryOp)
         for procedure in program.procedures.values()
         for edge in procedure.edges
         for op in leaves(edge)

@@ -89,7 +89,8 @@ class Alloc:
     bytes.
 
     Objects are disjoint and aligned, their addresses are positive, never used again, and otherwise arbitrary.
-    The contents are zero if `zero`, and otherwise arbitrary. `name` is for reports."""
+    The contents are zero if `zero`, and otherwise arbitrary. `name` is for reports. The program must not
+    write to a `constant` object (a string literal): `Inspect` says so, `Store` does not mind."""
 
     target: Expr
     size: Expr
@@ -97,6 +98,7 @@ class Alloc:
     storage: Storage
     name: str
     zero: bool = False
+    constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,42 @@ class Store:
 
     address: Expr
     value: Expr
+
+
+Access = Literal["read", "write", "free"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inspect:
+    """A question about an access: `target`, a Bool variable, gets the answer. No access takes place.
+
+    - "read": whether the `size` (an Int term) bytes at `address` (an Int term) belong to one live object, the
+      one that the address was derived from. Without bytes (`size` is 0) the answer is yes.
+    - "write": the same, and the object is not constant.
+    - "free": whether `address` is 0 or the start of a live object on the heap; `size` is 0.
+
+    The answer is exact for every address, also for one that is out of bounds, dangling or undetermined."""
+
+    target: Expr
+    address: Expr
+    size: Expr
+    access: Access
+
+
+Retained = Literal["tracked", "freed"]
+
+
+@dataclass(frozen=True, slots=True)
+class InspectHeap:
+    """A question about all objects on the heap: `target`, a Bool variable, gets the answer.
+
+    - "tracked": whether every live one is reached by a chain of pointers that starts in a variable of the
+      source, in a static object, or in a live object on the stack. A pointer to any byte of an object, or one
+      past its end, reaches it. The variables are globals and those of all active procedures.
+    - "freed": whether none is live."""
+
+    target: Expr
+    retained: Retained
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,7 +223,7 @@ class Edge:
         return f"{self.source} --[{self.text or self.op}]--> {self.target}"
 
 
-MemoryOp = Load | Store | Alloc | Free
+MemoryOp = Load | Store | Alloc | Free | Inspect | InspectHeap
 BasicOp = Assign | Assume | Havoc | Call | Return | MemoryOp
 Block = Edge | Seq | Choice
 Op = BasicOp | Seq | Choice

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from certus.analysis.boolean.reachability import Reachability
 
 
-class BooleanReachability(Engine):
+class BooleanReachability(Engine[NoOptions]):
     """The engine `boolean`."""
 
     name = "boolean"

@@ -29,7 +29,7 @@ class Settings:
     Clang. `execute`: whether the program may be compiled and run; `harness` is where the inputs of a
     violation are saved. `ranges`: whether engines get the ranges of variables as facts. `inline`: whether
     calls are inlined for engines that want it. `solvers`: how many solvers, 1 or 2, have to discharge each
-    clause of a proof."""
+    clause of a proof. `malloc_may_fail`: whether allocations in C may return null."""
 
     engine: str = AUTO
     engines: tuple[str, ...] = ()
@@ -50,6 +50,7 @@ class Settings:
     ranges: bool = True
     inline: bool = True
     solvers: int = 1
+    malloc_may_fail: bool = False
 
 
 def engine_options(engine: Engine[Any], settings: Settings) -> Any:

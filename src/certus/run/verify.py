@@ -45,6 +45,7 @@ def verify(
     question = Question(paths[0], Property(settings.property_name or UNREACH_CALL), others=tuple(paths[1:]))
     try:
         question = read_question(paths, property=settings.property_name, data_model=settings.data_model)
+        question = replace(question, malloc_may_fail=settings.malloc_may_fail)
         subject, warnings = _load(question, settings, budget)
         budget.check()
     except Unsupported as refusal:
@@ -95,6 +96,8 @@ def _with_property(outcome: Outcome, wanted: Property) -> Outcome:
     if wanted == Property(UNREACH_CALL) and isinstance(program, Program) and isinstance(check, Replay):
         site = program.error_at(program.location[check.error])
         wanted = Property(UNREACH_CALL, "__assert_fail" if site.kind == "assertion" else site.function)
+    if outcome.subproperty is not None:
+        wanted = Property(outcome.subproperty)
     return replace(outcome, specification=check_line(wanted), error_function=function)
 
 

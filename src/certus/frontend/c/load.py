@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import CertusError, InputError, Unsupported
+from certus.core.memory_errors import kinds_of
 from certus.core.program import Program
 from certus.core.witness import probe_number
 from certus.frontend.c.compile import Compiled, compile_file
@@ -50,15 +51,17 @@ def load_c(
     arguments: Sequence[str] = (),
     budget: Budget | None = None,
     entry: str = MAIN,
+    malloc_may_fail: bool = False,
 ) -> LoadedProgram:
     """Return the program of a C file, or of several, that begins with the function `entry`. `model` is the
-    name of a data model; `arguments` are passed to Clang.
+    name of a data model; `arguments` are passed to Clang. `malloc_may_fail`: whether allocations may fail.
 
     Raises `InputError` for what Clang or a linker refuses and for an unknown property, `Unsupported` for what
     Certus does not model, and `BudgetExceeded`.
     """
     paths = tuple(map(Path, (path,) if isinstance(path, str | Path) else path))
     rules = error_rules(property_of(property) if isinstance(property, str) else property)
+    rules = replace(rules, malloc_may_fail=malloc_may_fail)
     with collection_paused():
         return _Loading(paths, rules, model, tuple(arguments), budget or Budget(), entry).run()
 
@@ -108,7 +111,7 @@ def error_rules(wanted: Property) -> Rules:
     """Return the errors of a property."""
     check_supported(wanted)
     functions = _ERRORS if (name := wanted.function) is None else {name: _ERRORS.get(name, "reach-error")}
-    return Rules(wanted.name, functions if wanted.name == UNREACH_CALL else {})
+    return Rules(wanted.name, functions if wanted.name == UNREACH_CALL else {}, kinds_of(wanted.name))
 
 
 def _blame(

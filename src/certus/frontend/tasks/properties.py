@@ -13,13 +13,18 @@ from typing import Final
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
+from certus.core.memory_errors import PARTS
 from certus.frontend.source import Source, read_source
 
 UNREACH_CALL: Final = "unreach-call"
 CHECK_SAT: Final = "check-sat"  # of Horn clauses
-SUPPORTED: Final = (UNREACH_CALL, "no-overflow", "no-div-zero")
+MEMORY_SAFETY: Final = "valid-memsafety"
+_MEMORY: Final = PARTS[MEMORY_SAFETY]
+SUPPORTED: Final = (
+    *(UNREACH_CALL, "no-overflow", "no-div-zero", MEMORY_SAFETY, *_MEMORY, "valid-memcleanup"),
+    "array-bounds",
+)
 
-_MEMORY: Final = ("valid-deref", "valid-free", "valid-memtrack")
 _FORMULAS: Final = {
     "G ! overflow": "no-overflow",
     "G ! div-zero": "no-div-zero",
@@ -30,11 +35,7 @@ _FORMULAS: Final = {
     "G valid-memcleanup": "valid-memcleanup",
     **{f"G {name}": name for name in _MEMORY},
 }
-KNOWN: Final = (
-    *SUPPORTED,
-    "valid-memsafety",
-    *dict.fromkeys(n for n in _FORMULAS.values() if n not in SUPPORTED),
-)
+KNOWN: Final = (*SUPPORTED, *dict.fromkeys(n for n in _FORMULAS.values() if n not in SUPPORTED))
 
 _CHECK: Final = re.compile(r"CHECK\(init\((\w+)\(\)\),LTL\((.*)\)\)")
 _CALL: Final = re.compile(r"G!call\((\w+)\(\)\)")
@@ -60,18 +61,33 @@ def property_of(text: str) -> Property:
 
 
 def check_line(wanted: Property) -> str:
-    """Return the property as a line of a property file; the first line if it has several."""
+    """Return the property as in a property file: a line, or one for each of its parts."""
+    if wanted.name in PARTS:
+        return "\n".join(check_line(Property(part)) for part in PARTS[wanted.name])
     formulas = {name: formula for formula, name in _FORMULAS.items()}
-    formula = formulas.get(wanted.name, f"G {_MEMORY[0]}")
+    formula = formulas.get(wanted.name, f"G {wanted.name}")
     if wanted.name == UNREACH_CALL:
         formula = f"G ! call({wanted.function or 'reach_error'}())"
     return f"CHECK( init(main()), LTL({formula}) )"
 
 
 def property_of_line(text: str, span: Span) -> Property:
-    """Return the property of a line of a property file, or of its formula alone."""
-    line = text if _compact(text).startswith("CHECK(") else f"CHECK( init(main()), LTL({text}) )"
-    return _checked(line, span)
+    """Return the property of a line of a property file, of its formula alone, or of the lines of all parts of
+    a property."""
+    lines = [line for line in text.split("\n") if line.strip()] or [text]
+    whole = (
+        line if _compact(line).startswith("CHECK(") else f"CHECK( init(main()), LTL({line}) )"
+        for line in lines
+    )
+    properties = [_checked(line, span) for line in whole]
+    names = tuple(sorted({each.name for each in properties}))
+    if len(names) > 1:
+        parts = [name for name, parts in PARTS.items() if names == parts]
+        if not parts:
+            message = f"These are several properties: {', '.join(names)}."
+            raise InputError([Diagnostic("bad-property-file", message, span=span, hint=_FORM)])
+        return Property(parts[0])
+    return properties[0]
 
 
 def check_supported(wanted: Property, span: Span | None = None) -> None:
@@ -96,7 +112,7 @@ def read_property_file(path: Path) -> Property:
         )
     names = tuple(sorted({each.name for each in properties}))
     if names == _MEMORY:
-        return Property("valid-memsafety")
+        return Property(MEMORY_SAFETY)
     if len(set(properties)) > 1:
         message = f"{path} has several properties: {', '.join(names)}."
         hint = "Write one property file for each."

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from certus.core import build
-from certus.core.program import Alloc, Assign, Assume, Free
+from certus.core.program import Access, Alloc, Assign, Assume, Free
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
-from certus.core.vocabulary import ASSUMING, is_input
+from certus.core.vocabulary import ALLOCATION_FAILS, ASSUMING, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
+from certus.frontend.c.ir.text import word_set
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.library import models as c_models
 from certus.frontend.c.model import external_calls, inputs, math_functions, memory
@@ -35,8 +36,9 @@ from certus.frontend.c.model.nondeterminism import (
     store_pointer,
     with_options,
 )
-from certus.frontend.c.model.operands import term_of
+from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, is_scalar, sort_of, truth
+from certus.frontend.c.model.validity import check, check_free, check_heap, inspected, is_checked
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from certus.frontend.c.model.unit import Unit
 
 T = TypeVar("T")
+_ENOMEM: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,19 @@ def _memory(call: LibraryCall, name: str) -> None:
 
 
 def stop(call: LibraryCall) -> None:
-    """End the execution."""
-    call.body.stop()
+    """End the execution. An error function without a body has no meaning for memory properties: it may also
+    return, and then no counterexample gets past it."""
+    body = call.body
+
+    def end() -> None:
+        check_heap(body)
+        body.stop()
+
+    if body.unit.rules.memory and call.name == "reach_error":
+        body.when(maybe(body), end)
+        body.bar_counterexamples(f"what happens after `{call.name}`")
+    else:
+        end()
 
 
 @with_options
@@ -145,7 +159,10 @@ def exit_(call: LibraryCall, *, registered: bool = True, status: int | None = No
 
     def end() -> None:
         if registered:
+            place = body.cursor.span, body.cursor.text
             body.unit.end_program(body)
+            body.cursor.span, body.cursor.text = place
+        check_heap(body)
         body.stop()
 
     if status is None:
@@ -214,6 +231,9 @@ def allocate(
         if wanted < (1 if into is None else body.layout.word) or wanted & (wanted - 1):
             raise Unmodelled("unsupported-alignment", f"this alignment in a call of `{call.name}`")
         align = max(wanted, 16)
+    if body.unit.rules.malloc_may_fail and not stack and not fails:
+        _try_to_allocate(call, count, align, zero=zero, into=into)
+        return
     if fails:
         base = body.choose(maybe(body), lambda: NULL, lambda: new_object(body, count, align, zero=zero))
     else:
@@ -226,10 +246,35 @@ def allocate(
         call.define(build.constant(0, sort_of(call.instruction.result)))
 
 
+def allocation_fails(body: Body) -> Expr:
+    """Return the condition that the environment lets an allocation fail."""
+    return build.ne(body.havoc(U8, ALLOCATION_FAILS), build.constant(0, U8))
+
+
+def _try_to_allocate(call: LibraryCall, size: Expr, align: int, *, zero: bool, into: int | None) -> None:
+    """Create a new object, or fail: with a null pointer or, if the address is stored `into` an argument, with
+    the result `ENOMEM`."""
+    body = call.body
+    fails = body.registers.in_temporary(allocation_fails(body))
+    if into is None:
+        call.define(body.choose(fails, lambda: NULL, lambda: new_object(body, size, align, zero=zero)))
+        return
+
+    def succeed() -> None:
+        store_pointer(body, call.integer(into), new_object(body, size, align, zero=zero))
+
+    body.when(build.not_(fails), succeed)
+    if call.instruction.name is not None:
+        sort = sort_of(call.instruction.result, signed=True)
+        call.define(build.ite(fails, build.constant(_ENOMEM, sort), build.constant(0, sort)))
+
+
 def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = False) -> Expr:
     """Create an object; the size of one on the heap is recorded if the program uses `realloc`."""
     base = body.fresh(INT)
     body.emit(Alloc(base, size, align, "stack" if stack else "heap", body.cursor.text, zero))
+    if stack and body.function is not None:
+        body.locals.arrays.begin(None, base)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
     if sizes is not None and not stack:
         noted = build.store(sizes, build.wrap(base, sort), build.wrap(size, sort))
@@ -239,8 +284,20 @@ def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = 
 
 def reallocate(call: LibraryCall) -> None:
     """`realloc(pointer, size)`: a new object with as much of the old one as fits; the old one ends. With size
-    0 the result may be null. The size of the old object was recorded when it was created."""
+    0 the result may be null. The size of the old object was recorded when it was created, or the program asks
+    byte by byte whether it belongs to the object."""
     body, old, size = call.body, call.integer(0), call.integer(1)
+    check_free(body, old)
+    if body.unit.rules.malloc_may_fail:
+        fails = body.registers.in_temporary(allocation_fails(body))
+        call.define(body.choose(fails, lambda: NULL, lambda: _reallocated(call, old, size)))
+    else:
+        call.define(_reallocated(call, old, size))
+
+
+def _reallocated(call: LibraryCall, old: Expr, size: Expr) -> Expr:
+    """Create the new object of `realloc`; return the result."""
+    body = call.body
     result = base = new_object(body, size, 16, zero=False)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
     none = build.eq(size, NULL)
@@ -249,19 +306,23 @@ def reallocate(call: LibraryCall) -> None:
         result = body.choose(null, lambda: NULL, lambda: base)
 
     def move() -> None:
-        assert sizes is not None
+        if sizes is None:
+            memory.run_model(body, "__certus_move_object", (base, old, size))
+            body.emit(Free(old, "heap"))
+            return
         noted = build.to_int(build.select(sizes, build.wrap(old, sort)))
         count = build.ite(build.lt(noted, size), noted, size)
         memory.copy_loop(body, base, old, count, 1, overlapping=False)
         body.emit(Free(old, "heap"))
 
-    if old is not NULL and sizes is not None:
+    if old is not NULL:
         body.when(build.ne(old, NULL), move)
-    call.define(result)
+    return result
 
 
 def release(call: LibraryCall) -> None:
     """`free`: the object that the first argument points to ends, unless the argument is null."""
+    check_free(call.body, call.address(0))
     call.when_not_null(0, lambda pointer: free(call.body, pointer))
 
 
@@ -357,6 +418,23 @@ def _functions() -> dict[str, Function]:
 
 
 FUNCTIONS: Final = _functions()
+# The arguments that are strings, of functions without a model.
+_STRINGS: Final = {
+    name: positions
+    for positions, names in (
+        ((0,), "puts fputs fputs_unlocked perror remove unlink chdir system rmdir if_nametoindex inet_addr"),
+        ((0,), "getenv secure_getenv unsetenv truncate creat access chmod mkdir open opendir stat lstat"),
+        ((0,), "getpwnam getgrnam gethostbyname sscanf __isoc99_sscanf __isoc23_sscanf utime utimes"),
+        ((0, 1), "fopen fopen64 popen rename link symlink setenv freopen freopen64"),
+        ((1,), "fdopen"),
+    )
+    for name in names.split()
+}
+ALLOCATING: Final = word_set(
+    "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc "
+    "realloc strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk "
+    "__vasprintf_chk"
+)
 ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}
 
@@ -475,7 +553,9 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
     if arguments is not instruction.arguments or truncated:
         plain = ir.Call(result, instruction.callee, arguments, instruction.declared, instruction.words)
         ir.complete_like(plain, instruction, [])
-    function.meaning(LibraryCall(body, plain, function.name, [each.operand for each in arguments]))
+    called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
+    _read_arguments(called)
+    function.meaning(called)
     if not isinstance(function.meaning, Model):
         renew_errno(body)
     if truncated and instruction.name is not None:
@@ -483,15 +563,33 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
         body.registers.define(instruction, as_sort(pointer, sort_of(instruction.result, signed=True)))
 
 
+def _read_arguments(call: LibraryCall) -> None:
+    """Check the strings and the ranges that a function of the library reads."""
+    if not is_checked(call.body, "read"):
+        return
+    for number in _STRINGS.get(call.name, ()):
+        inputs.read_string(call, number)
+    if call.name in ("fwrite", "fwrite_unlocked"):
+        check(call.body, call.address(0), build.mul(call.integer(1), call.integer(2)), "read")
+    elif call.name in ("write", "pwrite", "send"):
+        check(call.body, call.address(1), call.integer(2), "read")
+
+
 def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
     """Lower a function that is a building block of the models in C."""
     operands = [argument.operand for argument in instruction.arguments]
-    if name == "__certus_assume":
+    if name in ("__certus_readable", "__certus_writable"):
+        access: Access = "read" if name == "__certus_readable" else "write"
+        check(body, address_of(body, operands[0]), as_sort(term_of(body, operands[1]), INT), access)
+    elif name == "__certus_is_readable":
+        address, size = address_of(body, operands[0]), as_sort(term_of(body, operands[1]), INT)
+        body.registers.define(instruction, inspected(body, address, size, "read"))
+    elif name == "__certus_assume":
         body.assume(truth(term_of(body, operands[0])))
     elif name == "__certus_static_object":
-        size = as_sort(term_of(body, operands[0]), INT)
+        extent = as_sort(term_of(body, operands[0]), INT)
         base = body.fresh(INT)
-        body.emit(Alloc(base, size, 16, "static", body.module.literal(operands[1]) or "object"))
+        body.emit(Alloc(base, extent, 16, "static", body.module.literal(operands[1]) or "object"))
         body.registers.define(instruction, base)
     elif name.startswith(("__certus_bits_", "__certus_double_of", "__certus_float_of")):
         body.registers.define(instruction, as_sort(term_of(body, operands[0]), sort_of(instruction.result)))

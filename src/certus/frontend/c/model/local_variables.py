@@ -2,7 +2,9 @@
 
 A variable that is only loaded and stored as a whole becomes a program variable (a *slot*) with the signedness
 of its C type. Any other is an object. Its lifetime begins at its declaration, if the declaration dominates
-all uses and no `goto` leads back to it, and otherwise at the start of the function.
+all uses and no `goto` leads back to it, and otherwise at the start of the function; it ends when the function
+returns. For memory properties Clang marks the lifetimes (`llvm.lifetime`, `llvm.stackrestore`), and an object
+ends where its scope does.
 """
 
 from __future__ import annotations
@@ -12,16 +14,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from certus.core import build
+from certus.core.memory_errors import LEAK
 from certus.core.program import Alloc, Free, Havoc
 from certus.core.sorts import INT
 from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
-from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
+from certus.frontend.c.ir.instructions import Integer, Local, Operand
 from certus.frontend.c.ir.types import IntegerType, StructType, Type
 from certus.frontend.c.model.initialisers import leave_open, padding
 from certus.frontend.c.model.operands import value_is_signed
-from certus.frontend.c.model.terms import is_scalar, sort_of
+from certus.frontend.c.model.scopes import calls, comes_back, is_outermost, marked, outlives_scope
+from certus.frontend.c.model.stack_arrays import StackArrays
+from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -47,6 +52,7 @@ class LocalObject:
     shown: str
     named: bool
     declaration: ir.Declare | None
+    marked: bool = False  # whether markers say where the lifetime begins and ends
 
 
 class LocalVariables:
@@ -57,13 +63,14 @@ class LocalVariables:
         self.slots: dict[str, Slot] = {}
         self.objects: dict[str, LocalObject] = {}
         self.declared: dict[str, ir.Declare] = {}  # the first declaration of each variable
-        self._labels: list[ir.DebugRecord] = []
+        self.arrays = StackArrays(body)
+        self._begun: set[str] = set()  # variables that have markers
         pointers: list[Local] = []
         for instruction in body.flow.instructions():
             if isinstance(instruction, ir.Declare) and isinstance(instruction.address, Local):
                 self.declared.setdefault(instruction.address.name, instruction)
-            elif isinstance(instruction, ir.DebugRecord) and "#dbg_label(" in instruction.text:
-                self._labels.append(instruction)
+            elif isinstance(instruction, ir.Call) and (variable := marked(instruction)):
+                self._begun.add(variable)
             elif isinstance(instruction, ir.GetElementPointer) and instruction.name is not None:
                 pointers.append(Local(body.module.types.pointer, instruction.name))
         for name, alloca in self._allocas():
@@ -117,6 +124,8 @@ class LocalVariables:
                         return False
                 case ir.Declare() | ir.DebugRecord():
                     pass
+                case ir.Call() if marked(use):
+                    pass
                 case _:
                     return False
         return True
@@ -127,7 +136,7 @@ class LocalVariables:
         if not isinstance(type_, IntegerType) and not (isinstance(type_, StructType) and not type_.name):
             return
         for use in self._body.flow.uses.get(name, ()):
-            if isinstance(use, ir.Call) and _calls(use, "llvm.memcpy."):
+            if isinstance(use, ir.Call) and calls(use, "llvm.memcpy."):
                 for operand in (argument.operand for argument in use.arguments[:2]):
                     root = roots.of(operand) if isinstance(operand, Local) and operand.name != name else None
                     if root is not None and root.offset == 0:
@@ -175,7 +184,7 @@ class LocalVariables:
             assert slot.variable is not None
             body.registers.before_write(slot.variable)
             body.emit(Havoc((slot.variable,)), declares=True)
-        elif local is not None and local.declaration is instruction:
+        elif local is not None and local.declaration is instruction and not local.marked:
             self._begin(local)
 
     # ------------------------------------------------------------------------------ lifetimes
@@ -187,42 +196,55 @@ class LocalVariables:
             if name in self.slots:
                 continue
             debug, declare = self._debug(name), self.declared.get(name)
-            uses = [u for u in flow.uses.get(name, ()) if not isinstance(u, ir.Declare | ir.DebugRecord)]
-            if declare is not None and (
-                not all(flow.dominates(declare, use) for use in uses) or self._comes_back(declare)
-            ):
+            ignored = (ir.Declare, ir.DebugRecord)
+            uses = [u for u in flow.uses.get(name, ()) if not isinstance(u, ignored) and not marked(u)]
+            returns = declare is not None and comes_back(body, declare)
+            if declare is not None and (not all(flow.dominates(declare, use) for use in uses) or returns):
                 declare = None
+            has_markers = name in self._begun and not (returns and is_outermost(body, self.declared[name]))
             shown = debug.name if debug is not None and debug.name else _unnamed(name)
             base = body.registers.values[name] = body.local(f"$&{shown}", INT)
-            local = self.objects[name] = LocalObject(alloca, base, shown, debug is not None, declare)
+            local = LocalObject(alloca, base, shown, debug is not None, declare, has_markers)
+            self.objects[name] = local
+            body.extents[base] = body.layout.size(alloca.type)
             if debug is not None:
                 body.unit.names.declare_object(body.module, base, debug, self.location(name))
-            if declare is None:
+            if body.unit.rules.memory and body.unit.is_program(body.module):
+                if has_markers and returns:
+                    what = f"a `goto` back over the declaration of `{shown}`"
+                    body.refuse("unsupported-lifetime", what)
+                elif not has_markers and not returns and outlives_scope(body, name, self.declared.get(name)):
+                    what = f"the lifetime of `{shown}`, whose block is entered by a jump or is not marked,"
+                    body.refuse("unsupported-lifetime", what)
+            if declare is None and not has_markers:
                 body.cursor.number = flow.number[alloca]
                 self._begin(local)
+        self.arrays.prepare()
 
-    def _comes_back(self, declare: ir.Declare) -> bool:
-        """Whether a jump to a label in the block of a variable, before its declaration, can lead to the
-        declaration again: then the object lives on, and pointers to it stay valid."""
-        flow = self._body.flow
-        home, number = flow.home[declare], flow.number[declare]
-        before = [label for label in self._labels if flow.number[label] < number]
-        starts = [flow.home[label] for label in before if self._is_in_block(label, declare)]
-        behind = flow.behind(home) if starts else set()
-        return any(start in behind and (start == home or home in flow.behind(start)) for start in starts)
+    # -------------------------------------------------------------------------------- markers
 
-    def _is_in_block(self, label: ir.DebugRecord, declare: ir.Declare) -> bool:
-        """Whether a label stands in the block that declares a variable, or in a block inside it."""
-        debug = self._body.module.debug
-        place, scope = debug.place(label.location), debug.variable(declare.variable).scope
-        blocks = [number for number, node in debug.scopes(scope) if node.kind != "DILexicalBlockFile"]
-        if place is None or not blocks:
-            return True
-        return any(number == blocks[0] for number, _ in debug.scopes(place.scope))
+    def pass_marker(self, instruction: ir.Call, name: str) -> None:
+        """Begin or end a lifetime where Clang marks it."""
+        body = self._body
+        if name.startswith("llvm.stackrestore"):
+            self.arrays.restore(instruction)
+            return
+        variable = marked(instruction)
+        local, slot = self.objects.get(variable), self.slots.get(variable)
+        if local is not None and local.marked:
+            if name.startswith("llvm.lifetime.start"):
+                self._begin(local, instruction)
+            else:
+                self._end(local.base, local.shown)
+        elif slot is not None and name.startswith("llvm.lifetime.end") and LEAK in body.unit.rules.memory:
+            ends = isinstance(body.flow.blocks[body.flow.home[instruction]].last, ir.Return)
+            if slot.variable is not None and slot.variable.sort is INT and not ends:
+                body.cursor.text = f"end of {slot.debug.name if slot.debug else 'a variable'}"
+                body.registers.assign(slot.variable, NULL)  # it does not keep track of an object any more
 
-    def _begin(self, local: LocalObject) -> None:
+    def _begin(self, local: LocalObject, marker: ir.Call | None = None) -> None:
         """Allocate an object; a fill with zeros that follows is part of the allocation."""
-        body, type_, declare = self._body, local.alloca.type, local.declaration
+        body, type_, declare = self._body, local.alloca.type, marker or local.declaration
         size, align = body.layout.size(type_), local.alloca.align or body.layout.align(type_)
         fill = None if declare is None else self._zeroing(declare, local.alloca.name or "", size)
         alloc = Alloc(local.base, build.integer(size), align, "stack", local.shown, fill is not None)
@@ -231,14 +253,14 @@ class LocalVariables:
             body.registers.skipped.add(fill)
             leave_open(body, local.base, padding(body, type_, 0, size), fill.arguments[0].operand)
 
-    def _zeroing(self, declare: ir.Declare, name: str, size: int) -> ir.Call | None:
+    def _zeroing(self, declare: ir.Instruction, name: str, size: int) -> ir.Call | None:
         """Return the fill with zeros that follows a declaration and covers the whole object."""
         flow = self._body.flow
         block = flow.blocks[flow.home[declare]].instructions
         for instruction in block[block.index(declare) + 1 :]:
-            if isinstance(instruction, ir.GetElementPointer | ir.DebugRecord):
+            if isinstance(instruction, ir.GetElementPointer | ir.DebugRecord | ir.Declare):
                 continue
-            if not isinstance(instruction, ir.Call) or not _calls(instruction, "llvm.memset."):
+            if not isinstance(instruction, ir.Call) or not calls(instruction, "llvm.memset."):
                 return None
             to, byte, count = (argument.operand for argument in instruction.arguments[:3])
             whole = isinstance(count, Integer) and count.value == size
@@ -251,8 +273,13 @@ class LocalVariables:
         """End the lifetimes that certainly began: the function returns."""
         body = self._body
         for name, local in self.objects.items():
-            if local.declaration is None or body.flow.dominates(local.declaration, last):
-                body.emit(Free(local.base, "stack"), text=f"end of {_unnamed(name)}")
+            begun = local.declaration is None or body.flow.dominates(local.declaration, last)
+            if begun and not local.marked:
+                self._end(local.base, _unnamed(name))
+        self.arrays.end_all()
+
+    def _end(self, base: Expr, shown: str) -> None:
+        self._body.emit(Free(base, "stack"), text=f"end of {shown}")
 
 
 def _unnamed(name: str) -> str:
@@ -260,7 +287,3 @@ def _unnamed(name: str) -> str:
     if name.endswith(".compoundliteral"):
         return "literal"
     return name if name.isidentifier() and name not in ("tmp", "coerce") else "temporary"
-
-
-def _calls(call: ir.Call, prefix: str) -> bool:
-    return isinstance(call.callee, Symbol) and call.callee.name.startswith(prefix)

@@ -32,25 +32,29 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The errors of a property: calls of `functions` (by name, with the kind of error) or checks of the
-    property `kind`. `watched` are the places of `?` that must become branches; with `invariants`, probes
-    claim that their evaluation is defined."""
+    property `kind`; `memory` are the kinds of memory errors among them. `watched` are the places of `?` that
+    must become branches; with `invariants`, probes claim that their evaluation is defined; with
+    `malloc_may_fail`, the environment decides whether an allocation succeeds."""
 
     kind: str
     functions: Mapping[str, str]
+    memory: frozenset[str] = frozenset()
     watched: frozenset[tuple[int, int | None]] = frozenset()
     invariants: bool = False
+    malloc_may_fail: bool = False
 
 
 class LibraryState:
     """The internal state of the C library. `streams` are the addresses of the objects that `stdin`, `stdout`
-    and `stderr` point to; `sizes` holds the sizes of objects on the heap, for `realloc`."""
+    and `stderr` point to; `sizes` holds the sizes of objects on the heap, for `realloc`, unless the program
+    can ask how large they are."""
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: Symbols, *, sizes: bool) -> None:
         self._names, self._shared = symbols.names, symbols.shared
         self._variables: dict[str, Expr] = {}
         self.streams: dict[str, Expr] = {}
         self.sizes: Expr | None = None
-        if symbols.mentions("realloc"):
+        if sizes and symbols.mentions("realloc"):
             sort = machine(symbols.program.layout.pointer_bits, signed=False)
             self.sizes = build.var("$sizes", array(sort, sort))
 
@@ -78,12 +82,14 @@ class Unit:
     def __init__(self, symbols: Symbols, rules: Rules, budget: Budget) -> None:
         self.symbols, self.rules, self.budget = symbols, rules, budget
         self.names, self.program, self.sources = symbols.names, symbols.program, symbols.names.sources
-        self.library = LibraryState(symbols)
+        self.library = LibraryState(symbols, sizes=not rules.memory)
         self.bodies: dict[str, Body] = {}  # by the name of the procedure
         self.queue: list[Body] = []  # to be lowered
         self.destructors: list[str] = []
         self.indirect: list[IndirectCall] = []
         self.foreign = False  # whether pointers from outside may be those of functions
+        self.allocates = True  # whether there may be objects on the heap
+        self.strangers = True  # whether functions without a body or a meaning may be called
         self.warnings: dict[str, Diagnostic] = {}
         self._nans: VisibleNans | None = None
 

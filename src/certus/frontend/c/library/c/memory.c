@@ -27,6 +27,12 @@ LOOPS(2, unsigned short, short)
 LOOPS(4, unsigned, int)
 LOOPS(8, unsigned long long, word)
 
+/* What `realloc` copies: at most `count` bytes, and not more than the old object has. */
+void __certus_move_object(byte *to, const byte *from, size_t count)
+{
+    for (size_t i = 0; i < count && __certus_is_readable(from + i, 1); i++) to[i] = from[i];
+}
+
 void __certus_input1(byte *to, size_t count)
 {
     for (size_t i = 0; i < count; i++) to[i] = __certus_input_byte();
@@ -34,23 +40,29 @@ void __certus_input1(byte *to, size_t count)
 
 void *memcpy(void *to, const void *from, size_t count)
 {
+    __certus_writable(to, count);
+    __certus_readable(from, count);
     __certus_copy1(to, from, count);
     return to;
 }
 
 void *mempcpy(void *to, const void *from, size_t count)
 {
+    __certus_writable(to, count);
+    __certus_readable(from, count);
     __certus_copy1(to, from, count);
     return (byte *)to + count;
 }
 
 void *memmove(void *to, const void *from, size_t count)
 {
+    __certus_writable(to, count);
+    __certus_readable(from, count);
     __certus_move1(to, from, count);
     return to;
 }
 
-void bcopy(const void *from, void *to, size_t count) { __certus_move1(to, from, count); }
+void bcopy(const void *from, void *to, size_t count) { memmove(to, from, count); }
 
 void *memccpy(void *to, const void *from, int last, size_t count)
 {
@@ -65,15 +77,18 @@ void *memccpy(void *to, const void *from, int last, size_t count)
 
 void *memset(void *to, int value, size_t count)
 {
+    __certus_writable(to, count);
     __certus_fill1(to, (byte)value, count);
     return to;
 }
 
-void bzero(void *to, size_t count) { __certus_fill1(to, 0, count); }
+void bzero(void *to, size_t count) { memset(to, 0, count); }
 
 int memcmp(const void *a, const void *b, size_t count)
 {
     const byte *x = a, *y = b;
+    __certus_readable(a, count);
+    __certus_readable(b, count);
     for (size_t i = 0; i < count; i++)
         if (x[i] != y[i]) return difference(x[i], y[i]);
     return 0;
