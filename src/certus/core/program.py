@@ -150,9 +150,9 @@ Retained = Literal["tracked", "freed"]
 class InspectHeap:
     """A question about all objects on the heap: `target`, a Bool variable, gets the answer.
 
-    - "tracked": whether every live one is reached by a chain of pointers that starts in a variable of the source, in
-      a static object, or in a live object on the stack. A pointer to any byte of an object, or one past its end,
-      reaches it. The variables are globals and those of all active procedures.
+    - "tracked": whether every live one is reached by a chain of pointers that starts in a variable of the
+      source, in a static object, or in a live object on the stack. A pointer to any byte of an object, or one
+      past its end, reaches it. The variables are globals and those of all active procedures.
     - "freed": whether none is live."""
 
     target: Expr
