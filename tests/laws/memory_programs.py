@@ -286,7 +286,7 @@ def memory_programs(draw: Draw, *, statements: int = 9, inspected: bool = False)
             emit(b.alloc(base, size, zero=draw(st.booleans()), storage="heap"))
     for _ in range(draw(st.integers(1, statements))):
         op = _statement(b, draw, (*bases, *pointers), pointers, smalls, wides, byte)
-        if inspected and draw(st.integers(0, 7)) == 0:
+        if inspected and draw(st.integers(0, 3)) == 0:
             op = _asked(b, draw, (*bases, *pointers), pointers, far)
         if inspected and isinstance(op, Load | Store | Free):
             width = build.integer(_width(op))
@@ -295,6 +295,9 @@ def memory_programs(draw: Draw, *, statements: int = 9, inspected: bool = False)
             if draw(st.integers(0, 3)) == 0:
                 inspect(op.address, build.to_int(smalls[draw(st.integers(0, 1))]), "write")
         emit(op)
+        if inspected:
+            at_hand = (*bases, *pointers)[draw(st.integers(0, len(bases) + 1))]
+            inspect(at_hand, build.integer(4), "write")
     if inspected:
         emit(InspectHeap(b.local("main", f"ok{next(numbers)}", BOOL), "freed"))
     if again:
@@ -320,9 +323,7 @@ def _inspected_object(draw: Draw, b: ProgramBuilder, base: Expr, size: int, i: E
     return replace(op, constant=draw(st.integers(0, 5)) == 0)
 
 
-def _asked(
-    b: ProgramBuilder, draw: Draw, readable: tuple[Expr, ...], pointers: list[Expr], far: Expr
-) -> Op:
+def _asked(b: ProgramBuilder, draw: Draw, readable: tuple[Expr, ...], pointers: list[Expr], far: Expr) -> Op:
     """A statement that frees an object, or goes far away."""
     p, target = readable[draw(st.integers(0, len(readable) - 1))], pointers[draw(st.integers(0, 1))]
     distance = build.scale(4, build.to_int(far))

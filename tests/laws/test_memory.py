@@ -53,7 +53,7 @@ def test_partitions_that_are_found_are_accepted_and_keep_all_runs(made: Made) ->
     assert decode_partition(encode_partition(partition)) == partition
 
 
-@RUNS
+@settings(RUNS, max_examples=300)
 @given(memory_programs(inspected=True))
 def test_no_invalid_access_is_called_valid(made: Made) -> None:
     try:
