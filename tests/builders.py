@@ -15,24 +15,37 @@ from __future__ import annotations
 
 from certus.core import build
 from certus.core.program import (
+    Access,
     Alloc,
     Assign,
     Assume,
     Call,
     Edge,
     ErrorSite,
+    Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Location,
     Op,
     Procedure,
     Program,
+    Retained,
     Return,
     Storage,
     Store,
 )
-from certus.core.sorts import INT, Sort
+from certus.core.sorts import BOOL, INT, Sort
 from certus.core.terms import Expr
+
+_KINDS = {
+    "read": "invalid-read",
+    "write": "invalid-write",
+    "free": "invalid-free",
+    "tracked": "memory-leak",
+    "freed": "not-freed",
+}
 
 
 class ProgramBuilder:
@@ -105,6 +118,14 @@ class ProgramBuilder:
         self.branch(procedure, source, condition, target, name)
         return self.error(procedure, name)
 
+    def claim(self, procedure: str, source: str, question: Inspect | InspectHeap, target: str) -> Location:
+        """A check of memory: on to `target`, or to an error location of its own, which is returned."""
+        asked, name = f"asked@{source}", f"error@{source}"
+        self.edge(procedure, source, asked, question)
+        self.branch(procedure, asked, question.target, target, name)
+        kind = question.access if isinstance(question, Inspect) else question.retained
+        return self.error(procedure, name, _KINDS[kind])
+
     # -- operations
 
     def assign(self, *pairs: tuple[Expr, Expr | int]) -> Assign:
@@ -121,11 +142,17 @@ class ProgramBuilder:
         return Return(values)
 
     def alloc(
-        self, target: Expr, size: Expr | int, *, zero: bool = False, storage: Storage = "stack"
+        self,
+        target: Expr,
+        size: Expr | int,
+        *,
+        zero: bool = False,
+        storage: Storage = "stack",
+        constant: bool = False,
     ) -> Alloc:
         """An object of `size` bytes, aligned to 8, named after `target`."""
         bytes_ = build.integer(size) if isinstance(size, int) else size
-        return Alloc(target, bytes_, 8, storage, target.name.rpartition("&")[2], zero)
+        return Alloc(target, bytes_, 8, storage, target.name.rpartition("&")[2], zero, constant)
 
     def load(self, target: Expr, base: Expr, offset: Expr | int = 0) -> Load:
         return Load(target, self.address(base, offset))
@@ -133,10 +160,24 @@ class ProgramBuilder:
     def store(self, base: Expr, offset: Expr | int, value: Expr) -> Store:
         return Store(self.address(base, offset), value)
 
+    def free(self, base: Expr, *, storage: Storage = "heap") -> Free:
+        return Free(base, storage)
+
+    def inspect(
+        self, procedure: str, access: Access, base: Expr, offset: Expr | int = 0, size: int = 0
+    ) -> Inspect:
+        """A question whose answer goes into a local of its own."""
+        ok = self.local(procedure, "$ok", BOOL)
+        return Inspect(ok, self.address(base, offset), build.integer(size), access)
+
+    def inspect_heap(self, procedure: str, retained: Retained) -> InspectHeap:
+        return InspectHeap(self.local(procedure, "$ok", BOOL), retained)
+
     def address(self, base: Expr, offset: Expr | int) -> Expr:
         return build.add(base, build.integer(offset) if isinstance(offset, int) else offset)
 
-    def build(self, main: str = "main") -> Program:
+    def build(self, main: str = "main", *, named: tuple[Expr, ...] = ()) -> Program:
+        """The program; `named` are the variables that the source has, by their names without procedure."""
         for name in (main, *self._locals):
             self.at(name, "entry")
         procedures = {}
@@ -156,4 +197,5 @@ class ProgramBuilder:
             tuple(self._globals),
             tuple(self._errors),
             {v: value for v, value in self._globals.items() if value is not None},
+            {v: v.name.rpartition(".")[2] for v in named},
         )

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Final
 
+from certus.codec.defects import decode_defect, encode_defect
 from certus.codec.evidence import (
     Subject,
     decode_proof,
@@ -55,7 +56,7 @@ from certus.core.program import Program
 from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.terms import Expr, Kind
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 # -------------------------------------------------------------------------------------- outcome
 
@@ -352,6 +353,7 @@ def encode_replay(check: Replay) -> JsonObject:
         "matter": check.matter,
         "initial": None if check.initial is None else [numbers[v] for v in check.initial],
         "variables": encode_terms(list(numbers)),
+        "defect": None if check.defect is None else encode_defect(check.defect),
     }
 
 
@@ -375,13 +377,13 @@ def _encode_reason(reason: Reason | None, numbers: Mapping[Expr, int]) -> Json:
 
 def decode_replay(data: object, program: Program) -> Replay:
     """Read a replay of a trace of `program`."""
-    keys = ("steps", "kept", "error", "compiled", "compilers", "matter", "initial", "variables")
+    keys = ("steps", "kept", "error", "compiled", "compilers", "matter", "initial", "variables", "defect")
     fields = mapping(data, "a replay", keys)
     variables = decode_terms(fields["variables"])
     if any(v.kind is not Kind.VAR for v in variables):
         raise ValueError("only variables change in a replay")
     kept = sequence(fields["kept"], "the steps of a replay")
-    matter, initial = fields["matter"], fields["initial"]
+    matter, initial, defect = fields["matter"], fields["initial"], fields["defect"]
     return Replay(
         natural(fields["steps"], "the number of steps"),
         tuple(_decode_step(step, variables, program) for step in kept),
@@ -392,6 +394,7 @@ def decode_replay(data: object, program: Program) -> Replay:
         if initial is None
         else tuple(_variable(v, variables) for v in sequence(initial, "the relevant initial values")),
         decode_compilers(fields["compilers"]),
+        None if defect is None else decode_defect(defect, program),
     )
 
 

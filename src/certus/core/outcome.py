@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Safe, Unsafe, Verdict
 from certus.core.horn import HornSystem
-from certus.core.program import Program
+from certus.core.memory_defects import MemoryDefect
+from certus.core.memory_errors import part_of
+from certus.core.program import Call, ErrorSite, Program
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
 
@@ -30,6 +32,7 @@ class Role(Enum):
     VALUE = "value"  # it gives a variable the value that the later step reads
     MEMORY = "memory"  # it writes bytes that the later step reads
     BRANCH = "branch"  # it takes the side of a branch that leads to the later step
+    LIFETIME = "lifetime"  # it begins or ends the object that the later step accesses, or loses it
     KEEP = "keep"  # it takes the side of a branch that does not overwrite what the later step reads
     CALL = "call"  # it calls the procedure of the later step
     UNKNOWN = "unknown"  # not analysed: the run is too long
@@ -151,7 +154,7 @@ class Replay:
     `matter` is the number of relevant steps, and `initial` the globals whose initial values are relevant;
     both are None if the run was too long for the analysis. `compiled` is the result of the compiled program:
     CONFIRMED, why it could not confirm the trace, or empty if it was not run. `compilers` are the compilers
-    whose programs confirmed it."""
+    whose programs confirmed it. `defect` says what is wrong if the violation is one of memory safety."""
 
     steps: int
     kept: tuple[Step, ...]
@@ -160,6 +163,22 @@ class Replay:
     matter: int | None = None
     initial: tuple[Expr, ...] | None = None
     compilers: Compilers = field(default_factory=Compilers)
+    defect: MemoryDefect | None = None
+
+
+def violated_site(program: Program, replay: Replay) -> ErrorSite:
+    """Return the error site that a replay reaches. One in a model of a library function has no place in the
+    source: its place is the call of the function."""
+    site = program.error_at(program.location[replay.error])
+    if site.span is not None or not replay.kept:
+        return site
+    depth = replay.kept[-1].depth
+    for step in reversed(replay.kept):
+        edge = program.edge[step.edge]
+        if step.depth < depth and isinstance(edge.op, Call) and edge.span is not None:
+            statement = edge.source.statement
+            return replace(site, span=edge.call or edge.span, statement=statement or site.statement)
+    return site
 
 
 class Undecided(Enum):
@@ -241,6 +260,14 @@ class Outcome:
         """Whether the property holds trivially: no check site can be reached from `main`."""
         subject = self.subject
         return isinstance(self.verdict, Safe) and isinstance(subject, Program) and not subject.has_checks
+
+    @property
+    def subproperty(self) -> str | None:
+        """The part of the property that is violated; None if the property has no parts or is not violated."""
+        program, check = self.subject, self.check
+        if not isinstance(program, Program) or not isinstance(check, Replay) or self.answer != "VIOLATED":
+            return None
+        return part_of(self.property_name, program.error_at(program.location[check.error]).kind)
 
     @property
     def contradicted(self) -> bool:

@@ -22,8 +22,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from types import CodeType, FunctionType, TracebackType
-from typing import cast
+from typing import Final, cast
 
 from certus.core import build
 from certus.core.errors import Inconsistent
@@ -35,14 +36,17 @@ from certus.core.program import (
     Edge,
     Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Location,
+    MemoryOp,
     Procedure,
     Program,
     Return,
     Store,
 )
-from certus.core.sorts import INT, MachineSort, Sort
+from certus.core.sorts import BOOL, INT, MachineSort, Sort
 from certus.core.terms import Expr, Kind
 from certus.core.values import Datum
 from certus.interpreter.expressions import Writer, define, new_namespace
@@ -100,6 +104,7 @@ class Compiled:
             _expect_basic(edge, program)
         accesses = (e for e in program.edge.values() if isinstance(e.op, (Load, Store)))
         self.accesses: Mapping[int, int] = {e.index: slot for slot, e in enumerate(accesses)}
+        self.inspects: Final = any(isinstance(e.op, (Inspect, InspectHeap)) for e in program.edge.values())
 
     def code(self, watched: frozenset[Location] = frozenset()) -> Code:
         """Return code that reports every arrival at a watched location."""
@@ -109,9 +114,21 @@ class Compiled:
         return code
 
     def logging(self, log: list[int]) -> Code:
-        """Return code that logs the index of every executed edge, preceded by the address of a load or
-        store, or by the size and the address of a new object."""
+        """Return code that logs the index of every executed edge, preceded by the address of a load, store or
+        free, by the size and the address of a new object, or by the address of the object that an `Inspect`
+        is about, or the first one that an `InspectHeap` is about; -1 if there is none."""
         return Code(self, frozenset(), log)
+
+    @cached_property
+    def roots(self) -> tuple[tuple[int, ...], Mapping[str, tuple[int, ...]]]:
+        """The slots of the variables of the source that may hold an address: of globals, and of the locals of
+        each procedure."""
+        names, bits = self.program.source_names, self.program.pointer_bits
+
+        def chosen(variables: Mapping[Expr, int]) -> tuple[int, ...]:
+            return tuple(slot for x, slot in variables.items() if x in names and _may_point(x.sort, bits))
+
+        return chosen(self.globals), {name: chosen(own) for name, own in self.locals.items()}
 
     def link(self, edge: Edge) -> Link:
         """Return the slots by which the call `edge` passes values."""
@@ -134,6 +151,10 @@ class Compiled:
 def compile_program(program: Program) -> Compiled:
     """Prepare `program` to be run; raises `Inconsistent` unless it has basic operations only."""
     return Compiled(program)
+
+
+def _may_point(sort: Sort, bits: int) -> bool:
+    return sort is INT or (isinstance(sort, MachineSort) and sort.width >= bits)
 
 
 def slots(procedure: Procedure) -> Mapping[Expr, int]:
@@ -323,7 +344,7 @@ class _ProcedureWriter:
         if isinstance(op, Return):
             self._assign(take, self._procedure.results, op.values)
             return True
-        if isinstance(op, (Load, Store, Alloc, Free)):
+        if isinstance(op, MemoryOp):
             self._memory(take, op)
             return True
         assert isinstance(op, Call)
@@ -332,7 +353,7 @@ class _ProcedureWriter:
         self._leave(EventKind.CALL, take.edge.source, take.edge, take.steps + 1)
         return False
 
-    def _memory(self, take: _Take, op: Load | Store | Alloc | Free) -> None:
+    def _memory(self, take: _Take, op: MemoryOp) -> None:
         edge, out = take.edge.index, self._writer
         if isinstance(op, Load):
             load = self._access("load", op.target.sort)
@@ -350,9 +371,19 @@ class _ProcedureWriter:
             extent = self._logged(extent)
             out.line(f"{self._names[op.target]} = m.allocate({extent}, op{edge}, {edge})")
             self._log(self._names[op.target])
-        else:
+        elif isinstance(op, Free):
             self._namespace[f"op{edge}"] = op
-            out.line(f"m.free({self._values(take, (op.address,))}op{edge})")
+            (address,) = self._separate(take, op.address)
+            address = self._logged(address)
+            out.line(f"m.free({address}, op{edge}, {edge})")
+        elif isinstance(op, Inspect):
+            address, size = self._separate(take, op.address, op.size)
+            if self._code.log is not None:
+                self._log(f"m.start_of({address})")
+            out.line(f"{self._names[op.target]} = m.inspect({address}, {size}, {op.access!r}, {edge})")
+        else:
+            out.line(f"{self._names[op.target]} = m.inspect_heap({op.retained!r}, {edge})")
+            self._log("m.first_refused")
 
     def _log(self, entry: int | str) -> None:
         if self._code.log is not None:
@@ -456,6 +487,9 @@ def _expect_basic(edge: Edge, program: Program) -> None:
         fits = isinstance(accessed, MachineSort) and accessed.width % 8 == 0 and op.address.sort is INT
     elif isinstance(op, (Alloc, Free)):
         fits = isinstance(op, Free) or (op.target.sort is INT and op.size.sort is INT and op.align > 0)
+    elif isinstance(op, (Inspect, InspectHeap)):
+        terms = (op.address, op.size) if isinstance(op, Inspect) else ()
+        fits = op.target.sort is BOOL and all(term.sort is INT for term in terms)
     else:
         raise Inconsistent(f"{edge!r} is a block; only single operations can be run")
     if not fits:

@@ -237,10 +237,10 @@ class NoInputs:
 
 def unknown(name: str) -> Datum:
     """Return a value that may be copied, but not used."""
-    return cast(Datum, _Unknown(name))
+    return cast(Datum, UnknownValue(name))
 
 
-class _Unknown:
+class UnknownValue:
     """An unknown value. Every operation but copying raises `Nondeterministic`."""
 
     __slots__ = ("name",)

@@ -8,8 +8,8 @@ recursion is bounded by memory only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, cast
 
@@ -23,7 +23,7 @@ from certus.interpreter.bounded_unknowns import BoundedInteger
 from certus.interpreter.compile import Code, Compiled, EventKind, Link
 from certus.interpreter.expressions import Overgrown
 from certus.interpreter.indeterminate import Fault, Unmodelled
-from certus.interpreter.inputs import Inputs, NoInputs, contents
+from certus.interpreter.inputs import Inputs, NoInputs, Nondeterministic, contents
 from certus.interpreter.memory import Memory, MemorySnapshot, OpaqueMemory
 
 _INTERVAL: Final = 50_000  # steps between two checks of the budget
@@ -44,8 +44,8 @@ class Ending(Enum):
 @dataclass(frozen=True, slots=True)
 class Run:
     """The end of a run: where and after how many steps. `edge` is the last edge taken if the run ended at an
-    error or the exit, else the edge that could not be taken. `cause` describes the undefined behaviour, or
-    the limit that was exceeded."""
+    error or the exit, else the edge that could not be taken. `cause` describes the undefined behaviour, the
+    limit that was exceeded, or the undetermined value by which the run came to an error."""
 
     ending: Ending
     location: Location
@@ -99,6 +99,8 @@ class Machine:
         self.calls: list[Link] = []  # the calls they wait for
         layout = OpaqueMemory if isinstance(inputs, NoInputs) else Memory
         self.memory = layout(len(compiled.accesses), program.pointer_bits, contents(inputs))
+        if compiled.inspects:
+            self.memory.variables = self._source_values
         self._compiled = compiled
         self._fresh: dict[str, list[Datum]] = {  # by procedure: its frame before the parameters are bound
             name: [inputs.local(v) for v in local] for name, local in compiled.locals.items()
@@ -134,6 +136,16 @@ class Machine:
             return self.globals[slot]
         return self.frame[self._compiled.locals[self.location.procedure][variable]]
 
+    def _source_values(self) -> Iterator[object]:
+        """Yield the values of all variables of the source that may be addresses."""
+        shared, local = self._compiled.roots
+        yield from (self.globals[slot] for slot in shared)
+        callers = [link.edge.source.procedure for link in self.calls]
+        for procedure, frame in zip(
+            (*callers, self.location.procedure), (*self.frames, self.frame), strict=True
+        ):
+            yield from (frame[slot] for slot in local[procedure])
+
     def advance(
         self, code: Code, *, limit: int = FOREVER, budget: Budget, observer: Observer | None = None
     ) -> Run:
@@ -143,7 +155,7 @@ class Machine:
         `code` must watch the locations that the observer watches."""
         code.require(self.location.procedure)
         try:
-            return self._advance(code, limit, budget, observer)
+            return self._judged(self._advance(code, limit, budget, observer))
         except Overgrown as growth:
             return Run(Ending.LIMIT, self.location, self.steps, None, str(growth))
         except Fault as fault:
@@ -154,6 +166,18 @@ class Machine:
             self.location = edge.source
             ending = Ending.UNMODELLED if isinstance(fault, Unmodelled) else Ending.UNDEFINED
             return Run(ending, edge.source, self.steps, edge, str(fault))
+
+    def _judged(self, end: Run) -> Run:
+        """Return the end of a run; refuse one that is not the only one because an `Inspect` was answered for
+        some of the numbers that an address may be."""
+        presumed = self.memory.presumed
+        if not presumed:
+            return end
+        if end.ending is Ending.ERROR:
+            return replace(end, cause=presumed)
+        if isinstance(self.memory, OpaqueMemory):
+            raise Nondeterministic(f"the run depends on {presumed}")
+        return end
 
     def _advance(self, code: Code, limit: int, budget: Budget, observer: Observer | None) -> Run:
         stretches, events, havoc, shared = code.stretches, code.events, self._havoc, self.globals

@@ -7,20 +7,32 @@ addresses stay below 2**32 for programs with 32-bit pointers.
 An access first tries the object that its edge accessed last (`Memory.seen`), and only then searches. If
 `defined` of an object is None, all its bytes are known. Otherwise the set bits of `defined` mark the known
 bits, and `symbolic` has, byte by byte, the values that are not integers.
+
+An `Inspect` is answered, never refused. Memory with numbers as addresses judges by the address: the gaps keep
+an address that leaves its object from arriving in another one, unless it leaves by more than a gap. Then an
+invalid access counts as valid, which can hide a violation from a run, but proves nothing: `OpaqueMemory`,
+which proofs by execution use, judges by the object that an address was derived from.
+
+An address or size with uninitialised bits is any number. If some number makes the access invalid, the answer
+is no: such an execution exists. The answer is `presumed`, because others may exist as well: a run that goes
+on without an error is then not the only one.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from struct import Struct
 from typing import Final, cast
 
-from certus.core.program import Alloc, Free
+from certus.core import build
+from certus.core.program import Access, Alloc, Free, Retained, Storage
+from certus.core.sorts import INT
 from certus.interpreter.expressions import Overgrown
-from certus.interpreter.indeterminate import Fault, Indeterminate, number
+from certus.interpreter.indeterminate import Fault, Indeterminate, Unmodelled, number
 from certus.interpreter.inputs import Contents, Nondeterministic, unknown
-from certus.interpreter.unknown_addresses import Address, Extent, Start
+from certus.interpreter.tracking import Part, Refusal, Values, pointers, unreached
+from certus.interpreter.unknown_addresses import Address, AddressBytes, Extent, Start
 
 Word = int  # or an object that takes its place: it implements the operations of integers, or raises
 _FIRST: Final = 0x10000  # the first address: small numbers are never addresses
@@ -28,37 +40,49 @@ _GAPS: Final = ((512, 1 << 20), (8192, 1 << 16), (65536, 1 << 12))  # (below thi
 _LEAST_GAP: Final = 64
 _LARGE: Final = 1 << 20  # bytes; larger objects consist of chunks, created on first access
 _CHUNK: Final = 1 << 16
-_Part = tuple[object, int, int]  # a value that is not an integer, its size, and which byte of it
 _SNAPSHOT: Final = 1 << 12  # bytes of all objects in a snapshot, at most
-MemorySnapshot = tuple[tuple[int, str, str, bytes, bytes | None], ...]
+MemorySnapshot = tuple[tuple[int, int, Alloc, bytes | None, bytes | None], ...]
 _REMEMBERED: Final = 10_000  # objects that have ended but can be named in messages
 
 
 class MemoryObject:
     """An object, or a chunk of a large one. `size` is the number of bytes that may be accessed here: -1 after
-    the end of the object, and for an object in chunks. `extent` is the size at its creation."""
+    the end of the object, and for an object in chunks. `extent` is the size at its creation by `op` at
+    `edge`. Once it is not live, `ended` is the edge of the `Free` that ended it (-1 if that is not known)."""
 
     __slots__ = (
-        *("chunks", "data", "defined", "extent", "live"),
-        *("name", "size", "start", "storage", "symbolic"),
+        *("chunks", "data", "defined", "edge", "ended", "extent", "live"),
+        *("op", "size", "start", "symbolic"),
     )
+    ended: int
 
-    def __init__(self, start: Word, extent: int, name: str, storage: str, *, zero: bool) -> None:
+    def __init__(self, start: Word, extent: int, op: Alloc, edge: int, *, zero: bool) -> None:
         self.start = start
         self.extent = extent
-        self.name = name
-        self.storage = storage
+        self.op = op
+        self.edge = edge
         self.live = True
         self.chunks: dict[int, MemoryObject] | None = {} if extent > _LARGE else None
         self.size = -1 if extent > _LARGE else extent
         self.data = bytearray(max(self.size, 0))
         self.defined: bytearray | None = None if zero else bytearray(len(self.data))
-        self.symbolic: dict[int, _Part] | None = None  # by offset
+        self.symbolic: dict[int, Part] | None = None  # by offset
 
-    def end(self) -> None:
+    @property
+    def name(self) -> str:
+        """The name for messages."""
+        return self.op.name
+
+    @property
+    def storage(self) -> Storage:
+        """Where the object is."""
+        return self.op.storage
+
+    def end(self, edge: int) -> None:
         """End the lifetime of the object."""
         for chunk in (self.chunks or {}).values():
-            chunk.end()
+            chunk.end(edge)
+        self.ended = edge
         self.live, self.size, self.data, self.chunks = False, -1, bytearray(), None
         self.defined = self.symbolic = None
 
@@ -89,6 +113,15 @@ class MemoryObject:
             and not (signed and isinstance(first[0], Address))
         ):
             return first[0]
+        if (
+            first is not None
+            and isinstance(first[0], Address)
+            and all(
+                p is not None and p[0] is first[0] and p[1:] == (first[1], first[2] + i)
+                for i, p in enumerate(parts)
+            )
+        ):
+            return AddressBytes(first[0], first[1], first[2])
         return unknown(f"part of `{self.name}`")
 
     def write(self, offset: int, width: int, value: object) -> None:
@@ -105,14 +138,20 @@ class MemoryObject:
         elif isinstance(value, Indeterminate):
             bits, defined = value.bits, ~value.unknown
         else:
+            whole: Part = (value, width, 0)
+            if isinstance(value, AddressBytes):
+                whole = (value.address, value.width, value.first)
             self.symbolic = self.symbolic or {}
-            self.symbolic.update((offset + i, (value, width, i)) for i in range(width))
+            self.symbolic.update((offset + i, (whole[0], whole[1], whole[2] + i)) for i in range(width))
         self.data[offset:end] = (bits & _full(width)).to_bytes(width, "little")
         self.defined[offset:end] = (defined & _full(width)).to_bytes(width, "little")
 
 
-def _restored(start: int, name: str, storage: str, data: bytes, defined: bytes | None) -> MemoryObject:
-    restored = MemoryObject(start, len(data), name, storage, zero=True)
+def _restored(start: int, extent: int, op: Alloc, data: bytes | None, defined: bytes | None) -> MemoryObject:
+    restored = MemoryObject(start, extent, op, -1, zero=True)
+    if data is None:
+        restored.end(-1)
+        return restored
     restored.data[:] = data
     restored.defined = None if defined is None else bytearray(defined)
     return restored
@@ -122,7 +161,8 @@ def _full(width: int) -> int:
     return (1 << 8 * width) - 1
 
 
-_NOWHERE: Final = MemoryObject(cast(int, Start({}, 0)), 0, "", "static", zero=True)
+_NOTHING: Final = Alloc(build.var("nothing", INT), build.integer(0), 1, "static", "", zero=True)
+_NOWHERE: Final = MemoryObject(cast(int, Start({}, 0)), 0, _NOTHING, -1, zero=True)
 
 
 class Memory:
@@ -139,26 +179,46 @@ class Memory:
         self._starts: list[int] = []  # ascending; the objects are in the same order
         self._objects: list[MemoryObject] = []
         self._ended = 0  # the number of objects that are not live
+        self.variables: Values | None = None  # the values of source variables that may be addresses
+        self.refused: Refusal | None = None  # the last question that was answered with no
+        self.presumed = ""  # the undetermined value on which an answer depends, if one does
 
     # -- states
 
     def snapshot(self) -> MemorySnapshot | None:
-        """Return all live objects; None if they are large, or contain a value that is not an integer."""
+        """Return all live objects; None if they are large, or contain a value that is not an integer. If the
+        program inspects addresses, objects that have ended and are pointed to belong to the state."""
         live = [o for o in self._objects if o.live]
         if sum(o.extent for o in live) > _SNAPSHOT or any(o.symbolic for o in live):
             return None
+        kept = live
+        if self.variables is not None and self._ended:
+            dangling = {id(o) for o in self._dangling(live)}
+            kept = [o for o in self._objects if o.live or id(o) in dangling]
         return tuple(
-            (o.start, o.name, o.storage, bytes(o.data), None if o.defined is None else bytes(o.defined))
-            for o in live
+            (
+                *(o.start, o.extent, o.op, bytes(o.data) if o.live else None),
+                None if o.defined is None else bytes(o.defined),
+            )
+            for o in kept
         )
 
+    def _dangling(self, live: Iterable[MemoryObject]) -> list[MemoryObject]:
+        """Return the objects that have ended and that a variable or a live object points to."""
+        assert self.variables is not None
+        values = [*self.variables(), *(value for o in live for value in pointers(o, self._bits // 8))]
+        found = [self._pointed(value) for value in values]
+        return [o for o in found if o is not None and not o.live]
+
     def restore(self, state: MemorySnapshot) -> None:
-        """Make the objects of a snapshot the live ones. Addresses after the last one are used again, so that
-        equal states continue equally; a dangling pointer may then point to another object."""
+        """Make the objects of a snapshot the only ones. Addresses after the last one are used again, so that
+        equal states continue equally; a dangling pointer may then point to another object, unless its own is
+        in the snapshot."""
         self.seen[:] = [_NOWHERE] * len(self.seen)
         self._starts[:] = [start for start, *_ in state]
         self._objects[:] = [_restored(*each) for each in state]
-        self._count, self._ended = len(state), 0
+        self._count, self._ended = len(state), sum(not o.live for o in self._objects)
+        self.refused, self.presumed = None, ""
         last = self._objects[-1] if state else None
         self._next = _FIRST if last is None else last.start + last.extent + self._gap()
 
@@ -174,7 +234,7 @@ class Memory:
         if self._next >= 1 << self._bits:
             raise Overgrown(f"no addresses are left for an object of {extent} bytes")
         self._count += 1
-        created = MemoryObject(start, extent, op.name, op.storage, zero=op.zero or self._filled)
+        created = MemoryObject(start, extent, op, edge, zero=op.zero or self._filled)
         if edge in self._contents and not op.zero:
             first = next(self._contents[edge], b"")[: len(created.data)]
             created.data[: len(first)] = first
@@ -188,12 +248,12 @@ class Memory:
     def _address(self, created: MemoryObject) -> Word:
         return created.start
 
-    def free(self, address: Word, op: Free) -> None:
+    def free(self, address: Word, op: Free, edge: int) -> None:
         """End an object. Freeing null has no effect, nor has the end of a scope before its object exists."""
         target, offset = self._locate(address)
         stack = op.storage == "stack"
-        if target is not None and offset == 0 and target.live and (stack or target.storage == "heap"):
-            target.end()
+        if target is not None and offset == 0 and target.live and (stack or target.op.storage == "heap"):
+            target.end(edge)
             self._ended += 1
             if self._ended > 2 * _REMEMBERED and self._ended > len(self._objects) // 2:
                 self._forget()
@@ -247,6 +307,97 @@ class Memory:
         for i in range(width):
             store_byte(self, address + i, slot, value >> 8 * i & 255)
 
+    # -- questions
+
+    def inspect(self, address: object, size: object, access: Access, edge: int) -> bool:
+        """Answer an `Inspect`. Raises `Nondeterministic` or `Unmodelled` if the answer depends on a value
+        that must not decide a run."""
+        if isinstance(address, Indeterminate) or isinstance(size, Indeterminate):
+            return self._inspect_any(address, size, access, edge)
+        count = number(size)
+        if count == 0 and access != "free":
+            return True
+        target, offset = self._locate(address)
+        if _is_valid(target, offset, count, access):
+            return True
+        self.refused = Refusal(edge, access, self._meant(target, offset), count)
+        return False
+
+    def _inspect_any(self, address: object, size: object, access: Access, edge: int) -> bool:
+        """Answer an `Inspect` of an address or a size with uninitialised bits: whether every number in their
+        places makes the access valid. Objects have no holes, so the least and the greatest one decide."""
+        addresses: tuple[object, ...] = _bounds(address) if isinstance(address, Indeterminate) else (address,)
+        count = _bounds(size)[1]
+        if count == 0 and access != "free":
+            return True
+        if count is not None and None not in addresses:
+            places = [self._locate(at) for at in addresses]
+            valid = all(_is_valid(*place, count, access) for place in places)
+            if valid and places[0][0] is places[-1][0] and (access != "free" or places[0] == places[-1]):
+                return True
+        self.presumed = "a pointer or a size that was never initialised"
+        self.refused = Refusal(edge, access, (None, 0), 0 if count is None else count, undetermined=True)
+        return False
+
+    def inspect_heap(self, retained: Retained, edge: int) -> bool:
+        """Answer an `InspectHeap`."""
+        failing = self.lost() if retained == "tracked" else self._on_heap()
+        if failing:
+            self.refused = Refusal(edge, retained, (failing[0], 0), 0, len(failing))
+        return not failing
+
+    def lost(self) -> list[MemoryObject]:
+        """Return the live objects on the heap that are not tracked (see `core.program.InspectHeap`)."""
+        heap = self._on_heap()
+        if not heap:
+            return []
+        assert self.variables is not None
+        roots = [o for o in self._objects if o.live and o.storage != "heap"]
+        return unreached(heap, roots, self.variables(), self._pointed, self._bits // 8)
+
+    def tracked_starts(self) -> frozenset[int]:
+        """Return the addresses of the live objects on the heap that are tracked."""
+        lost = {id(o) for o in self.lost()}
+        return frozenset(o.start for o in self._on_heap() if id(o) not in lost)
+
+    def _on_heap(self) -> list[MemoryObject]:
+        return [o for o in self._objects if o.live and o.storage == "heap"]
+
+    def _pointed(self, value: object) -> MemoryObject | None:
+        """Return the object that a value points into, or one past the end of; None if it is no pointer."""
+        if not isinstance(value, int):
+            return None
+        target, offset = self._locate(value % (1 << self._bits))
+        return target if target is not None and 0 <= offset <= target.extent else None
+
+    def _meant(self, target: MemoryObject | None, offset: int) -> tuple[MemoryObject | None, int]:
+        """Return the object that an invalid address is probably derived from, and the offset in it: the
+        nearest one, unless the address is small or far from all of them."""
+        at = offset if target is None else target.start + offset
+        place = bisect_right(self._starts, at)
+        after = self._objects[place] if place < len(self._objects) else None
+        far = 2 * _GAPS[0][1]
+        beyond = far if target is None else max(offset - target.extent, 0)
+        before = far if after is None or at < _FIRST // 2 else after.start - at
+        if min(beyond, before) >= far:
+            return None, at
+        if before < beyond and after is not None:
+            return after, -before
+        return target, offset
+
+    def start_of(self, address: object) -> int:
+        """Return the address of the object that an address lies in or near; -1 if there is none."""
+        if not isinstance(address, int):
+            return -1
+        target, _ = self._meant(*self._locate(address))
+        return -1 if target is None else target.start
+
+    @property
+    def first_refused(self) -> int:
+        """The address of the first object that the last refused question is about; -1 if there is none."""
+        target = None if self.refused is None else self.refused.place[0]
+        return -1 if target is None else target.start
+
 
 class OpaqueMemory(Memory):
     """Memory for a run that must not depend on addresses: they are symbolic, of class `Address`."""
@@ -257,10 +408,19 @@ class OpaqueMemory(Memory):
         return cast(int, Address(bases, 0, self._bits))
 
     def _forget(self) -> None:
-        """Drop all objects: an address has its object."""
-        self._objects.clear()
+        """Drop all objects that have ended: an address has its object."""
+        self._objects[:] = [o for o in self._objects if o.live]
         self._starts.clear()
         self._ended = 0
+
+    def _pointed(self, value: object) -> MemoryObject | None:
+        target = value.target if isinstance(value, Address) else None
+        if not isinstance(target, MemoryObject) or not isinstance(value, Address):
+            return None
+        return target if 0 <= value.offset <= target.extent else None
+
+    def _meant(self, target: MemoryObject | None, offset: int) -> tuple[MemoryObject | None, int]:
+        return target, offset
 
     def _locate(self, address: object) -> tuple[MemoryObject | None, int]:
         if not isinstance(address, Address):
@@ -277,9 +437,30 @@ def _chunk(whole: MemoryObject, index: int) -> MemoryObject:
     if chunk is None:
         size = min(_CHUNK, whole.extent - index * _CHUNK)
         start = whole.start + index * _CHUNK
-        chunk = MemoryObject(start, size, whole.name, whole.storage, zero=whole.defined is None)
+        chunk = MemoryObject(start, size, whole.op, whole.edge, zero=whole.defined is None)
         whole.chunks[index] = chunk
     return chunk
+
+
+def _is_valid(target: MemoryObject | None, offset: int, width: int, access: Access) -> bool:
+    """Return whether an access at an offset of an object is valid."""
+    if access == "free":
+        if target is None:
+            return offset == 0
+        return target.live and offset == 0 and target.storage == "heap"
+    if target is None or not target.live or not 0 <= offset <= target.extent - width or width < 0:
+        return False
+    return access == "read" or not target.op.constant
+
+
+def _bounds(value: object) -> tuple[int | None, int | None]:
+    """Return the least and the greatest number that a value with uninitialised bits may be; None where there
+    is no bound. Raises `Unmodelled` for a value that is not modelled."""
+    if not isinstance(value, Indeterminate):
+        return number(value), number(value)
+    if isinstance(value.fault, Unmodelled):
+        number(value)  # raises
+    return (None, None) if value.unknown < 0 else (value.bits, value.bits | value.unknown)
 
 
 # --------------------------------------------------------------------------------- messages of faults

@@ -12,15 +12,18 @@ from collections.abc import Mapping
 from typing import NoReturn, Protocol
 
 from certus.interpreter.indeterminate import number
-from certus.interpreter.inputs import Nondeterministic
+from certus.interpreter.inputs import Nondeterministic, UnknownValue
 
 
 class Extent(Protocol):
     """The part of a memory object that addresses use."""
 
-    name: str
     extent: int  # the size in bytes
     live: bool
+
+    @property
+    def name(self) -> str:
+        """The name for messages."""
 
 
 class Address:
@@ -164,3 +167,16 @@ class Start:
     def __index__(self) -> int:
         """Let values that are not addresses raise their own exception when this is subtracted."""
         return 0
+
+
+class AddressBytes(UnknownValue):
+    """Some bytes of an address, from byte `first` on of `width` bytes. They may only be copied: where all
+    bytes are written side by side again, memory contains the address."""
+
+    __slots__ = ("address", "first", "width")
+
+    def __init__(self, address: Address, width: int, first: int) -> None:
+        super().__init__("a part of an address")
+        self.address = address
+        self.width = width
+        self.first = first

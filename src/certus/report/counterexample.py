@@ -17,7 +17,7 @@ from certus.core import build
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Span
 from certus.core.evidence import Trace, Unsafe
-from certus.core.outcome import Outcome, Replay, Role, Step
+from certus.core.outcome import Outcome, Replay, Role, Step, violated_site
 from certus.core.program import (
     Alloc,
     Assign,
@@ -136,7 +136,7 @@ def counterexample(outcome: Outcome) -> Counterexample | None:
         names.values((v, value) for v, value in trace.initial.items() if v not in matters),
         initially,
         tuple(moves),
-        program.error_at(program.location[check.error]),
+        violated_site(program, check),
         None if check.matter is None else sum(bool(move.reason) for move in moves) + hidden,
         check.matter is not None and hidden == 0,
     )

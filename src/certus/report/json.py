@@ -59,6 +59,8 @@ def outcome_json(outcome: Outcome) -> Json:
         "vacuous": outcome.vacuous,
         "expected": outcome.expected,
     }
+    if outcome.subproperty is not None:
+        data["subproperty"] = outcome.subproperty
     proof, trace, steps = proof_of(outcome), counterexample(outcome), derivation(outcome)
     if isinstance(outcome.verdict, Unknown):
         data["reason"] = diagnostic_json(outcome.verdict.reason)

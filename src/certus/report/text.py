@@ -73,7 +73,9 @@ def render_text(
 
 def _first_line(outcome: Outcome, palette: Palette) -> str:
     answer = palette.paint(outcome.answer, _ANSWER_COLOURS[outcome.answer])
-    cause = outcome.verdict.reason.code if isinstance(outcome.verdict, Unknown) else nothing_to_check(outcome)
+    cause = outcome.subproperty or nothing_to_check(outcome)
+    if isinstance(outcome.verdict, Unknown):
+        cause = outcome.verdict.reason.code
     seconds = f"{total_seconds(outcome):.2f} s"
     file = printable(title_of(outcome))
     return (

@@ -95,6 +95,8 @@ def _with_property(outcome: Outcome, wanted: Property) -> Outcome:
     if wanted == Property(UNREACH_CALL) and isinstance(program, Program) and isinstance(check, Replay):
         site = program.error_at(program.location[check.error])
         wanted = Property(UNREACH_CALL, "__assert_fail" if site.kind == "assertion" else site.function)
+    if outcome.subproperty is not None:
+        wanted = Property(outcome.subproperty)
     return replace(outcome, specification=check_line(wanted), error_function=function)
 
 

@@ -187,6 +187,8 @@ class Model:
             return Behaviour(End.OTHER, End.EXHAUSTED.value)
         except BudgetExceeded:
             return Behaviour(End.OTHER, "it did not finish in time")
+        if end.ending is Ending.ERROR and end.cause:  # the compiled program may have another value
+            return Behaviour(End.OTHER, f"it depends on {end.cause}")
         detail = end.ending.value + (f": {end.cause}" if end.cause else "")
         warning = _warning(end, inputs) if end.ending is Ending.UNDEFINED else None
         asked = tuple(name for name, _ in inputs.used)

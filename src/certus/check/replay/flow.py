@@ -23,7 +23,7 @@ from certus.check.proofs.expansion import outline
 from certus.core.control import controllers, may_stop, postdominators
 from certus.core.effects import written
 from certus.core.loops import call_graph, components, loop_forest
-from certus.core.program import Alloc, Call, Edge, Location, Procedure, Program, Store
+from certus.core.program import Alloc, Call, Edge, Free, Location, Procedure, Program, Store
 from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
 
@@ -35,13 +35,14 @@ Branches = frozenset[Location]
 @dataclass(frozen=True, slots=True)
 class Writes:
     """The variables that a part of a program may write (None: any), and the objects in memory, by their bases
-    (see `Flows.base`)."""
+    (see `Flows.base`). `frees` if it may free an object on the heap."""
 
     variables: frozenset[Expr] | None
     memory: frozenset[Expr | None]
+    frees: bool = False
 
 
-ANYTHING: Final = Writes(None, frozenset({None}))
+ANYTHING: Final = Writes(None, frozenset({None}), frees=True)
 
 
 class Flows:
@@ -69,12 +70,17 @@ class Flows:
         """The globals and objects that each procedure may write."""
         shared = outline(self.program).writes
         stores: dict[str, frozenset[Expr | None]] = {}
+        frees: dict[str, bool] = {}
         for group in components(tuple(self._calls), self._calls.__getitem__):  # callees first
             edges = [e for name in group for e in self.program.procedures[name].edges]
             own = frozenset(self.base(e.op.address) for e in edges if isinstance(e.op, Store))
             called = (stores.get(callee, frozenset()) for name in group for callee in self._calls[name])
             stores.update(dict.fromkeys(group, own.union(*called)))
-        return {name: Writes(frozenset(targets), stores[name]) for name, targets in shared.items()}
+            inner = any(frees.get(callee, False) for name in group for callee in self._calls[name])
+            frees.update(dict.fromkeys(group, inner or any(map(_frees, edges))))
+        return {
+            name: Writes(frozenset(targets), stores[name], frees[name]) for name, targets in shared.items()
+        }
 
     def base(self, address: Expr) -> Expr | None:
         """Return the variable that determines the object of an address, if all its values come from
@@ -220,6 +226,7 @@ class Flow:
         region = dict.fromkeys(at for at in work if self._number[at] != join)
         written_here: set[Expr] = set()
         memory: set[Expr | None] = set()
+        frees = False
         work = list(region)
         while work:
             at = work.pop()
@@ -231,13 +238,19 @@ class Flow:
                     called = self._flows.writes[step.op.procedure]
                     written_here.update(called.variables or ())
                     memory.update(called.memory)
+                    frees |= called.frees
+                frees |= _frees(step)
                 number = self._number[step.target]
                 if number in self._going and number != join and step.target not in region:
                     region[step.target] = None
                     work.append(step.target)
             if len(region) > _REGION:
                 return ANYTHING
-        return Writes(frozenset(written_here), frozenset(memory))
+        return Writes(frozenset(written_here), frozenset(memory), frees)
+
+
+def _frees(edge: Edge) -> bool:
+    return isinstance(edge.op, Free) and edge.op.storage == "heap"
 
 
 def _bases(program: Program) -> frozenset[Expr]:

@@ -16,12 +16,16 @@ from certus.core import build
 from certus.core.effects import terms, written
 from certus.core.evaluate import evaluate
 from certus.core.program import (
+    Access,
     Alloc,
     Assign,
     Assume,
     Call,
     Edge,
+    Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Location,
     Op,
@@ -72,7 +76,7 @@ class PathRecorder(Observer):
 
 
 def _target(op: Op) -> tuple[Expr, ...]:
-    return (op.target,) if isinstance(op, Load | Alloc) else ()
+    return (op.target,) if isinstance(op, Load | Alloc | Inspect | InspectHeap) else ()
 
 
 class _Object(NamedTuple):
@@ -81,6 +85,7 @@ class _Object(NamedTuple):
     edge: int  # the `Alloc` that created it
     occurrence: int  # the number of the execution of the edge
     arbitrary: bool  # whether its first contents are symbols
+    op: Alloc
 
 
 class _Cell(NamedTuple):
@@ -129,6 +134,7 @@ class SymbolicPath:
         self._frames: list[dict[Expr, Expr]] = [{}]
         self._cells: dict[int, _Cell] = {}  # by each of their bytes
         self._objects: list[_Object] = []  # by start
+        self._ended: set[int] = set()  # the starts of those that have ended
         self._executions: dict[int, int] = {}
         self._path = 0  # a hash of the decisions so far
 
@@ -161,11 +167,23 @@ class SymbolicPath:
             occurrence = self._executed(event.edge)
             if isinstance(start, int):
                 arbitrary = not op.zero and event.edge.index not in self._concrete
-                self._objects.append(_Object(start, values[0], event.edge.index, occurrence, arbitrary))
+                self._objects.append(_Object(start, values[0], event.edge.index, occurrence, arbitrary, op))
         elif isinstance(op, Load):
             self._load(op, procedure, values[0], event.seen[op.target])
         elif isinstance(op, Store):
             self._store(values[0], values[1])
+        elif isinstance(op, Free):
+            ended = self._number(values[0])
+            if ended is not None:
+                self._ended.add(ended)
+        elif isinstance(op, InspectHeap):
+            self._write_seen(procedure, op.target, event.seen[op.target])
+        elif isinstance(op, Inspect):
+            address, size = values
+            if self._is_symbolic(address) and self._is_symbolic(size):
+                self._write(procedure, op.target, self._valid(address, size, op.access))
+            else:
+                self._write_seen(procedure, op.target, event.seen[op.target])
 
     def _decide(self, edge: Edge, condition: Expr) -> None:
         """Add the condition of an edge to the path."""
@@ -286,6 +304,23 @@ class SymbolicPath:
             build.and_(build.le(start, address), build.le(last, build.add(start, size)))
             for start, size in bounds
         )
+
+    def _valid(self, address: Expr, size: Expr, access: Access) -> Expr:
+        """Return the condition that an access to a live object is valid, as `Inspect` says."""
+        live = [each for each in self._objects if each.start not in self._ended]
+        if access == "free":
+            starts = [0, *(each.start for each in live if each.op.storage == "heap")]
+            return build.disjunction(build.eq(address, build.integer(start)) for start in starts)
+        last = build.add(address, size)
+        inside = (
+            build.and_(
+                build.le(build.integer(each.start), address),
+                build.le(last, build.add(build.integer(each.start), each.size)),
+            )
+            for each in live
+            if access == "read" or not each.op.constant
+        )
+        return build.disjunction((build.eq(size, build.integer(0)), *inside))
 
     # ------------------------------------------------------------------------------------- terms
 

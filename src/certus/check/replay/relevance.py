@@ -7,7 +7,9 @@ relevant if it
 - writes a demanded value: then the values that it reads become demanded;
 - is the last branch before a relevant step, in the same activation, among the branches that this step depends
   on (`flow`);
-- takes one side of a branch while another side may overwrite a demanded value;
+- takes one side of a branch while another side may overwrite a demanded value, or free a demanded object;
+- begins or ends the object that a relevant `Inspect` or `InspectHeap` asks about, or loses the last pointer
+  to it;
 - calls a procedure with a relevant step, or one that might not return.
 
 So with any other values in the irrelevant steps, the relevant steps would happen in the same order and with
@@ -25,7 +27,7 @@ from typing import Final
 
 from certus.check.replay.flow import Branches, Flows
 from certus.core.budget import Budget
-from certus.core.effects import written
+from certus.core.effects import terms, written
 from certus.core.outcome import Reason, Role
 from certus.core.program import (
     Alloc,
@@ -33,7 +35,10 @@ from certus.core.program import (
     Assume,
     Call,
     Edge,
+    Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Location,
     Program,
@@ -59,15 +64,24 @@ class Relevance:
     initial: tuple[Expr, ...]
 
 
-def relevance(
-    program: Program, log: list[int], steps: int, error: Location, depth: int, *, keep: int, budget: Budget
-) -> Relevance:
-    """Return the relevance of the `steps` of an execution to `error`, `depth` calls deep. The log is
-    consumed; it has -1-n for a return from the call at edge n. Reasons are kept for the first and the last
-    `keep` steps, and for the last `keep` relevant steps between them."""
-    reasons = _Reasons(steps - 1, keep)
-    walk = _Backwards(program, log, reasons, depth)
-    walk.start(error)
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """The end of an execution: at an `error`, `depth` calls deep, after `steps` steps. `lost` is the number
+    of the step that loses an object, if the error is about that."""
+
+    error: Location
+    depth: int
+    steps: int
+    lost: int | None = None
+
+
+def relevance(program: Program, log: list[int], arrival: Arrival, *, keep: int, budget: Budget) -> Relevance:
+    """Return the relevance of the steps of an execution to its error. The log is consumed; it has -1-n for a
+    return from the call at edge n. Reasons are kept for the first and the last `keep` steps, and for the
+    last `keep` relevant steps between them."""
+    reasons = _Reasons(arrival.steps - 1, keep)
+    walk = _Backwards(program, log, reasons, arrival)
+    walk.start(arrival.error)
     while log:
         walk.step()
         if not walk.number & _INTERVAL:
@@ -141,7 +155,7 @@ class _Activation:
 class _Backwards:
     """The backward walk over the log of an execution."""
 
-    def __init__(self, program: Program, log: list[int], reasons: _Reasons, depth: int) -> None:
+    def __init__(self, program: Program, log: list[int], reasons: _Reasons, arrival: Arrival) -> None:
         self.number = reasons.last + 1  # of the current step
         self.shared: dict[Expr, User] = {}  # demanded globals
         self._reasons = reasons
@@ -150,7 +164,9 @@ class _Backwards:
         self._flows = Flows(program)
         self._globals = frozenset(program.globals)
         self._bytes = _Bytes()
-        self._stack = [_Activation() for _ in range(depth + 1)]
+        self._stack = [_Activation() for _ in range(arrival.depth + 1)]
+        self._objects: dict[int, User] = {}  # those whose lifetimes are demanded, by address
+        self._lost = arrival.lost
         self._here: User | None = None  # the current step, if it is relevant
         self._reads: dict[Expr, tuple[Expr, ...]] = {}  # the variables of a term
         self._branches: dict[int, Branches] = {}  # by edge: the branches that decide whether it is executed
@@ -175,6 +191,8 @@ class _Backwards:
             self._claim(edge)
         else:
             self._process(edge)
+        if self.number == self._lost and self._objects:
+            self._loses(edge)
 
     def _claim(self, edge: Edge) -> None:
         by = (self.number, edge.index)
@@ -200,6 +218,10 @@ class _Backwards:
                 self._call(edge, op)
             case Alloc() as op:
                 self._alloc(edge, op)
+            case Free():
+                self._free(edge)
+            case Inspect() | InspectHeap() as op:
+                self._inspect(edge, op)
 
     # ----------------------------------------------------------------------------------- demands
 
@@ -281,6 +303,8 @@ class _Backwards:
                 for x in overwritten:
                     return demanded[x], x
         reader = self._bytes.reader_of(passed.memory) if passed.memory else None
+        if reader is None and passed.frees and self._objects:
+            reader = min(self._objects.values())
         return None if reader is None else (reader, None)
 
     # ------------------------------------------------------------------------------------ memory
@@ -309,11 +333,41 @@ class _Backwards:
         demanded = self._bytes.by_address
         few = extent > len(demanded)
         contents = self._bytes.overwrite([at for at in demanded if at in inside] if few else inside)
-        by = self._take(op.target)
-        if by is not None:
+        by, lifetime = self._take(op.target), self._objects.pop(address, None)
+        if lifetime is not None:
+            self._mark(edge, Role.LIFETIME, lifetime)
+            self._demand(op.size)
+        elif by is not None:
             self._mark(edge, Role.VALUE, by, op.target)
         elif contents is not None:
             self._mark(edge, Role.MEMORY, contents)
+
+    def _free(self, edge: Edge) -> None:
+        by = self._objects.get(self._log.pop())
+        if by is not None:
+            assert isinstance(edge.op, Free)
+            self._mark(edge, Role.LIFETIME, by)
+            self._demand(edge.op.address)
+
+    def _inspect(self, edge: Edge, op: Inspect | InspectHeap) -> None:
+        """Handle a question: its answer depends on the address and on the lifetime of the object there."""
+        start = self._log.pop()
+        by = self._take(op.target)
+        if by is None:
+            return
+        self._mark(edge, Role.VALUE, by, op.target)
+        assert self._here is not None
+        if isinstance(op, Inspect):
+            self._demand(op.address)
+            self._demand(op.size)
+        if start >= 0:
+            self._objects[start] = self._here
+
+    def _loses(self, edge: Edge) -> None:
+        """Handle the step that loses the last pointer to an object."""
+        self._mark(edge, Role.LIFETIME, min(self._objects.values()))
+        for term in terms(edge.op) if isinstance(edge.op, Store) else ():
+            self._demand(term)
 
     # ------------------------------------------------------------------------------------- calls
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from certus.check.replay.relevance import Relevance, relevance
+from certus.check.replay.memory_defect import memory_defect
+from certus.check.replay.relevance import Arrival, Relevance, relevance
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.effects import written
 from certus.core.errors import BudgetExceeded, Inconsistent
 from certus.core.evidence import Execution, Trace
+from certus.core.memory_defects import MemoryDefect
 from certus.core.outcome import Reason, Replay, Role, Step
 from certus.core.program import Call, Edge, Havoc, Location, Program
 from certus.core.terms import Expr, Value
@@ -38,25 +40,36 @@ def replay(program: Program, trace: Trace, *, budget: Budget, keep: int = 400) -
     between them.
 
     The trace is run three times: at full speed to find where it ends, with a log of its path to compute which
-    steps are relevant, and one step at a time where steps are kept."""
+    steps are relevant, and one step at a time where steps are kept. If it violates memory safety, further
+    runs find out what is wrong (`memory_defect`)."""
     compiled = compile_program(program)
     try:
         inputs = ReplayInputs(program, trace)
     except Inconsistent as error:
         return Diagnostic(NOT_REPLAYED, f"the trace does not fit the program: {error}")
-    end = run(compiled, inputs, budget=budget)
+    machine, code = Machine(compiled, inputs), compiled.code()
+    end = machine.advance(code, budget=budget)
     if end.ending is not Ending.ERROR or end.location.name != trace.error:
         return _not_replayed(program, trace, end)
-    relevant = _relevance(compiled, inputs, end, budget, keep)
+    defect = memory_defect(compiled, trace, machine, end, budget)
+    relevant = _relevance(compiled, inputs, end, defect, budget, keep)
     kept = _recorded(compiled, inputs, budget, _kept_steps(end.steps, keep, relevant))
     if relevant is None:
-        return Replay(end.steps, tuple(replace(s, reason=_unexamined(s)) for s in kept), trace.error)
+        steps = tuple(replace(s, reason=_unexamined(s)) for s in kept)
+        return Replay(end.steps, steps, trace.error, defect=defect)
     steps = tuple(replace(step, reason=relevant.reasons.get(step.number)) for step in kept)
-    return Replay(end.steps, steps, trace.error, matter=relevant.matter, initial=relevant.initial)
+    return Replay(
+        end.steps, steps, trace.error, matter=relevant.matter, initial=relevant.initial, defect=defect
+    )
 
 
 def _relevance(
-    compiled: Compiled, inputs: ReplayInputs, end: Run, budget: Budget, keep: int
+    compiled: Compiled,
+    inputs: ReplayInputs,
+    end: Run,
+    defect: MemoryDefect | None,
+    budget: Budget,
+    keep: int,
 ) -> Relevance | None:
     """Return the relevant steps of the run; None if it is too long. The evidence does not depend on them, so
     computing them takes at most half of the remaining time."""
@@ -66,8 +79,9 @@ def _relevance(
     machine, log = Machine(compiled, inputs), _Log()
     try:
         machine.advance(compiled.logging(log.entries), budget=part, observer=log)
-        at, depth = machine.location, machine.depth
-        return relevance(compiled.program, log.entries, machine.steps, at, depth, keep=keep, budget=part)
+        lost = None if defect is None or defect.lost is None else defect.lost.step
+        arrival = Arrival(machine.location, machine.depth, machine.steps, lost)
+        return relevance(compiled.program, log.entries, arrival, keep=keep, budget=part)
     except BudgetExceeded:
         return None
 

@@ -6,7 +6,8 @@ The flags matter more than anything else here:
   they have (`!tbaa.struct`). `-U__OPTIMIZE__` and `-D__NO_INLINE__` keep the C library's headers as they are.
 - No `-fwrapv`: then `nsw` marks the operations that are signed in C. It is only a hint; everything wraps.
 - `-fno-builtin`: calls of library functions stay calls, and Certus defines their meaning.
-- No lifetime markers: they would lead `break`, `continue` and `return` through common blocks.
+- Lifetime markers only for memory properties: they lead `break`, `continue` and `return` through common blocks
+  (`model/cleanups.py`).
 - The checks of a property are those of Clang's sanitizers: a call of a handler is an error.
 """
 
@@ -23,14 +24,16 @@ from typing import Final
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import CertusError, InputError, Unsupported
+from certus.core.memory_errors import kinds_of
 from certus.system.clang import ClangMissing, emit_ir
 from certus.system.tools import ToolFailed
 
 _FLAGS: Final = (
     *("-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1", "-g", "-fno-caret-diagnostics"),
-    *("-Xclang", "-disable-llvm-passes", "-Xclang", "-disable-lifetime-markers"),
+    *("-Xclang", "-disable-llvm-passes"),
     *("-fno-builtin", "-fno-discard-value-names", "-ffp-contract=off"),
 )
+_NO_MARKERS: Final = ("-Xclang", "-disable-lifetime-markers")
 # Warnings of Clang that matter for what a program means; others are not passed on.
 WARNINGS: Final = (
     *("unsequenced", "division-by-zero", "shift-count-overflow", "shift-count-negative"),
@@ -39,6 +42,7 @@ WARNINGS: Final = (
 _CHECKS: Final = {
     "no-overflow": ("-fsanitize=signed-integer-overflow,shift-base", "-fno-sanitize-recover=all"),
     "no-div-zero": ("-fsanitize=integer-divide-by-zero", "-fno-sanitize-recover=all"),
+    "array-bounds": ("-fsanitize=array-bounds", "-fno-sanitize-recover=all"),
 }
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
@@ -91,6 +95,7 @@ def compile_file(
     data = contents if data is None else data
     text = without_markers(data)
     flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *_CHECKS.get(property, ())]
+    flags += () if kinds_of(property) else _NO_MARKERS
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
         file = path
         if text != contents:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import CertusError, InputError, Unsupported
+from certus.core.memory_errors import kinds_of
 from certus.core.program import Program
 from certus.core.witness import probe_number
 from certus.frontend.c.compile import Compiled, compile_file
@@ -108,7 +109,7 @@ def error_rules(wanted: Property) -> Rules:
     """Return the errors of a property."""
     check_supported(wanted)
     functions = _ERRORS if (name := wanted.function) is None else {name: _ERRORS.get(name, "reach-error")}
-    return Rules(wanted.name, functions if wanted.name == UNREACH_CALL else {})
+    return Rules(wanted.name, functions if wanted.name == UNREACH_CALL else {}, kinds_of(wanted.name))
 
 
 def _blame(

@@ -13,13 +13,18 @@ from typing import Final
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
+from certus.core.memory_errors import PARTS
 from certus.frontend.source import Source, read_source
 
 UNREACH_CALL: Final = "unreach-call"
 CHECK_SAT: Final = "check-sat"  # of Horn clauses
-SUPPORTED: Final = (UNREACH_CALL, "no-overflow", "no-div-zero")
+MEMORY_SAFETY: Final = "valid-memsafety"
+_MEMORY: Final = PARTS[MEMORY_SAFETY]
+SUPPORTED: Final = (
+    *(UNREACH_CALL, "no-overflow", "no-div-zero", MEMORY_SAFETY, *_MEMORY, "valid-memcleanup"),
+    "array-bounds",
+)
 
-_MEMORY: Final = ("valid-deref", "valid-free", "valid-memtrack")
 _FORMULAS: Final = {
     "G ! overflow": "no-overflow",
     "G ! div-zero": "no-div-zero",
@@ -30,11 +35,7 @@ _FORMULAS: Final = {
     "G valid-memcleanup": "valid-memcleanup",
     **{f"G {name}": name for name in _MEMORY},
 }
-KNOWN: Final = (
-    *SUPPORTED,
-    "valid-memsafety",
-    *dict.fromkeys(n for n in _FORMULAS.values() if n not in SUPPORTED),
-)
+KNOWN: Final = (*SUPPORTED, *dict.fromkeys(n for n in _FORMULAS.values() if n not in SUPPORTED))
 
 _CHECK: Final = re.compile(r"CHECK\(init\((\w+)\(\)\),LTL\((.*)\)\)")
 _CALL: Final = re.compile(r"G!call\((\w+)\(\)\)")
@@ -62,7 +63,7 @@ def property_of(text: str) -> Property:
 def check_line(wanted: Property) -> str:
     """Return the property as a line of a property file; the first line if it has several."""
     formulas = {name: formula for formula, name in _FORMULAS.items()}
-    formula = formulas.get(wanted.name, f"G {_MEMORY[0]}")
+    formula = formulas.get(wanted.name, f"G {_MEMORY[0] if wanted.name == MEMORY_SAFETY else wanted.name}")
     if wanted.name == UNREACH_CALL:
         formula = f"G ! call({wanted.function or 'reach_error'}())"
     return f"CHECK( init(main()), LTL({formula}) )"
@@ -96,7 +97,7 @@ def read_property_file(path: Path) -> Property:
         )
     names = tuple(sorted({each.name for each in properties}))
     if names == _MEMORY:
-        return Property("valid-memsafety")
+        return Property(MEMORY_SAFETY)
     if len(set(properties)) > 1:
         message = f"{path} has several properties: {', '.join(names)}."
         hint = "Write one property file for each."

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
+from certus.core.memory_errors import PARTS
 from certus.frontend.tasks.properties import (
     CHECK_SAT,
     SUPPORTED,
@@ -36,7 +37,6 @@ _LANGUAGES: Final = {"C": C_SUFFIXES, "SMT-LIB": CHC_SUFFIXES}
 MODELS: Final = ("ILP32", "LP64")
 
 _BOOLEANS: Final = {"true": True, "false": False}
-_SUBPROPERTIES: Final = {"valid-memsafety": ("valid-deref", "valid-free", "valid-memtrack")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ def _check_subproperty(reader: Nodes, node: yaml.Node, wanted: Property, expecte
         message = f"The subproperty {name} is violated, but the expected verdict is not false."
         hint = "Remove `subproperty`, or write `expected_verdict: false`."
         reader.refuse(node, message, hint, code="contradictory-task")
-    if name not in _SUBPROPERTIES.get(wanted.name, ()):
+    if name not in PARTS.get(wanted.name, ()):
         message = f"{name} is not a part of the property {wanted.name}."
         reader.refuse(node, message, "Remove `subproperty`.", code="contradictory-task")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from certus.core.diagnostic import Span
 from certus.core.evidence import Trace
-from certus.core.outcome import Replay, Step
+from certus.core.outcome import Replay, Step, violated_site
 from certus.core.program import ErrorSite, Havoc, Location, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Value
@@ -19,7 +19,7 @@ from certus.witness.write.scope import names_at, place_at
 
 def segments(program: Program, trace: Trace, replay: Replay) -> tuple[tuple[Waypoint, ...], ...] | None:
     """Return segments of one waypoint each; None if the violation is in a header."""
-    target = _target(program, program.error_at(program.location[replay.error]))
+    target = _target(program, violated_site(program, replay))
     if target is None:
         return None
     waypoints = [*_globals(program, trace)]

@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from certus.core.memory_errors import kinds_of
 from certus.frontend.c.compile import compile_file
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import word_set
@@ -96,6 +97,8 @@ _INTERNAL: Final = (
     (re.compile(r"__certus_(?:copy|move|fill|unknown|input)\d"), "memory.c"),
     (re.compile(r"__certus_(?:qsort|bsearch)\w*|__certus_errno"), "stdlib.c"),
     (re.compile(r"__certus_(?:arguments|run_registered|line)"), "world.c"),
+    (re.compile("__certus_string"), "string.c"),
+    (re.compile("__certus_wide_string"), "wchar.c"),
 )
 
 
@@ -115,7 +118,7 @@ class LibraryModels:
             return None
         module = self._modules.get(file)
         if module is None:
-            checks = self._property if file == CHECKED_FILE else ""
+            checks = self._property if file == CHECKED_FILE and not kinds_of(self._property) else ""
             module = self._modules[file] = Module(_compiled(file, self._model, checks), self._types)
         defined = name in module.functions and module.functions[name].defined
         return module if defined or name in module.globals else None

@@ -188,6 +188,7 @@ class Body:
         self.at = Draft.ENTRY
         self.variables: dict[Expr, None] = {}  # all locals, in order
         self.temporaries: set[Expr] = set()
+        self.extents: dict[Expr, int] = {}  # of objects that live wherever the body can mention their address
         self.cursor = Cursor(self)
         self.registers = Registers(self)
         self.roots = Roots(module, {})

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.diagnostic import Span
+from certus.core.memory_errors import WRITE
 from certus.core.program import Alloc, Call, Free
-from certus.core.sorts import INT, machine
-from certus.core.terms import Expr
+from certus.core.sorts import INT, MachineSort, machine
+from certus.core.terms import Expr, Kind
 from certus.core.witness import PROBE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol
@@ -27,6 +28,7 @@ from certus.frontend.c.model.folding import folded, is_foldable
 from certus.frontend.c.model.operands import address_of, from_integer, term_of, value_is_signed, value_of
 from certus.frontend.c.model.signature import Cells, fields, pieces, store_of
 from certus.frontend.c.model.terms import NULL, Unmodelled, Value, as_sort, sort_of, taken
+from certus.frontend.c.model.validity import is_checked
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -177,6 +179,7 @@ def pack(body: Body, arguments: Sequence[Argument]) -> Expr:
         end = start + -(-layout.size(type_) // word) * word
     base = body.local("$&arguments", INT)
     body.emit(Alloc(base, build.integer(end), 16, "stack", "arguments"), text="begin of arguments")
+    body.extents[base] = end
     for start, each in places:
         at = build.add(base, build.integer(start))
         if each.passing.byval is not None:
@@ -295,8 +298,29 @@ def allocate(body: Body, instruction: ir.Alloca) -> None:
         return
     size: Expr = build.integer(body.layout.size(instruction.type))
     if instruction.count is not None:
+        _check_bounds(body, instruction.count)
         size = build.mul(as_sort(term_of(body, instruction.count), INT), size)
     base = body.fresh(INT)
     align = instruction.align or body.layout.align(instruction.type)
     body.emit(Alloc(base, size, align, "stack", instruction.name or "array"))
-    body.registers.define(instruction, base)
+    body.registers.define(instruction, body.locals.begin_array(instruction, base))
+
+
+def _check_bounds(body: Body, count: Operand) -> None:
+    """Make a negative length of an array an error where the array is declared; `alloca` takes a `size_t`."""
+    if not is_checked(body, "write") or body.cursor.probe is not None:
+        return
+    stack, lengths = [count], list[Expr]()
+    while stack:
+        operand = stack.pop()
+        definition = body.flow.definitions.get(operand.name) if isinstance(operand, ir.Local) else None
+        if isinstance(definition, ir.Convert) and definition.operation in ("zext", "sext"):
+            stack.append(definition.operand)
+        elif isinstance(definition, ir.Binary) and definition.operation == "mul":
+            stack += [definition.left, definition.right]
+        else:
+            lengths.append(term_of(body, operand))
+    for length in lengths:
+        if isinstance(length.sort, MachineSort) and length.sort.signed and length.kind is not Kind.CONST:
+            natural = build.le(build.constant(0, length.sort), length)
+            body.claim(natural, WRITE, f"the length of the array is not negative: {body.cursor.text}")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _KINDS: Final = {
     "no-overflow": ("overflow", "(?:add|sub|mul|negate|divrem)_overflow|shift_out_of_bounds"),
     "no-div-zero": ("division-by-zero", "divrem_overflow"),
+    "array-bounds": ("array-bounds", "out_of_bounds"),
 }
 _IMPURE: Final = (
     *(ir.Store, ir.AtomicUpdate, ir.CompareExchange, ir.Fence, ir.Alloca, ir.Other),
@@ -90,6 +91,8 @@ def _claim(body: Body, location: int | None) -> tuple[Span | None, str]:
     span, text = part or (cursor.span, cursor.text)
     if body.unit.rules.kind == "no-div-zero":
         return span, f"the divisor of {text} is not 0"
+    if body.unit.rules.kind == "array-bounds":
+        return span, f"the index of {text} is within the array"
     return span, f"{text} does not overflow"
 
 

@@ -18,6 +18,7 @@ from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.cells import UNROLLED, cells_at, words
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
 from certus.frontend.c.model.terms import NULL, Unmodelled
+from certus.frontend.c.model.validity import check, is_checked
 
 Result = Callable[[LibraryCall], Expr]
 
@@ -90,6 +91,7 @@ def target(call: LibraryCall, argument: int, type_: str) -> None:
 
     def write(address: Expr) -> None:
         body, size = call.body, EXTENTS[type_][call.body.layout.word == 8]
+        check(body, address, size, "write")
         cells = cells_at(body.layout, body.roots.of(call.arguments[argument]), size)
         cells = cells if cells is not None else list(words(0, size))
         if len(cells) <= UNROLLED:
@@ -118,8 +120,12 @@ def line_buffer(call: LibraryCall, argument: int) -> None:
     def write(address: Expr) -> None:
         def keep() -> None:
             pointer = body.fresh(body.unit.pointer_sort)
+            check(body, address, body.layout.word, "read")
             body.emit(Load(pointer, address))
-            nondeterminism.write_some(body, build.to_int(pointer), call.written)
+            if is_checked(body, "write"):
+                nondeterminism.write_checked(body, build.to_int(pointer), None, call.written)
+            else:
+                nondeterminism.write_some(body, build.to_int(pointer), call.written)
 
         body.when(maybe(body, call.written), lambda: _store_new(call, address), keep)
 

@@ -26,6 +26,7 @@ from certus.frontend.c.model.cells import Root, cells_between
 from certus.frontend.c.model.inputs import any_value
 from certus.frontend.c.model.operands import address_of
 from certus.frontend.c.model.terms import U8, Cell, Piece, Pieces, Unmodelled
+from certus.frontend.c.model.validity import check, is_checked, note_escape, when_valid
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -60,7 +61,7 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
     pure = function is not None and _PURE in function.attributes and not of_library
     for number, (operand, passing) in enumerate((a.operand, a.passing) for a in instruction.arguments):
         if passing.sret is not None:
-            nondeterminism.write_extent(body, operand, address_of(body, operand), "")
+            _return_record(body, operand, passing.sret)
         elif passing.byval is None and isinstance(operand.type, PointerType) and not pure:
             _pass(body, name, operand, declared[number : number + 1], approximate=approximate)
     if function is not None and ("noreturn" in function.attributes or "noreturn" in instruction.words):
@@ -69,6 +70,16 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
     if approximate and not of_library and not pure:
         body.bar_counterexamples(f"what happens after `{name}`")  # which may not come back
     _define_result(body, instruction, name, f"the result of `{name}`" if approximate else "")
+
+
+def _return_record(body: Body, operand: Operand, type_: Type) -> None:
+    """Give the record that a function returns by a pointer any contents."""
+    address, size = address_of(body, operand), body.layout.size(type_)
+    if is_checked(body, "write"):
+        check(body, address, size, "write")
+        nondeterminism.write_stretch(body, type_, 0, size, address, "")
+    else:
+        nondeterminism.write_extent(body, operand, address, "")
 
 
 def _is_approximate(body: Body, name: str, *, of_library: bool) -> bool:
@@ -92,6 +103,7 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
     address = address_of(body, operand)
     if address.kind is Kind.CONST:  # null, or a function
         return
+    note_escape(body, address)
     if not is_input(name):
         body.unit.warn(_ESCAPED, _ESCAPED, _KEPT.format(name), body.cursor.span)
     debug, root = body.module.debug, body.roots.of(operand)
@@ -117,8 +129,9 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
         start, length = _named(body, operand, root, size)
         if isinstance(root.type, ArrayType) and isinstance(root.type.element, ArrayType):
             what = what or f"how much `{name}` writes"  # perhaps only a row
-        first = build.sub(address, build.integer(root.offset - start))
-        nondeterminism.write_stretch(body, root.type, start, length, first, what)
+        first, type_ = build.sub(address, build.integer(root.offset - start)), root.type
+        write = partial(nondeterminism.write_stretch, body, type_, start, length, first, what)
+        when_valid(body, first, length, write)
         return
     cells = _cells(debug, target, size)
 
@@ -129,7 +142,8 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
             nondeterminism.write_bytes(body, address, build.integer(size), what)
 
     around = partial(write_around, body, name, address, size)
-    body.when(nondeterminism.maybe(body), write_exactly, around)
+    exactly = partial(when_valid, body, address, size, write_exactly)
+    body.when(nondeterminism.maybe(body), exactly, around)
 
 
 def _named(body: Body, operand: Operand, root: Root, size: int) -> tuple[int, int]:
@@ -184,8 +198,9 @@ def write_around(body: Body, name: str, address: Expr, size: int) -> None:
     unknown, so no counterexample may depend on it."""
     what = f"how much `{name}` writes"
     before, count = nondeterminism.any_count(body, what), nondeterminism.any_count(body, what)
-    first = build.sub(address, build.scale(max(size, 1), before))
-    nondeterminism.write_bytes(body, first, count, what, size if size in (1, 2, 4, 8) else 1)
+    first, width = build.sub(address, build.scale(max(size, 1), before)), size if size in (1, 2, 4, 8) else 1
+    write = partial(nondeterminism.write_bytes, body, first, count, what, width)
+    when_valid(body, first, build.scale(width, count), write)
 
 
 def _holds_pointers(type_: Type) -> bool:
@@ -215,8 +230,10 @@ def _define_result(body: Body, instruction: ir.Call, name: str, what: str) -> No
             parts.append(Piece(offset, size, body.havoc(machine(8 * size, signed=False), name, what)))
         body.registers.define(instruction, Pieces(layout.size(type_), tuple(parts)))
         return
-    value = any_value(body, type_, name, what)
     pointer = isinstance(type_, PointerType)
+    if pointer and body.unit.rules.memory and not is_input(name):
+        what = what or f"the pointer that `{name}` returns"
+    value = any_value(body, type_, name, what)
     body.registers.define(instruction, _pointer(body, instruction, name, value) if pointer else value)
 
 
@@ -224,7 +241,8 @@ def _pointer(body: Body, instruction: ir.Call, name: str, other: Expr) -> Expr:
     """Return the possible results: an object of the function's own, new or known from an earlier call; the
     target of an argument; or any address, given as `other`."""
     kept = body.unit.library.variable(f"{name}$result", INT)
-    choice, result, after = body.havoc(U8), body.fresh(INT), body.draft.node()
+    open_ = f"the pointer that `{name}` returns" if body.unit.rules.memory else ""
+    choice, result, after = body.havoc(U8, approximates=open_), body.fresh(INT), body.draft.node()
     ways: list[Callable[[], Expr]] = [lambda: nondeterminism.library_object(body, "heap"), lambda: kept]
     for argument in instruction.arguments:
         if isinstance(argument.operand.type, PointerType):

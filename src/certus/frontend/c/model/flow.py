@@ -17,6 +17,7 @@ from typing import Final
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.bodies import Block
 from certus.frontend.c.ir.instructions import Integer, Local, Symbol
+from certus.frontend.c.model.cleanups import has_cleanups, threaded
 
 HANDLER: Final = "__ubsan_handle_"  # how the functions are called that report a failed check
 
@@ -26,6 +27,8 @@ class Flow:
 
     def __init__(self, blocks: list[Block]) -> None:
         self.entry = blocks[0].label
+        if has_cleanups(blocks):
+            blocks = threaded(blocks)
         if any(block.label.startswith("handler.") for block in blocks):
             blocks = _with_checks_inside(blocks)
         everything = {block.label: block for block in blocks}

@@ -14,6 +14,7 @@ from certus.frontend.c.ir.instructions import Integer
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.model import calls, checks, intrinsics, memory, operands, operations, terms
 from certus.frontend.c.model.decisions import DECIDING, Decisions, incoming_value, phis_of
+from certus.frontend.c.model.local_variables import marked
 from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
 from certus.frontend.c.model.sources import chosen_text, condition_of
 from certus.frontend.c.model.terms import Unmodelled, Value, as_sort, sort_of
@@ -77,7 +78,9 @@ class _Function:
                     body.registers.phis[phi] = body.registers.values[phi.name or ""] = variable
 
     def _steps_of(self, label: str) -> list[ir.Instruction]:
-        return [i for i in self.flow.blocks[label].instructions if not isinstance(i, ir.DebugRecord)]
+        locals_ = self.body.locals
+        steps = (i for i in self.flow.blocks[label].instructions if not isinstance(i, ir.DebugRecord))
+        return [i for i in steps if marked(i) not in locals_.slots]
 
     def _find_exit(self) -> tuple[str, Expr | None]:
         """Return the block that only returns the value of a slot, and the variable of this slot."""

@@ -15,6 +15,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from certus.core import build
+from certus.core.memory_errors import READ
 from certus.core.program import Assign, Assume
 from certus.core.sorts import machine
 from certus.core.terms import Expr
@@ -25,6 +26,7 @@ from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
 from certus.frontend.c.model import checks, library
 from certus.frontend.c.model.calls import IndirectCall, adapted, argument_as, enter, fits, passes_alike
 from certus.frontend.c.model.terms import NULL, Unmodelled, Value, as_sort, taken
+from certus.frontend.c.model.validity import is_checked
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -109,8 +111,12 @@ def expand(call: IndirectCall, functions: Sequence[Callee]) -> None:
     if body.unit.foreign:
         others = [address for *_, address in body.unit.symbols.addresses.values()]
         _from_outside(call, [build.ne(bits, build.wrap(a, sort)) for a in others if a not in addresses])
-    else:
-        body.undefined("a call through a pointer that is not a function of this type")
+        return
+    if is_checked(body, "read"):
+        known = [address for *_, address in body.unit.symbols.addresses.values()]
+        function = build.disjunction(build.eq(bits, build.wrap(address, sort)) for address in known)
+        body.claim(function, READ, f"the pointer in {text} is that of a function")
+    body.undefined("a call through a pointer that is not a function of this type")
 
 
 def _defined(unit: Unit, module: Module, name: str) -> Body | None:
@@ -180,6 +186,9 @@ def _from_outside(call: IndirectCall, unlike: Sequence[Expr]) -> None:
     outside, undefined = body.draft.node(), body.draft.node()
     body.fork(build.conjunction((build.ne(call.pointer, NULL), *unlike)), outside, undefined)
     body.at = undefined
+    if is_checked(body, "read"):
+        null = build.eq(call.pointer, NULL)
+        body.claim(build.not_(null), READ, f"the pointer in {body.cursor.text} is not null")
     body.undefined("a call through a null pointer" + " or of a function of another type" * bool(unlike))
     body.at = outside
     used = bool(body.flow.uses.get(call.instruction.name or ""))

@@ -20,6 +20,7 @@ from certus.frontend.c.model import cells as layouts
 from certus.frontend.c.model.memory import at, fill_loop, loop_width
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import U8, Cell, Piece, Pieces, bits_of, no_value, taken
+from certus.frontend.c.model.validity import check
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -87,6 +88,7 @@ def copy_constant(body: Body, to: ir.Operand, source: ir.Operand, count: ir.Oper
     if size > body.layout.size(variable.type):
         return False
     address, root = address_of(body, to), body.roots.of(to)
+    check(body, address, size, "write")
     parts = [part for part in contents(body, constant) if part.offset < size]
     cells = layouts.cells_at(body.layout, root, size)
     if cells is not None and root is not None:

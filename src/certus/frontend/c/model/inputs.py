@@ -19,9 +19,10 @@ from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type
 from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.memory import run_model
-from certus.frontend.c.model.nondeterminism import LibraryCall, maybe, with_options
+from certus.frontend.c.model.nondeterminism import LibraryCall, any_count, maybe, with_options
 from certus.frontend.c.model.operands import address_of
 from certus.frontend.c.model.terms import NULL, U8, as_sort, sort_of
+from certus.frontend.c.model.validity import check, is_checked
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -102,6 +103,7 @@ def time(call: LibraryCall) -> None:
     result = call.body.havoc(sort_of(call.instruction.result, signed=True), call.name)
 
     def store(pointer: Expr) -> None:
+        check(call.body, pointer, call.body.layout.store_size(call.instruction.result), "write")
         call.body.emit(Store(pointer, result))
 
     call.when_not_null(0, store)
@@ -111,6 +113,7 @@ def time(call: LibraryCall) -> None:
 def input_memory(call: LibraryCall) -> None:
     """`__VERIFIER_nondet_memory(to, count)`: bytes of input."""
     to, count = call.address(0), call.integer(1)
+    check(call.body, to, count, "write")
     run_model(call.body, "__certus_input1", (to, count))
 
 
@@ -131,9 +134,14 @@ def block(call: LibraryCall, to: int, count: int, size: int | None = None) -> No
         least, limit = build.integer(-1), build.ite(closed, build.integer(-1), most)
     body.assume(build.and_(build.le(least, number), build.le(number, limit)))
     read = build.ite(build.lt(number, NULL), NULL, build.mul(number, width))
+    check(body, start, read, "write")
     run_model(body, "__certus_input1", (start, read))
     if size is not None:
         rest = build.ite(build.lt(number, most), width, NULL)
+        if is_checked(body, "write"):  # how much of it is written is not known
+            rest = build.ite(build.lt(number, most), any_count(body, call.written), NULL)
+            body.assume(build.le(rest, width))
+            check(body, build.add(start, build.mul(number, width)), rest, "write")
         run_model(body, "__certus_unknown1", (build.add(start, build.mul(number, width)), rest))
     call.define(result)
 
@@ -213,6 +221,7 @@ def _scanned(body: Body, target: Operand, size: int, reads: str) -> None:
     """Write the value of a conversion: a number of `size` bytes or, for 0, text."""
     address = address_of(body, target)
     if size:
+        check(body, address, size, "write")
         body.emit(Store(address, body.havoc(machine(8 * size, signed=False), approximates=reads)))
     else:
         nondeterminism.write_extent(body, target, address, reads)
@@ -238,6 +247,7 @@ def print_(
     """Model a function of the `printf` family: only `%n` writes, and `buffer` receives at most as many bytes
     as the argument `limit` says. `format` is None if the arguments come in a `va_list`."""
     body = call.body
+    _read_strings(call, format)
     if buffer is not None and limit is not None:
         nondeterminism.write_up_to(
             body, call.operand(buffer), call.address(buffer), call.integer(limit), _PRINTED
@@ -253,10 +263,54 @@ def print_(
     call.define_anything()
 
 
+_PRINTS: Final = re.compile(r"%(?:%|[-+ #0']*(\*|\d*)(?:\.(\*|\d*))?(hh|h|ll|l|[jztLq])?([a-zA-Z]))")
+
+
+def _read_strings(call: LibraryCall, format: int | None) -> None:
+    """Check the strings that a function of the `printf` family reads. Which ones a format that is computed, or
+    a `va_list`, refers to is not known."""
+    body = call.body
+    if not is_checked(body, "read"):
+        return
+    what = f"what `{call.name}` reads"
+    text = None if format is None else body.module.literal(call.operand(format))
+    if text is None or format is None:
+        if format is not None:
+            run_model(body, "__certus_string", (call.address(format), build.integer(2**31)))
+        for operand in call.arguments[0 if format is None else format + 1 :]:
+            if isinstance(operand.type, PointerType):
+                nondeterminism.read_unknown(body, address_of(body, operand), what)
+        return
+    number = format + 1
+    for width, precision, length, letter in _PRINTS.findall(text):
+        number += width == "*"
+        most: Expr = build.integer(2**31)
+        if precision == "*":
+            most = call.integer(number)
+            most = build.ite(build.lt(most, NULL), build.integer(2**31), most)
+            number += 1
+        elif precision:
+            most = build.integer(int(precision))
+        if not letter:
+            continue
+        if letter in "sS" and number < len(call.arguments):
+            wide = letter == "S" or length == "l"
+            model = "__certus_wide_string" if wide else "__certus_string"
+            run_model(body, model, (call.address(number), most))
+        number += 1
+
+
+def read_string(call: LibraryCall, number: int) -> None:
+    """Check the string that an argument points to."""
+    if is_checked(call.body, "read") and number < len(call.arguments):
+        run_model(call.body, "__certus_string", (call.address(number), build.integer(2**31)))
+
+
 def _count(body: Body, address: Expr, text: str | None) -> None:
     """Write what `%n` may count where a pointer argument leads."""
     what = "what `%n` counts"
     if text is None or address.kind is Kind.CONST:
         nondeterminism.write_some(body, address, what)
     else:
+        check(body, address, 4, "write")
         body.emit(Store(address, body.havoc(machine(32, signed=False), approximates=what)))

@@ -17,6 +17,7 @@ from certus.frontend.c.model import external_calls, memory, operations, terms
 from certus.frontend.c.model.initialisers import copy_constant
 from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of
 from certus.frontend.c.model.terms import Pieces, Unmodelled, Value, as_sort, machine_sort, signed, sort_of
+from certus.frontend.c.model.validity import check
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -26,7 +27,7 @@ _CLOBBERS: Final = (
     "This assembly has the clobber `memory`: it is assumed to write only objects that its operands point to."
 )
 _IGNORED: Final = re.compile(
-    r"llvm\.(?:dbg\.|lifetime\.|va_end|stackrestore|prefetch|donothing|var\.annotation|pseudoprobe"
+    r"llvm\.(?:dbg\.|va_end|prefetch|donothing|var\.annotation|pseudoprobe"
     r"|experimental\.noalias\.scope\.decl)"
 )
 _SAME: Final = re.compile(
@@ -44,7 +45,9 @@ def lower(body: Body, instruction: ir.Call, name: str) -> None:
     if _IGNORED.match(name):
         return
     arguments = [argument.operand for argument in instruction.arguments]
-    if name == "llvm.assume":
+    if name.startswith(("llvm.lifetime.", "llvm.stackrestore")):
+        body.locals.pass_marker(instruction, name)
+    elif name == "llvm.assume":
         fails = build.not_(body.truth(value_of(body, arguments[0])))
         body.when(fails, lambda: body.undefined("the condition of `__builtin_assume` is false"))
     elif _SAME.match(name):
@@ -62,6 +65,8 @@ def lower(body: Body, instruction: ir.Call, name: str) -> None:
     elif name.startswith("llvm.va_copy"):
         cells = [(0, 4), (4, 4), (8, 8), (16, 8)] if body.layout.word == 8 else [(0, 4)]
         target, origin = (address_of(body, argument) for argument in arguments[:2])
+        check(body, target, sum(cells[-1]), "write")
+        check(body, origin, sum(cells[-1]), "read")
         memory.copy_cells(body, target, origin, cells, sum(cells[-1]))
     elif name.startswith("llvm.stacksave"):
         body.registers.define(instruction, terms.NULL)
@@ -83,6 +88,7 @@ def _va_start(body: Body, address: Expr) -> None:
     """Mark all registers as used, so that all arguments are in the object that the caller packed."""
     if body.signature.variadic is None:
         raise Unmodelled("unsupported-varargs", "`va_start` in a function that is not variadic")
+    check(body, address, 24 if body.layout.word == 8 else 4, "write")
     pointer = machine(body.layout.pointer_bits, signed=False)
     more = build.wrap(body.signature.variadic, pointer)
     if body.layout.word == 4:
@@ -245,7 +251,9 @@ def _read(body: Body, pointer: Operand, type_: Type) -> Expr:
     """Read the operand of an atomic operation; without threads it is a plain access."""
     value: Value | None = memory.variable_at(body, pointer)
     if value is None:
-        value = memory.read(body, address_of(body, pointer), type_, None)
+        address = address_of(body, pointer)
+        check(body, address, body.layout.store_size(type_), "write")  # it is written next
+        value = memory.read(body, address, type_, None)
     return body.registers.in_temporary(body.scalar(value))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from certus.core import build
-from certus.core.program import Alloc, Assign, Assume, Free
+from certus.core.program import Access, Alloc, Assign, Assume, Free
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.core.vocabulary import ASSUMING, is_input
@@ -35,8 +35,9 @@ from certus.frontend.c.model.nondeterminism import (
     store_pointer,
     with_options,
 )
-from certus.frontend.c.model.operands import term_of
+from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, sort_of, truth
+from certus.frontend.c.model.validity import check, check_free, check_heap, is_checked
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ def _memory(call: LibraryCall, name: str) -> None:
 
 def stop(call: LibraryCall) -> None:
     """End the execution."""
+    check_heap(call.body)
     call.body.stop()
 
 
@@ -145,7 +147,10 @@ def exit_(call: LibraryCall, *, registered: bool = True, status: int | None = No
 
     def end() -> None:
         if registered:
+            place = body.cursor.span, body.cursor.text
             body.unit.end_program(body)
+            body.cursor.span, body.cursor.text = place
+        check_heap(body)
         body.stop()
 
     if status is None:
@@ -230,6 +235,8 @@ def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = 
     """Create an object; the size of one on the heap is recorded if the program uses `realloc`."""
     base = body.fresh(INT)
     body.emit(Alloc(base, size, align, "stack" if stack else "heap", body.cursor.text, zero))
+    if stack and body.function is not None:
+        base = body.locals.begin_array(None, base)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
     if sizes is not None and not stack:
         noted = build.store(sizes, build.wrap(base, sort), build.wrap(size, sort))
@@ -241,6 +248,7 @@ def reallocate(call: LibraryCall) -> None:
     """`realloc(pointer, size)`: a new object with as much of the old one as fits; the old one ends. With size
     0 the result may be null. The size of the old object was recorded when it was created."""
     body, old, size = call.body, call.integer(0), call.integer(1)
+    check_free(body, old)
     result = base = new_object(body, size, 16, zero=False)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
     none = build.eq(size, NULL)
@@ -262,6 +270,7 @@ def reallocate(call: LibraryCall) -> None:
 
 def release(call: LibraryCall) -> None:
     """`free`: the object that the first argument points to ends, unless the argument is null."""
+    check_free(call.body, call.address(0))
     call.when_not_null(0, lambda pointer: free(call.body, pointer))
 
 
@@ -355,6 +364,22 @@ def _functions() -> dict[str, Function]:
 
 
 FUNCTIONS: Final = _functions()
+# The arguments that are strings, of functions without a model.
+_STRINGS: Final = {
+    name: positions
+    for positions, names in (
+        ((0,), "puts fputs fputs_unlocked perror remove unlink chdir system rmdir if_nametoindex inet_addr"),
+        ((0,), "getenv secure_getenv unsetenv truncate creat access chmod mkdir open opendir stat lstat"),
+        ((0,), "getpwnam getgrnam gethostbyname sscanf __isoc99_sscanf __isoc23_sscanf utime utimes"),
+        ((0, 1), "fopen fopen64 popen rename link symlink setenv freopen freopen64"),
+        ((1,), "fdopen"),
+    )
+    for name in names.split()
+}
+ALLOCATING: Final = frozenset(
+    "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc realloc "
+    "strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk __vasprintf_chk".split()
+)
 ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}
 
@@ -473,7 +498,9 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
     if arguments is not instruction.arguments or truncated:
         plain = ir.Call(result, instruction.callee, arguments, instruction.declared, instruction.words)
         ir.complete_like(plain, instruction, [])
-    function.meaning(LibraryCall(body, plain, function.name, [each.operand for each in arguments]))
+    called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
+    _read_arguments(called)
+    function.meaning(called)
     if not isinstance(function.meaning, Model):
         renew_errno(body)
     if truncated and instruction.name is not None:
@@ -481,10 +508,25 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
         body.registers.define(instruction, as_sort(pointer, sort_of(instruction.result, signed=True)))
 
 
+def _read_arguments(call: LibraryCall) -> None:
+    """Check the strings and the ranges that a function of the library reads."""
+    if not is_checked(call.body, "read"):
+        return
+    for number in _STRINGS.get(call.name, ()):
+        inputs.read_string(call, number)
+    if call.name in ("fwrite", "fwrite_unlocked"):
+        check(call.body, call.address(0), build.mul(call.integer(1), call.integer(2)), "read")
+    elif call.name in ("write", "pwrite", "send"):
+        check(call.body, call.address(1), call.integer(2), "read")
+
+
 def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
     """Lower a function that is a building block of the models in C."""
     operands = [argument.operand for argument in instruction.arguments]
-    if name == "__certus_assume":
+    if name in ("__certus_readable", "__certus_writable"):
+        access: Access = "read" if name == "__certus_readable" else "write"
+        check(body, address_of(body, operands[0]), as_sort(term_of(body, operands[1]), INT), access)
+    elif name == "__certus_assume":
         body.assume(truth(term_of(body, operands[0])))
     elif name == "__certus_static_object":
         size = as_sort(term_of(body, operands[0]), INT)

@@ -13,12 +13,13 @@ from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir import types
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol
+from certus.frontend.c.model import bit_fields, terms
 from certus.frontend.c.model import cells as layouts
-from certus.frontend.c.model import terms
 from certus.frontend.c.model.cells import UNROLLED, Root, cells_at, cells_between
 from certus.frontend.c.model.operands import address_of, value_is_signed, value_of
 from certus.frontend.c.model.symbols import thread_local
 from certus.frontend.c.model.terms import Cell, Lanes, Piece, Pieces, Value, as_sort
+from certus.frontend.c.model.validity import check, is_valid
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -57,7 +58,18 @@ def load(body: Body, instruction: ir.Load) -> Value:
             raise terms.no_value(type_)
         bits = body.havoc(machine(8 * body.layout.store_size(type_), signed=bool(signed)))
         return _loaded(bits, type_)
-    return read(body, address_of(body, pointer), type_, body.roots.of(pointer), signed=signed)
+    address = address_of(body, pointer)
+    size = body.layout.store_size(type_)
+    field = bit_fields.read_bytes(body, instruction)
+    if field is not None and not is_valid(body, address, build.integer(size), "write"):
+        (first, count), access = field
+        check(body, at(address, first), count, access)
+        bits = body.fresh(machine(8 * count, signed=False))
+        body.emit(Load(bits, at(address, first)))
+        unit = machine(8 * size, signed=False)
+        return _loaded(build.shl(build.wrap(bits, unit), build.constant(8 * first, unit)), type_)
+    check(body, address, size, "read")
+    return read(body, address, type_, body.roots.of(pointer), signed=signed)
 
 
 def _loaded(bits: Expr, type_: types.Type) -> Expr:
@@ -116,6 +128,17 @@ def store(body: Body, instruction: ir.Store) -> None:
     variable = variable_at(body, instruction.pointer)
     if variable is None:
         address = address_of(body, instruction.pointer)
+        size = body.layout.store_size(operand.type)
+        field = bit_fields.written_bytes(body, instruction)
+        if field is not None and not is_valid(body, address, build.integer(size), "write"):
+            (first, count), access = field
+            unit = terms.unsigned(terms.stored_bits(value, size))
+            bits = build.shr(unit, build.constant(8 * first, unit.sort))
+            if access == "read":
+                check(body, at(address, first), count, "write")
+            body.emit(Store(at(address, first), build.wrap(bits, machine(8 * count, signed=False))))
+            return
+        check(body, address, size, "write")
         write(body, address, value, operand.type, body.roots.of(instruction.pointer))
         return
     term = body.scalar(value)
@@ -157,7 +180,9 @@ def copy(
     body: Body, to: Operand, source: Operand, count: Expr, *, overlapping: bool, members: int | None = None
 ) -> None:
     """Copy `count` bytes: read all of them and then write them, or run a loop."""
-    target, origin = address_of(body, to), address_of(body, source)
+    target, origin, size = address_of(body, to), address_of(body, source), as_sort(count, INT)
+    check(body, target, size, "write")
+    check(body, origin, size, "read")
     if target is origin:
         return
     cells, number, width = _division(body, (to, source), count, members)
@@ -170,6 +195,7 @@ def copy(
 def fill(body: Body, to: Operand, byte: Expr, count: Expr) -> None:
     """Set `count` bytes."""
     target, byte = address_of(body, to), as_sort(byte, terms.U8)
+    check(body, target, as_sort(count, INT), "write")
     cells, number, width = _division(body, (to,), count)
     if cells is None:
         fill_loop(body, target, byte, number, width)
@@ -261,5 +287,7 @@ def copied_object(body: Body, address: Expr, type_: types.Type, align: int) -> E
     base = body.local("$&argument", INT)
     size, align = body.layout.size(type_), max(align, body.layout.align(type_))
     body.emit(Alloc(base, build.integer(size), align, "stack", "argument"), text="begin of an argument")
+    body.extents[base] = size
+    check(body, address, size, "read")
     copy_object(body, base, address, type_)
     return base

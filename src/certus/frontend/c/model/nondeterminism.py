@@ -22,6 +22,7 @@ from certus.frontend.c.model.cells import UNROLLED, cells_between, element
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Cell, Unmodelled, Value, as_sort, sort_of
+from certus.frontend.c.model.validity import check, is_checked, when_valid
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -140,9 +141,9 @@ def write_bytes(body: Body, address: Expr, count: Expr, what: str, width: int = 
 
 
 def write_some(body: Body, address: Expr, what: str) -> None:
-    """Give an unknown number of bytes from `address` on arbitrary contents."""
+    """Give an unknown number of bytes from `address` on arbitrary contents, if they are valid."""
     count = any_count(body, what or "how much is written")
-    write_bytes(body, address, count, what or "what is written")
+    when_valid(body, address, count, lambda: write_bytes(body, address, count, what or "what is written"))
 
 
 def room_at(body: Body, pointer: Operand) -> int:
@@ -153,7 +154,11 @@ def room_at(body: Body, pointer: Operand) -> int:
 
 def write_extent(body: Body, pointer: Operand, address: Expr, what: str) -> None:
     """Give the whole object that a pointer leads to arbitrary contents; some bytes, if the object is not
-    known."""
+    known. If accesses are checked, it is any number of bytes: no counterexample depends on it, and no proof
+    can bound it."""
+    if is_checked(body, "write"):
+        write_checked(body, address, None, what)
+        return
     root, room = body.roots.of(pointer), room_at(body, pointer)
     if root is None or room <= 0:
         write_some(body, address, what)
@@ -176,6 +181,9 @@ def write_stretch(body: Body, type_: Type, start: int, size: int, address: Expr,
 def write_up_to(body: Body, pointer: Operand, address: Expr, count: Expr, what: str) -> None:
     """Give at most `count` bytes arbitrary contents. If the object may have less room, only proofs consider
     how far it is filled."""
+    if is_checked(body, "write"):
+        write_checked(body, address, count, what)
+        return
     if count.kind is Kind.CONST and int(count.value) <= room_at(body, pointer):
         write_bytes(body, address, count, what)
         return
@@ -203,12 +211,31 @@ def renew_errno(body: Body) -> None:
     body.emit(Store(symbols.address(module, "__certus_errno"), value))
 
 
+def write_checked(body: Body, address: Expr, limit: Expr | None, what: str) -> None:
+    """Write an unknown number of bytes, at most `limit`, that must be valid."""
+    count = any_count(body, what)
+    if limit is not None:
+        body.assume(build.le(count, limit))
+    check(body, address, count, "write")
+    write_bytes(body, address, count, what)
+
+
+def read_unknown(body: Body, address: Expr, what: str) -> None:
+    """Check that an unknown number of bytes can be read."""
+    if is_checked(body, "read"):
+        check(body, address, any_count(body, what), "read")
+
+
 def store_pointer(body: Body, address: Expr, pointer: Expr) -> None:
+    check(body, address, body.layout.word, "write")
     body.emit(Store(address, build.wrap(pointer, body.unit.pointer_sort)))
 
 
 def library_object(body: Body, storage: Storage = "static") -> Expr:
-    """Create a new object of the library with arbitrary contents."""
-    base = body.fresh(INT)
-    body.emit(Alloc(base, build.integer(LIBRARY_OBJECT), 16, storage, body.cursor.text))
+    """Create a new object of the library with arbitrary contents. If accesses are checked, nothing is known
+    about its size."""
+    base, size = body.fresh(INT), build.integer(LIBRARY_OBJECT)
+    if body.unit.rules.memory:
+        size = any_count(body, "the size of an object of the C library")
+    body.emit(Alloc(base, size, 16, storage, body.cursor.text))
     return base

@@ -10,12 +10,13 @@ from certus.core.effects import targets, terms
 from certus.core.errors import Inconsistent, InputError, Unsupported
 from certus.core.program import Assign, Assume, Call, ErrorSite, Havoc, Procedure, Program, SourceText
 from certus.core.terms import Expr
+from certus.core.vocabulary import is_input
 from certus.core.walk import variables
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.model import indirect_calls
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.function import lower_function
-from certus.frontend.c.model.library import Model, lookup
+from certus.frontend.c.model.library import ALLOCATING, Model, lookup
 from certus.frontend.c.model.start import START, Start
 from certus.frontend.c.model.terms import Unmodelled
 from certus.frontend.c.model.unit import Unit
@@ -28,6 +29,7 @@ def lower_program(unit: Unit, digests: Sequence[str], entry: str = "main") -> Pr
     main = unit.program.functions.get(entry)
     if main is None or not main.defined:
         raise InputError([_missing(unit, entry)])
+    _note_heap(unit)
     try:
         start = Start(unit, main)
     except Unmodelled as error:
@@ -36,6 +38,19 @@ def lower_program(unit: Unit, digests: Sequence[str], entry: str = "main") -> Pr
         raise Unsupported(Diagnostic(error.code, message, span=span)) from error
     _lower_reachable(unit, start)
     return _assembled(unit, start, digests)
+
+
+def _note_heap(unit: Unit) -> None:
+    """Note whether the program may have objects on the heap, and whether it may call functions that nothing
+    is known about."""
+    declared, defined = set[str](), set[str]()
+    for name in unit.symbols.usage.mentioned:
+        function = unit.program.functions.get(name)
+        if function is not None:
+            (defined if function.defined else declared).add(name)
+    named = {name for name in declared if not name.startswith("llvm.") and not is_input(name)}
+    unit.strangers = any(lookup(name) is None for name in named)
+    unit.allocates = unit.strangers or not named.isdisjoint(ALLOCATING)
 
 
 def _missing(unit: Unit, entry: str) -> Diagnostic:

@@ -77,6 +77,8 @@ def _take(body: Body, parameter: Parameter, signed: bool | None) -> Cells:
     shown = name.replace("_", "a").isalnum() and not name[0].isdigit() and cells is None
     variables = _variables(body, name if shown else f"${name}", type_, cells, signed)
     body.signature.parameters += variables
+    if passing.byval is not None:
+        body.extents[variables[0]] = body.layout.size(passing.byval)
     value = variables[0] if cells is None else pieces(body.layout, type_, cells, variables)
     body.registers.values[name] = value
     return cells

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from certus.core import build
 from certus.core.diagnostic import Span
+from certus.core.memory_errors import LEAK, NOT_FREED, WRITE
 from certus.core.program import Alloc, Assign, Call, Havoc, Store
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
@@ -22,6 +24,7 @@ from certus.frontend.c.model.operands import term_of
 from certus.frontend.c.model.symbols import StaticObject
 from certus.frontend.c.model.terms import Unmodelled, as_sort
 from certus.frontend.c.model.unit import Unit
+from certus.frontend.c.model.validity import check_heap
 from certus.frontend.graph import Draft
 
 START: Final = "$start"
@@ -90,6 +93,8 @@ class Start:
         try:
             constant = static.module.initialiser(static.variable)
             if constant is None:
+                if WRITE in self.unit.rules.memory and not static.extent:
+                    raise Unmodelled("unsupported-extern", f"`{static.name}`, whose size is not declared,")
                 self._outside(static)
                 return
             for offset, _, term in contents(body, constant):
@@ -155,6 +160,7 @@ class Start:
             for edge in each.draft.edges
         )
         around = self.constructors or unit.destructors or unit.symbols.mentions("atexit") or draft.refusals
+        around = around or (unit.allocates and unit.rules.memory & {LEAK, NOT_FREED})
         filled = len(draft.edges) > self._steps or unit.symbols.objects
         if not (filled or self.main.signature.parameters or around or called):
             return
@@ -162,7 +168,8 @@ class Start:
         draft.skip(self._filled, self._calls)
         one, streams, steps = build.integer(1), unit.library.streams, list[tuple[Alloc, Span | None]]()
         steps += [(Alloc(base, one, 16, "static", name), None) for name, base in streams.items()]
-        steps += [(_alloc(each), each.span) for each in unit.symbols.objects]
+        checked = WRITE in unit.rules.memory
+        steps += [(_alloc(each, checked=checked), each.span) for each in unit.symbols.objects]
         at = draft.node()
         draft.skip(Draft.ENTRY, at)
         for number, (op, span) in enumerate(steps):
@@ -182,6 +189,12 @@ class Start:
         targets = tuple(body.fresh(v.sort) for v in self.main.signature.results)
         body.emit(Call(self.main.name, tuple(passed), targets), text=f"{self.function.name}()")
         self.unit.end_program(body)
+        if (span := body.draft.span) is not None:
+            presumed = None if span.presumed_line is None else span.presumed_line + span.end_line - span.line
+            last = max(span.end_column - 1, 1)
+            body.cursor.span = replace(span, line=span.end_line, column=last, presumed_line=presumed)
+        body.cursor.text = "the end of the program"
+        check_heap(body)
         body.draft.skip(body.at, Draft.EXIT)
 
     def _any_arguments(self) -> list[Expr]:
@@ -229,11 +242,12 @@ class Start:
         )
 
 
-def _alloc(static: StaticObject) -> Alloc:
+def _alloc(static: StaticObject, *, checked: bool) -> Alloc:
     variable = static.variable
     try:
         size = max(static.module.layout.size(variable.type), 1)
     except NotUnderstood:
         size = 1  # its type is only declared, so it can never be accessed
     zero = variable.initialiser is not None
-    return Alloc(static.base, build.integer(size), variable.align, "static", static.name, zero)
+    constant = checked and variable.constant
+    return Alloc(static.base, build.integer(size), variable.align, "static", static.name, zero, constant)

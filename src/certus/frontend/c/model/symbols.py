@@ -180,13 +180,21 @@ class Names:
 
 @dataclass(slots=True, eq=False)
 class StaticObject:
-    """A static object that the program uses; `base` holds its address."""
+    """A static object that the program uses; `base` holds its address. `extent` is its size as far as it is
+    known: 0 if its type is only declared, or is an array of unknown length."""
 
     module: Module
     variable: GlobalVariable
     base: Expr
     name: str
     span: Span | None
+
+    @property
+    def extent(self) -> int:
+        try:
+            return self.module.layout.size(self.variable.type)
+        except NotUnderstood:
+            return 0
 
 
 class Symbols:
@@ -200,6 +208,7 @@ class Symbols:
         self.shared: set[Expr] = set()  # all global variables, which any function may change
         self.addresses: dict[str, tuple[Module, str, Expr]] = {}  # functions whose address is taken
         self._bases: dict[tuple[int, str], Expr] = {}
+        self._by_base: dict[Expr, StaticObject] = {}
         self._variables: dict[tuple[int, str], Expr | None] = {}
         self._labels: dict[tuple[int, str, str], Expr] = {}
 
@@ -277,8 +286,13 @@ class Symbols:
         if debug is not None and debug.line and module is self.program:
             span = self.names.sources.declaration(debug)[0]
             self.names.declare_object(module, base, debug, None)
-        self.objects.append(StaticObject(module, variable, base, shown, span))
+        self._by_base[base] = StaticObject(module, variable, base, shown, span)
+        self.objects.append(self._by_base[base])
         return base
+
+    def static_object(self, base: Expr) -> StaticObject | None:
+        """Return the static object whose address a variable holds."""
+        return self._by_base.get(base)
 
     def scalar(self, module: Module, name: str) -> Expr | None:
         """Return the variable of a static scalar whose address is never taken; None for any other symbol."""

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The errors of a property: calls of `functions` (by name, with the kind of error) or checks of the
-    property `kind`. `watched` are the places of `?` that must become branches; with `invariants`, probes
+    property `kind`; `memory` are the kinds of memory errors among them. `watched` are the places of `?` that must become branches; with `invariants`, probes
     claim that their evaluation is defined."""
 
     kind: str
     functions: Mapping[str, str]
+    memory: frozenset[str] = frozenset()
     watched: frozenset[tuple[int, int | None]] = frozenset()
     invariants: bool = False
 
@@ -83,6 +84,8 @@ class Unit:
         self.destructors: list[str] = []
         self.indirect: list[IndirectCall] = []
         self.foreign = False  # whether pointers from outside may be those of functions
+        self.allocates = True  # whether there may be objects on the heap
+        self.strangers = True  # whether functions without a body or a meaning may be called
         self.warnings: dict[str, Diagnostic] = {}
 
     def is_program(self, module: Module) -> bool:

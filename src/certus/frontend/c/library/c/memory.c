@@ -34,23 +34,29 @@ void __certus_input1(byte *to, size_t count)
 
 void *memcpy(void *to, const void *from, size_t count)
 {
+    __certus_writable(to, count);
+    __certus_readable(from, count);
     __certus_copy1(to, from, count);
     return to;
 }
 
 void *mempcpy(void *to, const void *from, size_t count)
 {
+    __certus_writable(to, count);
+    __certus_readable(from, count);
     __certus_copy1(to, from, count);
     return (byte *)to + count;
 }
 
 void *memmove(void *to, const void *from, size_t count)
 {
+    __certus_writable(to, count);
+    __certus_readable(from, count);
     __certus_move1(to, from, count);
     return to;
 }
 
-void bcopy(const void *from, void *to, size_t count) { __certus_move1(to, from, count); }
+void bcopy(const void *from, void *to, size_t count) { memmove(to, from, count); }
 
 void *memccpy(void *to, const void *from, int last, size_t count)
 {
@@ -65,15 +71,18 @@ void *memccpy(void *to, const void *from, int last, size_t count)
 
 void *memset(void *to, int value, size_t count)
 {
+    __certus_writable(to, count);
     __certus_fill1(to, (byte)value, count);
     return to;
 }
 
-void bzero(void *to, size_t count) { __certus_fill1(to, 0, count); }
+void bzero(void *to, size_t count) { memset(to, 0, count); }
 
 int memcmp(const void *a, const void *b, size_t count)
 {
     const byte *x = a, *y = b;
+    __certus_readable(a, count);
+    __certus_readable(b, count);
     for (size_t i = 0; i < count; i++)
         if (x[i] != y[i]) return difference(x[i], y[i]);
     return 0;

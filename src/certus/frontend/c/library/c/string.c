@@ -223,3 +223,12 @@ char *strtok(char *s, const char *set)
     static char *rest;
     return strtok_r(s, set, &rest);
 }
+
+/* ------------------------------------------------------------------------------------ for printing */
+
+/* Read a string, but at most `limit` characters of it. */
+void __certus_string(const char *s, size_t limit)
+{
+    for (size_t n = 0; n < limit && s[n]; n++)
+        ;
+}

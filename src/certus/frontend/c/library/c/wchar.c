@@ -143,3 +143,10 @@ wchar_t *wcspbrk(const wchar_t *s, const wchar_t *set)
     s += wcscspn(s, set);
     return *s ? (wchar_t *)s : 0;
 }
+
+/* Read a string, but at most `limit` characters of it. */
+void __certus_wide_string(const wchar_t *s, size_t limit)
+{
+    for (size_t n = 0; n < limit && s[n]; n++)
+        ;
+}
