@@ -97,6 +97,7 @@ _INTERNAL: Final = (
     (re.compile(r"__certus_(?:copy|move|fill|unknown|input)\d"), "memory.c"),
     (re.compile(r"__certus_(?:qsort|bsearch)\w*|__certus_errno"), "stdlib.c"),
     (re.compile(r"__certus_(?:arguments|run_registered|line)"), "world.c"),
+    (re.compile("__certus_move_object"), "memory.c"),
     (re.compile("__certus_string"), "string.c"),
     (re.compile("__certus_wide_string"), "wchar.c"),
 )

@@ -37,7 +37,7 @@ from certus.frontend.c.model.nondeterminism import (
 )
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Unmodelled, as_sort, sort_of, truth
-from certus.frontend.c.model.validity import check, check_free, check_heap, is_checked
+from certus.frontend.c.model.validity import check, check_free, check_heap, inspected, is_checked
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
@@ -246,7 +246,8 @@ def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = 
 
 def reallocate(call: LibraryCall) -> None:
     """`realloc(pointer, size)`: a new object with as much of the old one as fits; the old one ends. With size
-    0 the result may be null. The size of the old object was recorded when it was created."""
+    0 the result may be null. The size of the old object was recorded when it was created, or the program asks
+    byte by byte whether it belongs to the object."""
     body, old, size = call.body, call.integer(0), call.integer(1)
     check_free(body, old)
     result = base = new_object(body, size, 16, zero=False)
@@ -257,13 +258,16 @@ def reallocate(call: LibraryCall) -> None:
         result = body.choose(null, lambda: NULL, lambda: base)
 
     def move() -> None:
-        assert sizes is not None
+        if sizes is None:
+            memory.run_model(body, "__certus_move_object", (base, old, size))
+            body.emit(Free(old, "heap"))
+            return
         noted = build.to_int(build.select(sizes, build.wrap(old, sort)))
         count = build.ite(build.lt(noted, size), noted, size)
         memory.copy_loop(body, base, old, count, 1, overlapping=False)
         body.emit(Free(old, "heap"))
 
-    if old is not NULL and sizes is not None:
+    if old is not NULL:
         body.when(build.ne(old, NULL), move)
     call.define(result)
 
@@ -526,12 +530,15 @@ def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
     if name in ("__certus_readable", "__certus_writable"):
         access: Access = "read" if name == "__certus_readable" else "write"
         check(body, address_of(body, operands[0]), as_sort(term_of(body, operands[1]), INT), access)
+    elif name == "__certus_is_readable":
+        address, size = address_of(body, operands[0]), as_sort(term_of(body, operands[1]), INT)
+        body.registers.define(instruction, inspected(body, address, size, "read"))
     elif name == "__certus_assume":
         body.assume(truth(term_of(body, operands[0])))
     elif name == "__certus_static_object":
-        size = as_sort(term_of(body, operands[0]), INT)
+        extent = as_sort(term_of(body, operands[0]), INT)
         base = body.fresh(INT)
-        body.emit(Alloc(base, size, 16, "static", body.module.literal(operands[1]) or "object"))
+        body.emit(Alloc(base, extent, 16, "static", body.module.literal(operands[1]) or "object"))
         body.registers.define(instruction, base)
     elif name.startswith("__certus_unspecified_"):
         body.registers.define(instruction, unspecified(body, name, instruction))

@@ -43,14 +43,15 @@ class Rules:
 
 class LibraryState:
     """The internal state of the C library. `streams` are the addresses of the objects that `stdin`, `stdout`
-    and `stderr` point to; `sizes` holds the sizes of objects on the heap, for `realloc`."""
+    and `stderr` point to; `sizes` holds the sizes of objects on the heap, for `realloc`, unless the program
+    can ask how large they are."""
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: Symbols, *, sizes: bool) -> None:
         self._names, self._shared = symbols.names, symbols.shared
         self._variables: dict[str, Expr] = {}
         self.streams: dict[str, Expr] = {}
         self.sizes: Expr | None = None
-        if symbols.mentions("realloc"):
+        if sizes and symbols.mentions("realloc"):
             sort = machine(symbols.program.layout.pointer_bits, signed=False)
             self.sizes = build.var("$sizes", array(sort, sort))
 
@@ -78,7 +79,7 @@ class Unit:
     def __init__(self, symbols: Symbols, rules: Rules, budget: Budget) -> None:
         self.symbols, self.rules, self.budget = symbols, rules, budget
         self.names, self.program, self.sources = symbols.names, symbols.program, symbols.names.sources
-        self.library = LibraryState(symbols)
+        self.library = LibraryState(symbols, sizes=not rules.memory)
         self.bodies: dict[str, Body] = {}  # by the name of the procedure
         self.queue: list[Body] = []  # to be lowered
         self.destructors: list[str] = []

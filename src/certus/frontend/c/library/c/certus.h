@@ -33,6 +33,7 @@ byte __certus_input_argument_byte(void);
 
 void __certus_readable(const void *, size_t); /* it is an error unless these bytes may be read, or written */
 void __certus_writable(void *, size_t);
+_Bool __certus_is_readable(const void *, size_t); /* whether they may be read */
 void __certus_assume(_Bool);                                 /* other executions end here */
 void *__certus_static_object(size_t size, const char *name); /* a new one, which never ends, with any contents */
 void *malloc(size_t);

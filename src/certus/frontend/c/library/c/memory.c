@@ -27,6 +27,12 @@ LOOPS(2, unsigned short, short)
 LOOPS(4, unsigned, int)
 LOOPS(8, unsigned long long, word)
 
+/* What `realloc` copies: at most `count` bytes, and not more than the old object has. */
+void __certus_move_object(byte *to, const byte *from, size_t count)
+{
+    for (size_t i = 0; i < count && __certus_is_readable(from + i, 1); i++) to[i] = from[i];
+}
+
 void __certus_input1(byte *to, size_t count)
 {
     for (size_t i = 0; i < count; i++) to[i] = __certus_input_byte();
