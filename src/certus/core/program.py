@@ -86,8 +86,8 @@ class Alloc:
     bytes.
 
     Objects are disjoint and aligned, their addresses are positive, never used again, and otherwise arbitrary.
-    The contents are zero if `zero`, and otherwise arbitrary. `name` is for reports. The program must not write
-    to a `constant` object (a string literal): `Inspect` says so, `Store` does not mind."""
+    The contents are zero if `zero`, and otherwise arbitrary. `name` is for reports. The program must not
+    write to a `constant` object (a string literal): `Inspect` says so, `Store` does not mind."""
 
     target: Expr
     size: Expr

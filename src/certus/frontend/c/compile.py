@@ -6,8 +6,8 @@ The flags matter more than anything else here:
   they have (`!tbaa.struct`). `-U__OPTIMIZE__` and `-D__NO_INLINE__` keep the C library's headers as they are.
 - No `-fwrapv`: then `nsw` marks the operations that are signed in C. It is only a hint; everything wraps.
 - `-fno-builtin`: calls of library functions stay calls, and Certus defines their meaning.
-- Lifetime markers only for memory properties: they lead `break`, `continue` and `return` through common blocks
-  (`model/cleanups.py`).
+- Lifetime markers only for memory properties: they lead `break`, `continue` and `return` through common
+  blocks (`model/cleanups.py`).
 - The checks of a property are those of Clang's sanitizers: a call of a handler is an error.
 """
 

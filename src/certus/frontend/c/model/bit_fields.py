@@ -68,11 +68,11 @@ def _bytes(bits: Bits, width: int) -> Bytes | None:
     count = next((size for size in _SIZES if size >= last - first), width)
     if 8 * (first + count) > width:
         first = width // 8 - count
-    return (first, count) if 0 <= first and 8 * count < width else None
+    return (first, count) if first >= 0 and 8 * count < width else None
 
 
 def _sets(body: Body, clear: ir.Binary) -> bool:
-    """Whether an operation clears the bits of a field, so that the unit can be stored with other such bits."""
+    """Whether an operation clears the bits of a field, so that the unit can be stored with other ones."""
     if clear.operation != "and" or not isinstance(clear.right, Integer):
         return False
     use = body.flow.only_use(clear.name or "")

@@ -26,6 +26,7 @@ from certus.frontend.c.model.local_variables import LocalVariables
 from certus.frontend.c.model.signature import Signature, make_signature
 from certus.frontend.c.model.sources import Cursor
 from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value
+from certus.frontend.c.model.validity import Checked
 from certus.frontend.graph import Draft, DraftEdge
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class Registers:
     def forget(self) -> None:
         """Begin a new block: no pending value is used any more."""
         self._pending.clear()
+        self._body.checked.clear()
 
     def before_write(self, written: Expr) -> None:
         """Compute the pending values that read a variable, which is about to change."""
@@ -189,6 +191,7 @@ class Body:
         self.variables: dict[Expr, None] = {}  # all locals, in order
         self.temporaries: set[Expr] = set()
         self.extents: dict[Expr, int] = {}  # of objects that live wherever the body can mention their address
+        self.checked: list[Checked] = []  # bytes that are valid at the present node
         self.cursor = Cursor(self)
         self.registers = Registers(self)
         self.roots = Roots(module, {})
@@ -232,6 +235,8 @@ class Body:
     ) -> DraftEdge:
         """Add a step from the present node to a new one, or to `target`."""
         self.unit.budget.check()
+        if self.checked:
+            self.checked = [each for each in self.checked if each.survives(op)]
         after = self.draft.node() if target is None else target
         cursor = self.cursor
         words, order = cursor.text if text is None else text, cursor.order()
@@ -326,6 +331,7 @@ class Body:
             if result is None:
                 result = self.fresh(value.sort)
             self.emit(Assign((result,), (value,)), target=after)
+            self.checked.clear()
         self.at = after
         assert result is not None
         return result
@@ -343,6 +349,7 @@ class Body:
             if take is not None:
                 self.at = node
                 take()
+                self.checked.clear()
                 self.draft.skip(self.at, after)
         self.at = after
 

@@ -303,7 +303,8 @@ def allocate(body: Body, instruction: ir.Alloca) -> None:
     base = body.fresh(INT)
     align = instruction.align or body.layout.align(instruction.type)
     body.emit(Alloc(base, size, align, "stack", instruction.name or "array"))
-    body.registers.define(instruction, body.locals.begin_array(instruction, base))
+    body.registers.define(instruction, base)
+    body.locals.arrays.begin(instruction, base)
 
 
 def _check_bounds(body: Body, count: Operand) -> None:

@@ -129,8 +129,8 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
         start, length = _named(body, operand, root, size)
         if isinstance(root.type, ArrayType) and isinstance(root.type.element, ArrayType):
             what = what or f"how much `{name}` writes"  # perhaps only a row
-        first, type_ = build.sub(address, build.integer(root.offset - start)), root.type
-        write = partial(nondeterminism.write_stretch, body, type_, start, length, first, what)
+        first = build.sub(address, build.integer(root.offset - start))
+        write = partial(nondeterminism.write_stretch, body, root.type, start, length, first, what)
         when_valid(body, first, length, write)
         return
     cells = _cells(debug, target, size)

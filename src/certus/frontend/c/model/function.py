@@ -14,8 +14,8 @@ from certus.frontend.c.ir.instructions import Integer
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.model import calls, checks, intrinsics, memory, operands, operations, terms
 from certus.frontend.c.model.decisions import DECIDING, Decisions, incoming_value, phis_of
-from certus.frontend.c.model.local_variables import marked
 from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
+from certus.frontend.c.model.scopes import marked
 from certus.frontend.c.model.sources import chosen_text, condition_of
 from certus.frontend.c.model.terms import Unmodelled, Value, as_sort, sort_of
 from certus.frontend.graph import Draft

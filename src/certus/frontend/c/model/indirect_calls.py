@@ -77,6 +77,7 @@ def expand(call: IndirectCall, functions: Sequence[Callee]) -> None:
     body, cursor = call.body, call.body.cursor
     cursor.span, cursor.statement, text, cursor.number = call.place
     cursor.text = text
+    body.checked.clear()
     sort = machine(body.layout.pointer_bits, signed=False)
     bits = build.wrap(call.pointer, sort)
     addresses, meant = [address for _, _, address, _ in functions], list[Expr]()

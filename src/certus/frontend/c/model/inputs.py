@@ -267,8 +267,8 @@ _PRINTS: Final = re.compile(r"%(?:%|[-+ #0']*(\*|\d*)(?:\.(\*|\d*))?(hh|h|ll|l|[
 
 
 def _read_strings(call: LibraryCall, format: int | None) -> None:
-    """Check the strings that a function of the `printf` family reads. Which ones a format that is computed, or
-    a `va_list`, refers to is not known."""
+    """Check the strings that a function of the `printf` family reads. Which ones a computed format, or a
+    `va_list`, refers to is not known."""
     body = call.body
     if not is_checked(body, "read"):
         return

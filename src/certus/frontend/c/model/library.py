@@ -19,6 +19,7 @@ from certus.core.vocabulary import ASSUMING, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
+from certus.frontend.c.ir.text import word_set
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.library import models as c_models
 from certus.frontend.c.model import external_calls, inputs, memory
@@ -236,7 +237,7 @@ def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = 
     base = body.fresh(INT)
     body.emit(Alloc(base, size, align, "stack" if stack else "heap", body.cursor.text, zero))
     if stack and body.function is not None:
-        base = body.locals.begin_array(None, base)
+        body.locals.arrays.begin(None, base)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
     if sizes is not None and not stack:
         noted = build.store(sizes, build.wrap(base, sort), build.wrap(size, sort))
@@ -380,9 +381,10 @@ _STRINGS: Final = {
     )
     for name in names.split()
 }
-ALLOCATING: Final = frozenset(
-    "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc realloc "
-    "strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk __vasprintf_chk".split()
+ALLOCATING: Final = word_set(
+    "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc "
+    "realloc strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk "
+    "__vasprintf_chk"
 )
 ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.memory_errors import LEAK
-from certus.core.program import Alloc, Assign, Free, Havoc
+from certus.core.program import Alloc, Free, Havoc
 from certus.core.sorts import INT
 from certus.core.terms import Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
-from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
+from certus.frontend.c.ir.instructions import Integer, Local, Operand
 from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type
 from certus.frontend.c.model.initialisers import leave_open, padding
 from certus.frontend.c.model.operands import value_is_signed
+from certus.frontend.c.model.scopes import calls, comes_back, is_outermost, marked, outlives_scope
+from certus.frontend.c.model.stack_arrays import StackArrays
 from certus.frontend.c.model.terms import NULL, sort_of
 
 if TYPE_CHECKING:
@@ -62,21 +63,14 @@ class LocalVariables:
         self.slots: dict[str, Slot] = {}
         self.objects: dict[str, LocalObject] = {}
         self.declared: dict[str, ir.Declare] = {}  # the first declaration of each variable
-        self._labels: list[ir.DebugRecord] = []
+        self.arrays = StackArrays(body)
         self._begun: set[str] = set()  # variables that have markers
-        self._saves: dict[str, ir.Instruction] = {}  # by variable, where it gets the end of the stack
-        self._arrays: dict[Expr, ir.Alloca] = {}  # of variable length, by their addresses
-        self._kept: dict[int, Expr] = {}  # the results of `alloca`, by the number of the instruction
         pointers: list[Local] = []
         for instruction in body.flow.instructions():
             if isinstance(instruction, ir.Declare) and isinstance(instruction.address, Local):
                 self.declared.setdefault(instruction.address.name, instruction)
-            elif isinstance(instruction, ir.DebugRecord) and "#dbg_label(" in instruction.text:
-                self._labels.append(instruction)
             elif isinstance(instruction, ir.Call) and (variable := marked(instruction)):
                 self._begun.add(variable)
-            elif isinstance(instruction, ir.Store) and _is_save(body, instruction):
-                self._saves[getattr(instruction.pointer, "name", "")] = instruction
             elif isinstance(instruction, ir.GetElementPointer) and instruction.name is not None:
                 pointers.append(Local(body.module.types.pointer, instruction.name))
         for name, alloca in self._allocas():
@@ -142,7 +136,7 @@ class LocalVariables:
         if not isinstance(type_, IntegerType) and not (isinstance(type_, StructType) and not type_.name):
             return
         for use in self._body.flow.uses.get(name, ()):
-            if isinstance(use, ir.Call) and _calls(use, "llvm.memcpy."):
+            if isinstance(use, ir.Call) and calls(use, "llvm.memcpy."):
                 for operand in (argument.operand for argument in use.arguments[:2]):
                     root = roots.of(operand) if isinstance(operand, Local) and operand.name != name else None
                     if root is not None and root.offset == 0:
@@ -203,10 +197,10 @@ class LocalVariables:
             debug, declare = self._debug(name), self.declared.get(name)
             ignored = (ir.Declare, ir.DebugRecord)
             uses = [u for u in flow.uses.get(name, ()) if not isinstance(u, ignored) and not marked(u)]
-            returns = declare is not None and self._comes_back(declare)
+            returns = declare is not None and comes_back(body, declare)
             if declare is not None and (not all(flow.dominates(declare, use) for use in uses) or returns):
                 declare = None
-            has_markers = name in self._begun and not (returns and self._is_outermost(self.declared[name]))
+            has_markers = name in self._begun and not (returns and is_outermost(body, self.declared[name]))
             shown = debug.name if debug is not None and debug.name else _unnamed(name)
             base = body.registers.values[name] = body.local(f"$&{shown}", INT)
             local = LocalObject(alloca, base, shown, debug is not None, declare, has_markers)
@@ -218,50 +212,13 @@ class LocalVariables:
                 if has_markers and returns:
                     what = f"a `goto` back over the declaration of `{shown}`"
                     body.refuse("unsupported-lifetime", what)
-                elif not has_markers and not returns and self._outlives_scope(name):
+                elif not has_markers and not returns and outlives_scope(body, name, self.declared.get(name)):
                     what = f"the lifetime of `{shown}`, whose block is entered by a jump or is not marked,"
                     body.refuse("unsupported-lifetime", what)
             if declare is None and not has_markers:
                 body.cursor.number = flow.number[alloca]
                 self._begin(local)
-        self._clear_arrays()
-
-    def _is_outermost(self, declare: ir.Declare) -> bool:
-        """Whether a variable is declared in the outermost block of the function."""
-        debug = self._body.module.debug
-        scopes = debug.scopes(debug.variable(declare.variable).scope)
-        return (
-            next((node.kind for _, node in scopes if node.kind != "DILexicalBlockFile"), "") == "DISubprogram"
-        )
-
-    def _outlives_scope(self, name: str) -> bool:
-        """Whether an object without markers may end before the function returns, and its address may be used
-        after that: it belongs to an inner block, and its address is stored or passed on."""
-        body, flow, debug = self._body, self._body.flow, self._body.module.debug
-        declare = self.declared.get(name)
-        if declare is not None:
-            if debug.variable(declare.variable).argument or self._is_outermost(declare):
-                return False
-        elif name.endswith(".compoundliteral") or ".compoundliteral" in name:
-            places = [debug.place(use.location) for use in flow.uses.get(name, ())]
-            blocks = [
-                node.kind for place in places if place for _, node in list(debug.scopes(place.scope))[:1]
-            ]
-            if all(kind == "DISubprogram" for kind in blocks):
-                return False
-        elif not name.isidentifier() or name in _TEMPORARY:
-            return False
-        stack, seen = [name], {name}
-        while stack:
-            pointer = stack.pop()
-            for use in flow.uses.get(pointer, ()):
-                if _keeps(use, pointer):
-                    return True
-                moved = use.name if isinstance(use, ir.GetElementPointer) else None
-                if moved is not None and moved not in seen:
-                    seen.add(moved)
-                    stack.append(moved)
-        return False
+        self.arrays.prepare()
 
     # -------------------------------------------------------------------------------- markers
 
@@ -269,7 +226,7 @@ class LocalVariables:
         """Begin or end a lifetime where Clang marks it."""
         body = self._body
         if name.startswith("llvm.stackrestore"):
-            self._end_arrays(instruction)
+            self.arrays.restore(instruction)
             return
         variable = marked(instruction)
         local, slot = self.objects.get(variable), self.slots.get(variable)
@@ -283,86 +240,6 @@ class LocalVariables:
             if slot.variable is not None and slot.variable.sort is INT and not ends:
                 body.cursor.text = f"end of {slot.debug.name if slot.debug else 'a variable'}"
                 body.registers.assign(slot.variable, NULL)  # it does not keep track of an object any more
-
-    def begin_array(self, alloca: ir.Alloca | None, base: Expr) -> Expr:
-        """Note an object whose size is known only at run time: an array, or the result of `alloca`. Return
-        its address."""
-        body, flow = self._body, self._body.flow
-        if not body.unit.rules.memory or not body.unit.is_program(body.module):
-            return base
-        if alloca is not None and self._owner(alloca) is not None:
-            self._arrays[base] = alloca
-            return base
-        block, kept = body.cursor.block, self._kept.get(body.cursor.number)
-        if kept is None or block in flow.behind(block):
-            body.refuse("unsupported-lifetime", "`alloca` in a loop")
-        else:
-            body.emit(Assign((kept,), (base,)))
-        return base
-
-    def _clear_arrays(self) -> None:
-        """Create a variable for each result of `alloca`: null until it is called."""
-        body, flow = self._body, self._body.flow
-        if not body.unit.rules.memory or not body.unit.is_program(body.module):
-            return
-        for instruction in flow.instructions():
-            dynamic = isinstance(instruction, ir.Alloca) and (
-                instruction.count is not None or flow.home[instruction] != flow.entry
-            )
-            if isinstance(instruction, ir.Call):
-                dynamic = _calls(instruction, "alloca") or _calls(instruction, "__alloca")
-            elif isinstance(instruction, ir.Alloca):
-                dynamic = dynamic and self._owner(instruction) is None
-            if dynamic:
-                kept = self._kept[flow.number[instruction]] = body.local("$&alloca", INT)
-                body.emit(Assign((kept,), (NULL,)), text="")
-
-    def _owner(self, alloca: ir.Alloca) -> str | None:
-        """Return the variable with the end of the stack to which an array belongs: the innermost one that was
-        saved before the array and not restored since."""
-        flow = self._body.flow
-        saves = [(name, save) for name, save in self._saves.items() if flow.dominates(save, alloca)]
-        restored = [
-            name for name, _ in saves for restore in self._restores(name) if flow.dominates(restore, alloca)
-        ]
-        inner = [(flow.number[save], name) for name, save in saves if name not in restored]
-        return max(inner)[1] if inner else None
-
-    def _restores(self, name: str) -> list[ir.Instruction]:
-        flow = self._body.flow
-        loads = [use for use in flow.uses.get(name, ()) if isinstance(use, ir.Load)]
-        return [
-            use for load in loads for use in flow.uses.get(load.name or "", ()) if isinstance(use, ir.Call)
-        ]
-
-    def _end_arrays(self, restore: ir.Call) -> None:
-        """End the arrays that certainly began in the scope that ends."""
-        body, flow = self._body, self._body.flow
-        operand = restore.arguments[0].operand
-        load = flow.definitions.get(operand.name) if isinstance(operand, Local) else None
-        name = getattr(load.pointer, "name", "") if isinstance(load, ir.Load) else ""
-        for base, alloca in self._arrays.items():
-            if self._owner(alloca) == name and flow.dominates(alloca, restore):
-                self._end(base, alloca.name or "array")
-
-    def _comes_back(self, declare: ir.Declare) -> bool:
-        """Whether a jump to a label in the block of a variable, before its declaration, can lead to the
-        declaration again: then the object lives on, and pointers to it stay valid."""
-        flow = self._body.flow
-        home, number = flow.home[declare], flow.number[declare]
-        before = [label for label in self._labels if flow.number[label] < number]
-        starts = [flow.home[label] for label in before if self._is_in_block(label, declare)]
-        behind = flow.behind(home) if starts else set()
-        return any(start in behind and (start == home or home in flow.behind(start)) for start in starts)
-
-    def _is_in_block(self, label: ir.DebugRecord, declare: ir.Declare) -> bool:
-        """Whether a label stands in the block that declares a variable, or in a block inside it."""
-        debug = self._body.module.debug
-        place, scope = debug.place(label.location), debug.variable(declare.variable).scope
-        blocks = [number for number, node in debug.scopes(scope) if node.kind != "DILexicalBlockFile"]
-        if place is None or not blocks:
-            return True
-        return any(number == blocks[0] for number, _ in debug.scopes(place.scope))
 
     def _begin(self, local: LocalObject, marker: ir.Call | None = None) -> None:
         """Allocate an object; a fill with zeros that follows is part of the allocation."""
@@ -382,7 +259,7 @@ class LocalVariables:
         for instruction in block[block.index(declare) + 1 :]:
             if isinstance(instruction, ir.GetElementPointer | ir.DebugRecord | ir.Declare):
                 continue
-            if not isinstance(instruction, ir.Call) or not _calls(instruction, "llvm.memset."):
+            if not isinstance(instruction, ir.Call) or not calls(instruction, "llvm.memset."):
                 return None
             to, byte, count = (argument.operand for argument in instruction.arguments[:3])
             whole = isinstance(count, Integer) and count.value == size
@@ -398,8 +275,7 @@ class LocalVariables:
             begun = local.declaration is None or body.flow.dominates(local.declaration, last)
             if begun and not local.marked:
                 self._end(local.base, _unnamed(name))
-        for kept in self._kept.values():
-            body.when(build.ne(kept, NULL), partial(self._end, kept, "alloca"))
+        self.arrays.end_all()
 
     def _end(self, base: Expr, shown: str) -> None:
         self._body.emit(Free(base, "stack"), text=f"end of {shown}")
@@ -410,36 +286,3 @@ def _unnamed(name: str) -> str:
     if name.endswith(".compoundliteral"):
         return "literal"
     return name if name.isidentifier() and name not in ("tmp", "coerce") else "temporary"
-
-
-_TEMPORARY: Final = ("tmp", "retval", "coerce", "undef", "nrvo")
-
-
-def marked(instruction: ir.Instruction) -> str:
-    """Return the variable whose lifetime an instruction begins or ends; empty for other instructions."""
-    if not isinstance(instruction, ir.Call) or not _calls(instruction, "llvm.lifetime."):
-        return ""
-    operand = instruction.arguments[-1].operand
-    return operand.name if isinstance(operand, Local) else ""
-
-
-def _is_save(body: Body, store: ir.Store) -> bool:
-    """Whether a store saves the end of the stack, before an array of variable length."""
-    value = body.flow.definitions.get(store.value.name) if isinstance(store.value, Local) else None
-    return isinstance(value, ir.Call) and _calls(value, "llvm.stacksave")
-
-
-def _keeps(use: ir.Instruction, pointer: str) -> bool:
-    """Whether an instruction may store a pointer or pass it on."""
-    match use:
-        case ir.Load() | ir.GetElementPointer() | ir.Declare() | ir.DebugRecord():
-            return False
-        case ir.Store(value=value):
-            return isinstance(value, Local) and value.name == pointer
-        case ir.Call():
-            return not (marked(use) or _calls(use, "llvm.mem"))
-    return True
-
-
-def _calls(call: ir.Call, prefix: str) -> bool:
-    return isinstance(call.callee, Symbol) and call.callee.name.startswith(prefix)

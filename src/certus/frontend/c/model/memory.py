@@ -132,7 +132,7 @@ def store(body: Body, instruction: ir.Store) -> None:
         field = bit_fields.written_bytes(body, instruction)
         if field is not None and not is_valid(body, address, build.integer(size), "write"):
             (first, count), access = field
-            unit = terms.unsigned(terms.stored_bits(value, size))
+            unit = terms.unsigned(terms.stored_bits(body.scalar(value), size))
             bits = build.shr(unit, build.constant(8 * first, unit.sort))
             if access == "read":
                 check(body, at(address, first), count, "write")

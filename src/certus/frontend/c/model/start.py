@@ -160,16 +160,16 @@ class Start:
             for edge in each.draft.edges
         )
         around = self.constructors or unit.destructors or unit.symbols.mentions("atexit") or draft.refusals
-        around = around or (unit.allocates and unit.rules.memory & {LEAK, NOT_FREED})
         filled = len(draft.edges) > self._steps or unit.symbols.objects
-        if not (filled or self.main.signature.parameters or around or called):
+        checked = unit.allocates and not unit.rules.memory.isdisjoint((LEAK, NOT_FREED))
+        if not (checked or filled or self.main.signature.parameters or around or called):
             return
         self.needed = True
         draft.skip(self._filled, self._calls)
         one, streams, steps = build.integer(1), unit.library.streams, list[tuple[Alloc, Span | None]]()
         steps += [(Alloc(base, one, 16, "static", name), None) for name, base in streams.items()]
-        checked = WRITE in unit.rules.memory
-        steps += [(_alloc(each, checked=checked), each.span) for each in unit.symbols.objects]
+        constants = WRITE in unit.rules.memory
+        steps += [(_alloc(each, constants=constants), each.span) for each in unit.symbols.objects]
         at = draft.node()
         draft.skip(Draft.ENTRY, at)
         for number, (op, span) in enumerate(steps):
@@ -242,12 +242,12 @@ class Start:
         )
 
 
-def _alloc(static: StaticObject, *, checked: bool) -> Alloc:
+def _alloc(static: StaticObject, *, constants: bool) -> Alloc:
     variable = static.variable
     try:
         size = max(static.module.layout.size(variable.type), 1)
     except NotUnderstood:
         size = 1  # its type is only declared, so it can never be accessed
     zero = variable.initialiser is not None
-    constant = checked and variable.constant
+    constant = constants and variable.constant
     return Alloc(static.base, build.integer(size), variable.align, "static", static.name, zero, constant)

@@ -17,6 +17,7 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
+from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.library.models import LibraryModels
 from certus.frontend.c.model.c_types import shape_of

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The errors of a property: calls of `functions` (by name, with the kind of error) or checks of the
-    property `kind`; `memory` are the kinds of memory errors among them. `watched` are the places of `?` that must become branches; with `invariants`, probes
-    claim that their evaluation is defined."""
+    property `kind`; `memory` are the kinds of memory errors among them. `watched` are the places of `?` that
+    must become branches; with `invariants`, probes claim that their evaluation is defined."""
 
     kind: str
     functions: Mapping[str, str]

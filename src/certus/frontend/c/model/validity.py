@@ -2,22 +2,25 @@
 is no.
 
 An access needs no check if it is valid by construction: at a constant offset of an object that lives wherever
-its name can be used. Checks in the models of the library have no place in the source; reports show the call
-instead. Without a memory property nothing here takes any step.
+its name can be used, or to bytes that were checked just before. Checks in the models of the library have no
+place in the source; reports show the call instead. Without a memory property nothing here takes any step.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
+from certus.core.effects import targets
 from certus.core.memory_errors import FREE, LEAK, NOT_FREED, READ, WRITE
-from certus.core.program import Access, Inspect, InspectHeap, Retained
+from certus.core.program import Access, BasicOp, Call, Free, Inspect, InspectHeap, Retained
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Kind
 from certus.core.vocabulary import ASSUMING
+from certus.core.walk import variables
 from certus.core.witness import UNDEFINED
 from certus.frontend.c.model.terms import NULL, U8
 
@@ -32,6 +35,29 @@ _HEAP: Final[tuple[tuple[str, Retained, str], ...]] = (
 # Models whose accesses are valid: the caller checks the range, or the objects are the library's own.
 _TRUSTED: Final = re.compile(r"__certus_(?!line|string|wide_string).*|atexit")
 _ESCAPED: Final = "escaped"  # the variable that is 1 if a function without a body has got a pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Bytes that were found valid: from `start` to `end`, relative to an address. They stay so until
+    something is called or ends, or a variable of the address changes."""
+
+    base: Expr
+    start: int
+    end: int
+    writable: bool
+
+    def covers(self, base: Expr, offset: int, size: int, access: Access) -> bool:
+        """Whether an access is to these bytes."""
+        inside = self.start <= offset and offset + size <= self.end
+        return base is self.base and inside and (access == "read" or (access == "write" and self.writable))
+
+    def survives(self, op: BasicOp) -> bool:
+        """Whether the bytes are still valid after a step."""
+        if isinstance(op, Call | Free):
+            return False
+        written = targets(op)
+        return not written or not any(variable in written for variable in variables(self.base))
 
 
 def is_checked(body: Body, access: Access) -> bool:
@@ -55,6 +81,9 @@ def check(body: Body, address: Expr, size: int | Expr, access: Access) -> None:
         return
     valid = inspected(body, address, count, access)
     body.claim(valid, _KINDS[access], _words(body, access, count))
+    if count.kind is Kind.CONST:
+        base, offset = _split(address)
+        body.checked.append(Checked(base, offset, offset + int(count.value), access == "write"))
 
 
 def check_free(body: Body, address: Expr) -> None:
@@ -86,23 +115,23 @@ def is_valid(body: Body, address: Expr, count: Expr, access: Access) -> bool:
     if count.kind is not Kind.CONST:
         return False
     base, offset = _split(address)
+    if any(each.covers(base, offset, int(count.value), access) for each in body.checked):
+        return True
     extent = body.extents.get(base)
     if extent is None:
         static = body.unit.symbols.static_object(base)
         if static is None or (access == "write" and static.variable.constant):
             return False
         extent = static.extent
-    return 0 <= offset and offset + int(count.value) <= extent
+    return offset >= 0 and offset + int(count.value) <= extent
 
 
 def _split(address: Expr) -> tuple[Expr, int]:
     """Return an address as a term and a constant offset."""
-    if address.kind is Kind.ADD:
-        constants = [int(term.value) for term in address.args if term.kind is Kind.CONST]
-        others = [term for term in address.args if term.kind is not Kind.CONST]
-        if len(others) == 1:
-            return others[0], sum(constants)
-    return address, 0
+    if address.kind is not Kind.ADD:
+        return address, 0
+    offset = sum(int(term.value) for term in address.args if term.kind is Kind.CONST)
+    return build.sub(address, build.integer(offset)), offset
 
 
 def _words(body: Body, access: Access, count: Expr) -> str:
