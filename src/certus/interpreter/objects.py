@@ -85,9 +85,10 @@ class MemoryObject:
             missing |= -1 << 8 * width
         elif signed and bits >> 8 * width - 1:
             bits -= 1 << 8 * width
-        for at in range(offset, offset + width) if self.faults is not None else ():
-            if (fault := (self.faults or {}).get(at)) is not None:
-                return Indeterminate(bits & ~missing, missing, fault)
+        faults = self.faults or {}
+        fault = next((faults[at] for at in range(offset, offset + width) if at in faults), None)
+        if fault is not None:
+            return Indeterminate(bits & ~missing, missing, fault)
         return Indeterminate.uninitialised(bits & ~missing, missing, f"at offset {offset} of `{self.name}`")
 
     def _symbolic_value(self, offset: int, width: int, *, signed: bool) -> object:
