@@ -221,9 +221,9 @@ class Expressing(Declaring):
     def some_object(self) -> str:
         """Draw an expression that has a size: no bit-field, no function."""
         ways = [(1.0, self.value(1))]
-        found = self.variables()
-        if found:
-            chosen = self.pick(found)
+        variables = self.variables()
+        if variables:
+            chosen = self.pick(variables)
             inside = [leaf for leaf in leaves(chosen.type, chosen.name) if leaf.integer]
             paths = [leaf.path for leaf in inside if leaf.width is None]
             ways += [
