@@ -105,16 +105,15 @@ static int permitted_on_heap(size_t address, size_t n)
     }
 }
 
-/* Whether the stack may be accessed by a function whose stack pointer is `top`. Memory below it has ended, and so
- * has memory marked AFTER_RETURN, unless another function uses it now. `top` may lie below the function's own
- * memory by the size of the arguments. */
+/* Whether the stack may be accessed by a function whose stack pointer is `top`. Memory below it has ended. Memory
+ * marked AFTER_RETURN may belong to another function by now, whose own objects have no marks. */
 static int permitted_on_stack(size_t address, size_t n, size_t top)
 {
     if (address < top) return 0;
     if (permitted(local_shadow(address), address, n)) return 1;
-    size_t bad = address;
-    while (permitted(local_shadow(bad), bad, 1)) bad++;
-    if (*local_shadow(bad) != AFTER_RETURN || bad < top + 32) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (*local_shadow(address + i) != AFTER_RETURN && !permitted(local_shadow(address + i), address + i, 1))
+            return 0;
     report->blind |= AMBIGUOUS_STACK;
     return 1;
 }
@@ -164,7 +163,8 @@ static size_t objects_up_to(size_t address)
 
 static void record_origin(size_t *origins, size_t *frame)
 {
-    word places[ORIGINS] = {0};
+    word places[ORIGINS];
+    for (int i = 0; i < ORIGINS; i++) places[i] = 0;
     record_calls(places, ORIGINS, frame);
     for (int i = 0; i < ORIGINS; i++) origins[i] = (size_t)places[i];
 }

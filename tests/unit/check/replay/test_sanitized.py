@@ -97,7 +97,7 @@ CASES: Final[dict[str, tuple[str | None, str]]] = {
     "array of variable length, after the end": (INVALID_READ, "int a[four]; a[0] = 1; return a[four];"),
     "array of variable length, ended": (
         INVALID_READ,
-        "int *p = 0; for (int i = 0; i < 2; i++) { int a[four * 5]; a[i] = i; p = a; } return p[19];",
+        "int *p = 0; for (int i = 0; i < 2; i++) { int a[four * 5]; a[i] = i; p = a; } return p[4];",
     ),
     "alloca, before the start": (INVALID_WRITE, "char *p = __builtin_alloca(four); p[four - 5] = 1;"),
     "alloca, after return": (INVALID_READ, "return *from_alloca();"),
@@ -150,6 +150,9 @@ CASES: Final[dict[str, tuple[str | None, str]]] = {
     "strcpy overflows": (INVALID_WRITE, 'char a[4]; char *p = a; strcpy(p, "four");'),
     "strcat overflows": (INVALID_WRITE, 'char a[8] = "four"; char *p = a; strcat(p, "four");'),
     "strlen of an unterminated buffer": (INVALID_READ, "char a[3] = {1, 2, 3}; return strlen(a);"),
+    "strlen without use of the result": (INVALID_READ, "char a[3] = {1, 2, 3}; strlen(a);"),
+    "memchr that finds nothing": (INVALID_READ, "char a[3] = {1, 2, 3}; memchr(a, 9, 8);"),
+    "memchr that stops inside": (None, "char a[3] = {1, 2, 3}; memchr(a, 2, 8);"),
     "strdup of freed memory": (INVALID_READ, "char *p = calloc(1, 9); free(p); free(strdup(p));"),
     "printf of an unterminated buffer": (
         INVALID_READ,
@@ -244,6 +247,10 @@ CASES: Final[dict[str, tuple[str | None, str]]] = {
     "variadic functions after alloca": (
         None,
         "from_alloca(); return sum(9, 1, 2, 3, 4, 5, 6, 7, 8, 9) - 45;",
+    ),
+    "a record where an array of variable length was": (
+        None,
+        "from_alloca(); struct record r = filled(four), s = r; memset(&r, 0, sizeof r); return first_of(s, 3);",
     ),
     "records by value": (None, "struct record r = filled(3), s = r; return first_of(s, four);"),
     "strings": (
