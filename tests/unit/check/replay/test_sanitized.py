@@ -466,6 +466,31 @@ def test_functions_of_the_program_replace_those_of_the_library(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("model", MODELS)
+def test_an_object_of_an_earlier_round_may_be_missed(tmp_path: Path, model: str) -> None:
+    text = """int main(void) { int *p = 0;
+        for (int i = 0; i < 2; i++) { int a[10]; if (i == 0) p = a; else p[0] = 1; } return 0; }"""
+    run = run_of(tmp_path, text, model=model)
+    assert run.fault is None
+    assert "in each round" in (run.why_not(INVALID_WRITE) or "")
+
+
+def test_alloca_as_a_function(tmp_path: Path) -> None:
+    text = """extern void *alloca(unsigned long); extern void free(void *);
+        int main(void) { char *p = alloca(4); p[3] = 1; free(p); return 0; }"""
+    run = run_of(tmp_path, text, model="ILP32")
+    assert run.access is not None
+    assert run.access.kind == INVALID_FREE
+    assert run.access.object == MemoryObject("local", 4, 0, False, allocated=run.access.line)
+
+
+def test_an_array_larger_than_the_stack_is_inconclusive(tmp_path: Path) -> None:
+    text = "int main(void) { unsigned n = 4294967295; int a[n]; a[0] = 5; return a[0]; }"
+    run = run_of(tmp_path, text, model="ILP32")
+    assert run.fault is None
+    assert "out of stack" in (run.why_not(INVALID_WRITE) or "")
+
+
+@pytest.mark.parametrize("model", MODELS)
 def test_arguments_of_the_program(tmp_path: Path, model: str) -> None:
     text = "int main(int argc, char **argv) { char *s = argv[1]; return argc == 2 && s[0] == 65 ? s[2] : 0; }"
     program = program_of(tmp_path, text, model=model)
