@@ -42,7 +42,6 @@ _FORMS: dict[type, dict[str, Form]] = {
         "semanticVersion": str,
         "rules": [om.ReportingDescriptor],
         "notifications": [om.ReportingDescriptor],
-        "organization": str,
         "shortDescription": om.MultiformatMessageString,
         "informationUri": str,
         "taxa": [om.ReportingDescriptor],
