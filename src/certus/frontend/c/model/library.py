@@ -22,7 +22,7 @@ from certus.frontend.c.ir.module import Module, Parameter
 from certus.frontend.c.ir.text import word_set
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.library import models as c_models
-from certus.frontend.c.model import external_calls, inputs, math_functions, memory
+from certus.frontend.c.model import external_calls, inputs, math_functions, memory, printed
 from certus.frontend.c.model.c_types import declared_kinds, may_be, returns_pointer
 from certus.frontend.c.model.cells import element
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
@@ -568,7 +568,7 @@ def _read_arguments(call: LibraryCall) -> None:
     if not is_checked(call.body, "read"):
         return
     for number in _STRINGS.get(call.name, ()):
-        inputs.read_string(call, number)
+        printed.check_string(call, number)
     if call.name in ("fwrite", "fwrite_unlocked"):
         check(call.body, call.address(0), build.mul(call.integer(1), call.integer(2)), "read")
     elif call.name in ("write", "pwrite", "send"):

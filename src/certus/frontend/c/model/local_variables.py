@@ -92,6 +92,11 @@ class LocalVariables:
         declare = self.declared.get(name)
         return None if declare is None else self._body.module.debug.variable(declare.variable)
 
+    def shown(self, name: str) -> str:
+        """Return the name to show for an object whose size is known only at run time."""
+        debug = self._debug(name)
+        return debug.name if debug is not None and debug.name else "alloca"
+
     def location(self, name: str) -> int | None:
         """Return the debug location of a variable's declaration."""
         return self.declared[name].location if name in self.declared else None
