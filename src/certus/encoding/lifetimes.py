@@ -36,7 +36,7 @@ heap: "allocations succeed" is the assumption that is stated for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from certus.core import build
@@ -418,12 +418,11 @@ class Lifetimes:
         heap = self._kind_of(pointer.region, "freeable", _on_heap, target)
         return build.or_(null, build.conjunction([target.live, start, heap]))
 
-    def retained(self, op: InspectHeap, tracked: Iterable[Expr]) -> Assign:
-        """Return the assignment of the answer to a question about all objects on the heap. `tracked` are the
-        truth values of: another object is reached."""
-        count, zero, one = self._count(), self.provenance.none, build.constant(1, self.address)
-        number = [build.ite(each, one, zero) for each in tracked]
-        return Assign((op.target,), (build.eq(count, build.add(zero, *number)),))
+    def retained(self, reached: Sequence[Expr]) -> Expr:
+        """Return whether as many objects on the heap are live as truth values in `reached` hold."""
+        zero, one = self.provenance.none, build.constant(1, self.address)
+        number = build.add(zero, *(build.ite(each, one, zero) for each in reached))
+        return build.eq(self._count(), number)
 
     def tracks(self, number: int, target: Target) -> Expr:
         """Return whether a pointer tracks an object on the heap: it points to a byte of it or to its end."""

@@ -230,8 +230,8 @@ class MemoryLowering:
         if isinstance(op, Inspect):
             return [self.lifetimes.inspected(op)]
         if isinstance(op, InspectHeap):
-            reached = self._tracking.reached(procedure) if op.retained == "tracked" else ()
-            return [self.lifetimes.retained(op, reached)]
+            reached = self._tracking.reached(procedure) if op.retained == "tracked" else []
+            return [Assign((op.target,), (self.lifetimes.retained(reached),))]
         assert isinstance(op, Free), "memory is partitioned before blocks are formed"
         return self.lifetimes.ended(op) or [Assume(build.TRUE)]
 
@@ -339,6 +339,11 @@ class MemoryLowering:
             return list(zip(written.targets, written.values, strict=True))
         memory = self._twin_array(pointer, field)
         return [(memory, build.store(memory, self._index(op.address, pointer), start))]
+
+    def tracked(self, procedure: Procedure) -> Expr:
+        """Return whether all objects on the heap are tracked at a location of a procedure, over the variables
+        of the lowered program, if it asks for that anywhere."""
+        return self.lifetimes.retained(self._tracking.reached(procedure))
 
     def _contents_of(self, number: int, field: Field, start: Expr | None) -> tuple[Expr, Expr | None] | None:
         """Return the contents of a field of an object in a region of stride 0, and their twin."""
