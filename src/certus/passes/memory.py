@@ -76,9 +76,9 @@ class Memory:
 
 
 def _tracking(proof: Proof, lowering: MemoryLowering, lowered: Program) -> Proof:
-    """Add to the formulas at loop heads that all objects on the heap are tracked, where `check` demands it: an
-    engine need not care about objects that are lost before an endless loop. The claim often is inductive, and
-    a proof that does not imply it is refused anyway."""
+    """Add to the formulas at loop heads that all objects on the heap are tracked, where `check` demands it:
+    an engine need not care about objects that are lost before an endless loop. The claim often is inductive,
+    and a proof that does not imply it is refused anyway."""
     places = endangered(lowering.original)
     if not places or not isinstance(proof, Inductive | KInductive):
         return proof

@@ -12,7 +12,7 @@ from dataclasses import replace
 from certus.check.proofs.clauses import proof_clauses
 from certus.check.proofs.discharge import discharge
 from certus.check.proofs.expansion import Refused
-from certus.check.proofs.leaks import leak_clauses
+from certus.check.proofs.leaks import explained, leak_clauses
 from certus.check.proofs.partition import check_partition
 from certus.check.proofs.random_runs import challenge
 from certus.check.proofs.ssa import Clause
@@ -85,7 +85,7 @@ def check_proof(
             size_seconds=time.monotonic() - start,
         )
     except Refused as refused:
-        return refused.diagnostic
+        return explained(program, proof, refused.diagnostic)
     return replace(check, runs=runs)
 
 

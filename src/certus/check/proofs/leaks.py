@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping
 from certus.check.proofs.expansion import Refused
 from certus.check.proofs.ssa import Clause
 from certus.core import build
-from certus.core.evidence import Inductive, KInductive, Point, in_frame
+from certus.core.diagnostic import Diagnostic
+from certus.core.evidence import Inductive, KInductive, Partitioned, Point, Proof, in_frame
 from certus.core.heap import endangered
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Call, Program, leaves
@@ -56,6 +57,20 @@ def leak_clauses(
                 here = substitute(tracked, {x: in_frame(x, len(calls)) for x in variables})
                 title = f"every object on the heap is tracked at {Point(head, calls).name}"
                 yield Clause(title, (formula, build.not_(here)), CAUSE)
+
+
+def explained(program: Program, proof: Proof, diagnostic: Diagnostic) -> Diagnostic:
+    """Return why a proof is refused. If the formula at a loop head where all objects must be tracked does not
+    hold, the likely reason is that one may be lost there."""
+    inner = proof.proof if isinstance(proof, Partitioned) else proof
+    if diagnostic.code != "proof-refuted" or not isinstance(inner, Inductive | KInductive):
+        return diagnostic
+    places = endangered(program)
+    heads = {at for p in program.procedures.values() for at in loop_forest(p).heads if at in places}
+    for point in inner.invariants:
+        if point.location in heads and diagnostic.message.endswith(f": {point.name} has its formula"):
+            return _refused(f"an object may be lost before {point.name}, a loop that may not end").diagnostic
+    return diagnostic
 
 
 def _refused(message: str) -> Refused:
