@@ -44,6 +44,7 @@ from certus.core.walk import postorder
 U8, I32, U64 = machine(8, signed=False), machine(32, signed=True), machine(64, signed=False)
 I64 = machine(64, signed=True)
 STEPS = 200
+ROOTS = ("main.p0", "main.p1", "main.$&o0")  # the variables of the source
 Draw = Callable[[st.SearchStrategy[int]], int]
 
 
@@ -108,10 +109,32 @@ class Bytes:
         if address:
             self.objects[address].live = False
 
-    def answer(self, op: Inspect | InspectHeap, address: int, size: int) -> bool:
+    def kept(self, op: InspectHeap, variables: Iterable[Datum]) -> bool:
+        """The answer to a question about the heap."""
+        live = {base for base, each in self.objects.items() if each.live}
+        heap = {base for base in live if self.objects[base].op.storage == "heap"}
+        if op.retained == "freed":
+            return not heap
+        reached: set[int] = set()
+        work = sorted(live - heap)
+        values = [value for value in variables if isinstance(value, int)]
+        while work or values:
+            while values:
+                value = values.pop()
+                inside = [base for base in live if base <= value <= base + self.objects[base].size]
+                work += (base for base in inside if base not in reached)
+                reached.update(inside)
+            if work:
+                base = work.pop()
+                reached.add(base)
+                for at in {written - n for written in self.contents for n in range(8)}:
+                    if base <= at <= base + self.objects[base].size - 8:
+                        word = bytes(self.contents.get(at + n, 0) for n in range(8))
+                        values.append(int.from_bytes(word, "little"))
+        return heap <= reached
+
+    def answer(self, op: Inspect, address: int, size: int) -> bool:
         """The answer to a question about memory."""
-        if isinstance(op, InspectHeap):
-            return not any(each.live and each.op.storage == "heap" for each in self.objects.values())
         if op.access == "free":
             return self.freeable(address)
         constant = any(
@@ -215,10 +238,11 @@ def _step(
         address = evaluate(op.address, env)
         assert isinstance(address, int)
         memory.free(address)
-    elif isinstance(op, Inspect | InspectHeap):
+    elif isinstance(op, InspectHeap):
+        env[op.target] = memory.kept(op, [env[build.var(name, INT)] for name in ROOTS])
+    elif isinstance(op, Inspect):
         values = [evaluate(term, env) for term in terms(op)]
-        numbers = [value for value in values if isinstance(value, int)]
-        env[op.target] = memory.answer(op, *(numbers or (0, 0)))
+        env[op.target] = memory.answer(op, *(value for value in values if isinstance(value, int)))
     else:
         assert isinstance(op, Assume)
 
@@ -300,12 +324,14 @@ def memory_programs(draw: Draw, *, statements: int = 9, inspected: bool = False)
             inspect(at_hand, build.integer(4), "write")
     if inspected:
         emit(InspectHeap(b.local("main", f"ok{next(numbers)}", BOOL), "freed"))
+        emit(InspectHeap(b.local("main", f"ok{next(numbers)}", BOOL), "tracked"))
     if again:
         emit(b.assign((smalls[1], build.add(smalls[1], build.constant(1, I32)))))
         b.skip("main", at, "loop")
     else:
         b.skip("main", at, "exit")
-    return Made(b.build(), inputs)
+    named = {x: x.name for x in (*pointers, bases[0])}
+    return Made(replace(b.build(), source_names=named), inputs)
 
 
 def _width(op: Load | Store | Free) -> int:

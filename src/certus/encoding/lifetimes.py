@@ -8,10 +8,10 @@ An address is judged by the object that it was derived from. Three ways to find 
 
 - *base*: the address is computed from the variable that holds the address of the region's only object. The
   offset is the rest of the term.
-- *number*: in a fixed region of stride 0 the phase is the offset, so the start is the address minus the phase.
-  Objects are numbered consecutively from `BASE`, so that a start is allocated if it is between `BASE` and the
-  next number. Null and other constants that are not addresses stay below `BASE`, or far above it, when a phase
-  is subtracted.
+- *number*: in a fixed region of stride 0 the phase is the offset, so the start is the address minus the
+  phase. Objects are numbered consecutively from `BASE`, so that a start is allocated if it is between `BASE`
+  and the next number. Null and other constants that are not addresses stay below `BASE`, or far above it,
+  when a phase is subtracted.
 - *twin*: otherwise, `encoding.provenance` follows the start.
 
 Sizes and offsets are compared in sorts in which nothing wraps (`encoding.exact_arithmetic`).
@@ -19,16 +19,16 @@ Sizes and offsets are compared in sorts in which nothing wraps (`encoding.exact_
 Why a proof of the lowered program is a proof of memory safety. Take the first invalid access of an execution.
 All accesses before it were valid, so the lowered program has an execution with the same steps up to there
 (`encoding.memory`). The `Inspect` before the access answers no there: its answer is yes only if the bytes lie
-inside the object that the address was derived from, and that object is live. An address that is
-derived from no object (null, a number, an undetermined value) has no start. Only where a value is arbitrary in
-the lowered program too can the answer be yes, in some executions; in others it is no. Hence "no `Inspect`
-answers no" in the lowered program implies that no access is invalid.
+inside the object that the address was derived from, and that object is live. An address that is derived from
+no object (null, a number, an undetermined value) has no start. Only where a value is arbitrary in the lowered
+program too can the answer be yes, in some executions; in others it is no. Hence "no `Inspect` answers no" in
+the lowered program implies that no access is invalid.
 
 The converse does not hold. The answer may be "no" for a valid access
 - through an address that was stored in a region of bytes, computed from a number, or moved by more than
   2**(bits - 2) bytes from its object and back;
 - to a region of stride 0 with a phase of -`BASE` or less.
-A counterexample that relies on it does not replay. "tracked" is a lower bound, too: see `_tracked`.
+A counterexample that relies on it does not replay. For "tracked" see `encoding.tracking`.
 
 An execution has fewer than 2**(bits - 1) objects in each region of stride 0, and fewer than 2**bits on the
 heap: "allocations succeed" is the assumption that is stated for it.
@@ -36,7 +36,7 @@ heap: "allocations succeed" is the assumption that is stated for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from certus.core import build
@@ -73,7 +73,7 @@ class _Objects:
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class Target:
     """The object that an address was derived from: whether it is live, its start (None: its region has only
     one object), and the exact offset of the address."""
 
@@ -110,6 +110,7 @@ class Lifetimes:
         heap = [e.op for _, e in self._ops if isinstance(e.op, InspectHeap)]
         self.active = bool(self._inspections or heap)
         self._counts = bool(heap)
+        self._tracks = any(op.retained == "tracked" for op in heap)
         self._bases: frozenset[Expr] = frozenset()
         self._objects: dict[int, _Objects] = {}
         self._inspected: frozenset[int] = frozenset()
@@ -142,6 +143,11 @@ class Lifetimes:
             self._phases.setdefault(pointer.region, []).append(pointer.phase)
         asked = [op.address for op in self._inspections]
         self._inspected = frozenset(p.region for a in asked if (p := self._types.of(a)) is not None)
+        heap = [number for number in self._objects if self._tracks and self.on_heap(number)]
+        rooted = [
+            n for n, each in enumerate(self.partition.regions) if self._tracks and each.storage != "arrays"
+        ]
+        self._inspected |= frozenset((*heap, *rooted))
         for _, edge in self._ops:
             if isinstance(edge.op, Free):
                 pointer = self._types.of(edge.op.address)
@@ -150,6 +156,7 @@ class Lifetimes:
                     if pointer.region in self._objects:
                         self._objects[pointer.region].mortal = True
         followed = [p.region for a in asked if (p := self._types.of(a)) is not None and self._follows(a, p)]
+        followed += (number for number in heap if not self._is_number(Pointer(number, 0)))
         self.provenance.regions = frozenset(followed)
 
     def _held(self) -> Iterator[Pointer]:
@@ -158,6 +165,10 @@ class Lifetimes:
             for pointer in (region.holds, *(each.holds for each in region.fields or ())):
                 if pointer is not None:
                     yield pointer
+
+    def on_heap(self, number: int) -> bool:
+        """Return whether a region has objects on the heap."""
+        return number in self._objects and any(map(_on_heap, self._objects[number].allocs))
 
     def _is_base(self, address: Expr) -> bool:
         return self.provenance.split(address)[0] in self._bases
@@ -194,6 +205,10 @@ class Lifetimes:
     def _live(self, number: int) -> Expr:
         """Return the variable that says whether the only object of a region is live."""
         return self._ghost(number, "live", build.TRUE.sort, build.FALSE)
+
+    def live(self, number: int) -> Expr:
+        """Return whether the only object of a region, which has begun, is live."""
+        return self._live(number) if self._objects[number].mortal else build.TRUE
 
     def _flags(self, number: int, name: str) -> Expr:
         """Return an array that has a truth value for each object of a region."""
@@ -270,7 +285,7 @@ class Lifetimes:
             if objects.single and self._is_base(op.address):
                 pairs.append((self._live(number), build.FALSE))
             elif objects.single:
-                here = self._matches(op.address, pointer)
+                here = self._is_only(self._start(op.address, pointer), pointer)
                 pairs.append((self._live(number), build.and_(self._live(number), build.not_(here))))
             else:
                 pairs.append(_set(self._flags(number, "dead"), self._start(op.address, pointer), holds=True))
@@ -279,15 +294,15 @@ class Lifetimes:
     def _start(self, address: Expr, pointer: Pointer) -> Expr:
         """Return the start of the object that an address was derived from."""
         if self._is_number(pointer):
-            return build.sub(
-                self.provenance.word(address),
-                build.constant(self.address.wrap(pointer.phase), self.address),
-            )
+            return self._numbered(self.provenance.word(address), pointer)
         return self.provenance.start(address)
 
-    def _matches(self, address: Expr, pointer: Pointer) -> Expr:
-        """Return whether an address was derived from the only object of its region, by number or twin."""
-        start = self._start(address, pointer)
+    def _numbered(self, word: Expr, pointer: Pointer) -> Expr:
+        """Return an address without its phase."""
+        return build.sub(word, build.constant(self.address.wrap(pointer.phase), self.address))
+
+    def _is_only(self, start: Expr, pointer: Pointer) -> Expr:
+        """Return whether the start of an object, by number or twin, is that of the only one in its region."""
         if self._is_number(pointer):
             return build.eq(start, build.constant(self._first, self.address))
         return build.ne(start, self.provenance.none)
@@ -308,7 +323,7 @@ class Lifetimes:
             answer = self._accessible(op, pointer, target)
         return Assign((op.target,), (answer,))
 
-    def _target(self, address: Expr, pointer: Pointer) -> _Target | None:
+    def _target(self, address: Expr, pointer: Pointer) -> Target | None:
         """Return the object that an address was derived from; None if there is none."""
         number, objects = pointer.region, self._objects.get(pointer.region)
         if objects is None:
@@ -318,23 +333,37 @@ class Lifetimes:
             here = build.eq(self._terms.machine(base), build.constant(self._first, self.address))
             arithmetic = self.provenance.arithmetic
             offset = arithmetic.value(rest, arithmetic.sort(arithmetic.bounds(rest)))
-            return _Target(self._live(number) if objects.mortal else here, None, offset)
+            return Target(self._live(number) if objects.mortal else here, None, offset)
         if self._is_number(pointer):
-            signed, phases = machine(self.address.width, signed=True), self._phases[number]
-            if min(phases) <= -self._first or max(phases) > signed.high:
-                return None
-            offset = build.constant(pointer.phase, signed)
-        else:
-            offset = self.provenance.offset(base, rest)
-            address = base
-        start = self._start(address, pointer)
+            return self.located(pointer, self.provenance.word(address), None)
+        return self._found(pointer, self.provenance.start(base), self.provenance.offset(base, rest))
+
+    def located(self, pointer: Pointer, word: Expr, twin: Expr | None) -> Target | None:
+        """Return the object that an address in memory or in a variable was derived from, given its machine
+        value and its twin; None if nothing is known about it."""
+        signed = machine(self.address.width, signed=True)
+        if not self._is_number(pointer):
+            return (
+                None
+                if twin is None
+                else self._found(pointer, twin, build.wrap(build.sub(word, twin), signed))
+            )
+        phases = self._phases[pointer.region]
+        if min(phases) <= -self._first or max(phases) > signed.high:
+            return None
+        return self._found(pointer, self._numbered(word, pointer), build.constant(pointer.phase, signed))
+
+    def _found(self, pointer: Pointer, start: Expr, offset: Expr) -> Target | None:
+        number, objects = pointer.region, self._objects.get(pointer.region)
+        if objects is None:
+            return None
         if objects.single:
-            here = self._matches(address, pointer)
+            here = self._is_only(start, pointer)
             live = build.and_(here, self._live(number)) if objects.mortal else here
-            return _Target(live, None, offset)
+            return Target(live, None, offset)
         allocated = self._allocated(start, pointer)
         ended = [_flag(self._flags(number, "dead"), start)] if objects.mortal else []
-        return _Target(build.conjunction([allocated, *map(build.not_, ended)]), start, offset)
+        return Target(build.conjunction([allocated, *map(build.not_, ended)]), start, offset)
 
     def _allocated(self, start: Expr, pointer: Pointer) -> Expr:
         if self._is_number(pointer):
@@ -342,21 +371,21 @@ class Lifetimes:
             return build.and_(build.le(first, start), build.lt(start, self._next_number(pointer.region)))
         return build.ne(start, self.provenance.none)
 
-    def _size_of(self, number: int, target: _Target) -> Expr:
+    def _size_of(self, number: int, target: Target) -> Expr:
         size = self._objects[number].size
         if size is not None:
             return build.wrap(size, self.address)
         sizes = self._sizes(number)
         return sizes if target.start is None else build.select(sizes, target.start)
 
-    def _kind_of(self, number: int, name: str, kind: Callable[[Alloc], bool], target: _Target) -> Expr:
+    def _kind_of(self, number: int, name: str, kind: Callable[[Alloc], bool], target: Target) -> Expr:
         """Return whether an object is of a kind."""
         if self._mixed(number, kind):
             assert target.start is not None, "one object is of one kind"
             return _flag(self._flags(number, name), target.start)
         return build.boolean(kind(self._objects[number].allocs[0]))
 
-    def _accessible(self, op: Inspect, pointer: Pointer | None, target: _Target | None) -> Expr:
+    def _accessible(self, op: Inspect, pointer: Pointer | None, target: Target | None) -> Expr:
         """Return whether all bytes are inside one live object, and may be written if they are to be."""
         bounds = self.provenance.arithmetic.bounds(op.size)
         number_of_bytes = self._terms.machine(op.size)
@@ -380,7 +409,7 @@ class Lifetimes:
             conditions.append(build.not_(self._kind_of(pointer.region, "constant", _is_constant, target)))
         return build.or_(empty, build.conjunction(conditions))
 
-    def _freeable(self, address: Expr, pointer: Pointer | None, target: _Target | None) -> Expr:
+    def _freeable(self, address: Expr, pointer: Pointer | None, target: Target | None) -> Expr:
         """Return whether an address is null or the start of a live object on the heap."""
         null = self._terms.plain(build.eq(address, build.integer(0)))
         if pointer is None or target is None:
@@ -389,9 +418,21 @@ class Lifetimes:
         heap = self._kind_of(pointer.region, "freeable", _on_heap, target)
         return build.or_(null, build.conjunction([target.live, start, heap]))
 
-    def retained(self, op: InspectHeap) -> Assign:
-        """Return the assignment of the answer to a question about all objects on the heap."""
-        return Assign((op.target,), (build.eq(self._count(), build.constant(0, self.address)),))
+    def retained(self, reached: Sequence[Expr]) -> Expr:
+        """Return whether as many objects on the heap are live as truth values in `reached` hold."""
+        zero, one = self.provenance.none, build.constant(1, self.address)
+        number = build.add(zero, *(build.ite(each, one, zero) for each in reached))
+        return build.eq(self._count(), number)
+
+    def tracks(self, number: int, target: Target) -> Expr:
+        """Return whether a pointer tracks an object on the heap: it points to a byte of it or to its end."""
+        size, offset = self._size_of(number, target), target.offset
+        sort = machine(2 * self.address.width, signed=True)
+        inside = build.le(build.wrap(offset, sort), build.wrap(size, sort))
+        heap = self._kind_of(number, "freeable", _on_heap, target)
+        return build.conjunction(
+            [target.live, heap, build.le(build.constant(0, offset.sort), offset), inside]
+        )
 
 
 def _on_heap(alloc: Alloc) -> bool:

@@ -23,7 +23,7 @@ all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -54,6 +54,7 @@ from certus.core.terms import Expr, Kind
 from certus.encoding.address_terms import AddressTerms
 from certus.encoding.addresses import MARGIN, AddressTypes, Mistyped
 from certus.encoding.lifetimes import Lifetimes
+from certus.encoding.tracking import Held, Tracking
 
 BASE = 4096  # the first address of a fixed layout
 GAP = 16  # between objects of a fixed layout; their alignment is not observable
@@ -99,6 +100,9 @@ class MemoryLowering:
         )
         self.provenance = self.lifetimes.provenance
         self._twin_objects = {number: self._twins(each) for number, each in self.objects.items()}
+        self._tracking = Tracking(
+            program, partition, self.lifetimes, self.terms, self._contents_of, self._rooted
+        )
 
     # ----------------------------------------------------------------------------- the program
 
@@ -226,7 +230,8 @@ class MemoryLowering:
         if isinstance(op, Inspect):
             return [self.lifetimes.inspected(op)]
         if isinstance(op, InspectHeap):
-            return [self.lifetimes.retained(op)]
+            reached = self._tracking.reached(procedure) if op.retained == "tracked" else []
+            return [Assign((op.target,), (self.lifetimes.retained(reached),))]
         assert isinstance(op, Free), "memory is partitioned before blocks are formed"
         return self.lifetimes.ended(op) or [Assume(build.TRUE)]
 
@@ -334,6 +339,38 @@ class MemoryLowering:
             return list(zip(written.targets, written.values, strict=True))
         memory = self._twin_array(pointer, field)
         return [(memory, build.store(memory, self._index(op.address, pointer), start))]
+
+    def tracked(self, procedure: Procedure) -> Expr:
+        """Return whether all objects on the heap are tracked at a location of a procedure, over the variables
+        of the lowered program, if it asks for that anywhere."""
+        return self.lifetimes.retained(self._tracking.reached(procedure))
+
+    def _contents_of(self, number: int, field: Field, start: Expr | None) -> tuple[Expr, Expr | None] | None:
+        """Return the contents of a field of an object in a region of stride 0, and their twin."""
+        if number in self.objects:
+            object_, twins = self.objects[number], self._twin_objects[number]
+            return object_.cells[field.offset], twins.cells.get(field.offset)
+        pointer = Pointer(number, field.offset)
+        at = build.constant(BASE, self.address) if start is None else start
+        if start is None and self._region(pointer).layout != "fixed":
+            return None
+        twin = build.select(self._twin_array(pointer, field), at) if self._has_twin(field) else None
+        return build.select(self.array(number, field), at), twin
+
+    def _rooted(self, procedure: Procedure) -> Iterator[tuple[Held, Expr]]:
+        """Yield the addresses in objects that are kept in variables a procedure can name, each with the
+        condition that its object is live."""
+        for alloc in self._allocs():
+            number = self._allocated(alloc).region
+            object_, region = self.objects.get(number), self.partition.regions[number]
+            if object_ is None or object_.scope not in (None, procedure.name) or alloc.storage == "heap":
+                continue
+            for offset, cell in object_.cells.items():
+                place = offset % region.stride if region.stride else offset
+                for field in region.fields or ():
+                    if field.offset == place and field.holds is not None:
+                        held = (field.holds, cell, self._twin_objects[number].cells.get(offset))
+                        yield held, self.lifetimes.live(number)
 
     def _has_twin(self, field: Field) -> bool:
         return field.holds is not None and field.holds.region in self.provenance.regions

@@ -108,8 +108,8 @@ class Provenance:
         return self._types.of(term) is not None
 
     def offset(self, base: Expr, rest: Expr) -> Expr:
-        """Return the exact offset of the address `base + rest` in the object that `base` was derived from. Its
-        sort holds every value that it can have if the twin of `base` is not 0."""
+        """Return the exact offset of the address `base + rest` in the object that `base` was derived from.
+        Its sort holds every value that it can have if the twin of `base` is not 0."""
         reach: Bounds = (-self._reach, self._reach)
         sort = self.arithmetic.sort(reach, self.arithmetic.bounds(rest))
         distance = build.sub(self.word(base), self.start(base))

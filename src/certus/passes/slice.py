@@ -39,7 +39,6 @@ from certus.core.program import (
     Call,
     Edge,
     Havoc,
-    InspectHeap,
     Location,
     MemoryOp,
     Op,
