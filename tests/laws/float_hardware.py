@@ -1,4 +1,4 @@
-"""Floating-point operations of this machine's processor, on bit patterns: what `core.floats` is compared with.
+"""Floating-point operations of this machine's processor, on bit patterns: what `core.floats` is compared to.
 
 numpy computes with float, double and the extended format in the registers of the processor, in the rounding
 mode that the C library has set. Half-precision numbers are not computed by hardware and are left out.

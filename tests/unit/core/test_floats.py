@@ -44,9 +44,7 @@ def test_nan_is_not_equal_to_itself() -> None:
     assert floats.square_root(F32, F32.sign | 1) == F32.nan
 
 
-@pytest.mark.parametrize(
-    ("mode", "whole"), [(NEAREST, 2), (DOWN, 2), (UP, 3), (TO_ZERO, 2), (AWAY, 3)]
-)
+@pytest.mark.parametrize(("mode", "whole"), [(NEAREST, 2), (DOWN, 2), (UP, 3), (TO_ZERO, 2), (AWAY, 3)])
 def test_rounding_of_two_and_a_half(mode: int, whole: int) -> None:
     assert floats.to_integral(F64, double(2.5), mode) == double(whole)
 
