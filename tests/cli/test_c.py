@@ -113,7 +113,7 @@ class TestQuestions:
         assert f"The property {arguments[-1]} is not supported yet." in second
 
     def test_what_is_not_modelled_is_shown_in_its_line(self, place: Path, certus: Certus) -> None:
-        (place / "prog.c").write_text("int main(void) {\n  double d = 0.5;\n  return d * d < 0.3;\n}\n")
+        (place / "prog.c").write_text("int main(void) {\n  __float128 d = 0.5;\n  return d * d < 0.3;\n}\n")
         done = certus("verify", "prog.c", cwd=place)
         assert answer(done) == "UNKNOWN"
         assert re.search(r"^prog\.c:[23]:\d+: unknown\[unsupported-float\]", done.stdout, re.MULTILINE)

@@ -134,7 +134,7 @@ def test_another_program_has_another_sum(certus: Certus, tmp_path: Path) -> None
 
 
 def test_no_verdict_no_witness(certus: Certus, tmp_path: Path) -> None:
-    (tmp_path / "p.c").write_text(BUG.replace("int x", "float x"))
+    (tmp_path / "p.c").write_text(BUG.replace("int x", "__float128 x"))
     done = certus("verify", "p.c", "--witness", "w.yml", cwd=tmp_path)
     assert done.returncode == 3
     assert "no witness is written: there is no verdict" in done.stderr

@@ -186,7 +186,7 @@ def test_the_interpreter_is_asked(native: Native) -> None:
 
 
 def test_refusals_have_a_line(native: Native) -> None:
-    refused = program(Line("double d = 1;"), Observation(0, "d > 0", "values"))
+    refused = program(Line("__float128 d = 1;"), Observation(0, "d > 0", "values"))
     found = asked(native, refused, Claim.HOLD, 1)
     assert (found.said, found.detail) == (Said.REFUSED, "unsupported-float")
     assert found.silent
@@ -273,8 +273,8 @@ def test_what_is_refused_is_dropped_with_what_depends_on_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = program(
-        Line("double d = 1;", "objects"),
-        Line("double e = d + 1;", "objects"),
+        Line("__float128 d = 1;", "objects"),
+        Line("__float128 e = d + 1;", "objects"),
         Observation(0, "d > e", "values"),
         Observation(1, "sizeof(int)", "types"),
     )

@@ -82,7 +82,10 @@ class _Watch(Observer):
             snapshot = machine.snapshot()
             if snapshot is None or self._left < 0:
                 raise BudgetExceeded("states")
-            self.passed[self._states.of(snapshot)] = None
+            try:
+                self.passed[self._states.of(snapshot)] = None
+            except Fault as fault:  # a value of the state is indeterminate
+                raise BudgetExceeded("states") from fault
 
 
 class _Choices(TraceInputs):
@@ -124,7 +127,8 @@ class _Exploration:
         self.seen: dict[State, tuple[State, Input] | None] = {}
         self.waiting: deque[tuple[State, Snapshot]] = deque()
         self.explored: list[Snapshot] = []
-        self.complete = True
+        # The values tried for a floating-point number say nothing about the others.
+        self.complete = not any(_reads_float(program, edge) for edge in program.edge.values())
 
     def _watch_heads(self, heads: frozenset[Location]) -> None:
         self.watch = _Watch(self.inputs, heads, self.states)
@@ -179,13 +183,11 @@ class _Exploration:
             return
         try:
             state = self.states.of(snapshot)
-            new = state not in self.seen
-        except Fault:  # a value without a number: states with it cannot be compared
+            if state not in self.seen:
+                self.seen[state] = origin
+                self.waiting.append((state, snapshot))
+        except Fault:  # a value of the state is indeterminate
             self.complete = False
-            return
-        if new:
-            self.seen[state] = origin
-            self.waiting.append((state, snapshot))
 
     def _tried(self, state: Snapshot) -> Iterator[Run | None]:
         """Run from a state with each value of its input; yield how each run ends: None at the next input."""
@@ -221,6 +223,11 @@ class _Exploration:
 def _is_input(edge: Edge) -> bool:
     op = edge.op
     return isinstance(op, Havoc) and not op.approximates and op.function != UNSPECIFIED
+
+
+def _reads_float(program: Program, edge: Edge) -> bool:
+    targets = edge.op.targets if isinstance(edge.op, Havoc) and _is_input(edge) else ()
+    return any(target in program.formats for target in targets)
 
 
 def candidates(program: Program) -> dict[int, tuple[Value, ...]]:

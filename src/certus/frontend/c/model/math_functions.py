@@ -17,10 +17,11 @@ from certus.core.floats import AWAY, DOWN, NEAREST, TO_ZERO, UP, Format
 from certus.core.program import UNSPECIFIED
 from certus.core.sorts import MachineSort, machine
 from certus.core.terms import Expr, Kind
-from certus.frontend.c.ir.types import FloatType, IntegerType, Type
-from certus.frontend.c.model import floats
+from certus.frontend.c.ir.types import FloatType, IntegerType, StructType, Type, VectorType
+from certus.frontend.c.model import floats, memory
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning
-from certus.frontend.c.model.terms import Unmodelled, from_bool, sort_of
+from certus.frontend.c.model.operands import assembled
+from certus.frontend.c.model.terms import Lanes, Unmodelled, from_bool, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -360,6 +361,26 @@ def get_rounding(call: LibraryCall) -> None:
     call.define(build.shl(mode, build.constant(10, sort)))
 
 
+def complex_result(call: LibraryCall) -> None:
+    """The functions of compilers for products that are not numbers and quotients of complex numbers: any
+    result, since compilers compute it differently."""
+    body, result = call.body, call.instruction.result
+    placed = call.instruction.arguments[0].passing.sret if call.instruction.arguments else None
+    type_ = placed or result
+    if isinstance(type_, StructType):
+        parts = type_.fields
+    elif isinstance(type_, VectorType):
+        parts = (type_.element,) * type_.count
+    else:
+        raise Unmodelled("unsupported-float", f"the function `{call.name}`")
+    values = [body.havoc(sort_of(part), approximates=call.result) for part in parts]
+    value = Lanes(tuple(values)) if isinstance(type_, VectorType) else assembled(body, type_, values)
+    if placed is not None:
+        memory.write(body, call.address(0), value, type_, None)
+    else:
+        call.define(value)
+
+
 def not_a_number(call: LibraryCall) -> None:
     """`nan(text)`: a quiet NaN."""
     format = floats.format_of(call.instruction.result)
@@ -384,6 +405,7 @@ def _table() -> tuple[tuple[Meaning, str], ...]:
     return (
         *((function, text) for text in texts),
         (not_a_number, "f(p) nan nanf nanl"),
+        (complex_result, "__muldc3 __mulsc3 __mulxc3 __divdc3 __divsc3 __divxc3"),
         (set_rounding, "i(i) fesetround"),
         (get_rounding, "i() fegetround"),
     )

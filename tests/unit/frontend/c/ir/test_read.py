@@ -75,7 +75,7 @@ class TestInstructions:
         found = line("%add = add nuw nsw i32 %0, 1")
         assert isinstance(found, ir.Binary)
         assert (found.operation, sorted(found.flags)) == ("add", ["nsw", "nuw"])
-        assert isinstance(line("%n = fneg double %x"), ir.Other)
+        assert isinstance(line("%n = fneg double %x"), ir.Negate)
         assert isinstance(line("%f = fmul contract double %x, 2.000000e+00"), ir.Binary)
 
     def test_conversions_and_comparisons(self) -> None:

@@ -305,7 +305,7 @@ def test_assembly_gives_values_that_no_counterexample_may_use(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("int main(void) { double d = __VERIFIER_nondet_int(); return d > 1; }", "unsupported-float"),
+        ("int main(void) { __float128 d = __VERIFIER_nondet_int(); return d > 1; }", "unsupported-float"),
         ('int main(void) { __asm__ goto("jmp %l0" : : : : l); l: return 0; }', "unsupported-asm"),
         ("int __builtin_x(int);\nint main(void) { return __builtin_x(1); }", "unsupported-builtin"),
         (
