@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from certus.core.budget import Budget
+from certus.core.check_kinds import ASSERT
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.program import Program
@@ -108,7 +109,7 @@ def error_rules(wanted: Property) -> Rules:
     """Return the errors of a property."""
     check_supported(wanted)
     functions = _ERRORS if (name := wanted.function) is None else {name: _ERRORS.get(name, "reach-error")}
-    return Rules(wanted.name, functions if wanted.name == UNREACH_CALL else {})
+    return Rules(wanted.name, functions if wanted.name == UNREACH_CALL or ASSERT in wanted.kinds else {})
 
 
 def _blame(

@@ -30,14 +30,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The errors of a property: calls of `functions` (by name, with the kind of error) or checks of the
-    property `kind`. `watched` are the places of `?` that must become branches; with `invariants`, probes
+    """The errors of a property: calls of `functions` (by name, with the kind of error) and checks of the
+    property `kind`, which may also be a list of kinds of checks (`core.check_kinds`). `watched` are the places of `?` that must become branches; with `invariants`, probes
     claim that their evaluation is defined."""
 
     kind: str
     functions: Mapping[str, str]
     watched: frozenset[tuple[int, int | None]] = frozenset()
     invariants: bool = False
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The property, or the kinds of checks."""
+        return tuple(self.kind.split(","))
 
 
 class LibraryState:
