@@ -253,6 +253,7 @@ def encode_challenge(challenge: Challenge) -> JsonObject:
         "disagreement": _encode_disagreement(challenge.disagreement),
         "compilers": encode_compilers(challenge.compilers),
         "gcc_compared": challenge.gcc_compared,
+        "reached": {kind: _encode_disagreement(run) for kind, run in challenge.reached.items()},
     }
 
 
@@ -267,7 +268,7 @@ def _encode_disagreement(run: Disagreement | None) -> Json:
 def decode_challenge(data: object) -> Challenge:
     """Read a challenge."""
     names = ("compared", "not_compared", "why_not", "only_run_ended", "warnings", "disagreement")
-    entry = mapping(data, "a challenge", (*names, "compilers", "gcc_compared"))
+    entry = mapping(data, "a challenge", (*names, "compilers", "gcc_compared", "reached"))
     disagreement = entry["disagreement"]
     return Challenge(
         natural(entry["compared"], "the compared runs"),
@@ -278,6 +279,7 @@ def decode_challenge(data: object) -> Challenge:
         None if disagreement is None else _decode_disagreement(disagreement),
         decode_compilers(entry["compilers"]),
         natural(entry["gcc_compared"], "the runs of gcc's program"),
+        {kind: _decode_disagreement(run) for kind, run in mapping(entry["reached"], "errors").items()},
     )
 
 
@@ -350,6 +352,7 @@ def encode_replay(check: Replay) -> JsonObject:
         "compiled": check.compiled,
         "compilers": encode_compilers(check.compilers),
         "matter": check.matter,
+        "finding": check.finding,
         "initial": None if check.initial is None else [numbers[v] for v in check.initial],
         "variables": encode_terms(list(numbers)),
     }
@@ -375,7 +378,7 @@ def _encode_reason(reason: Reason | None, numbers: Mapping[Expr, int]) -> Json:
 
 def decode_replay(data: object, program: Program) -> Replay:
     """Read a replay of a trace of `program`."""
-    keys = ("steps", "kept", "error", "compiled", "compilers", "matter", "initial", "variables")
+    keys = ("steps", "kept", "error", "compiled", "compilers", "matter", "finding", "initial", "variables")
     fields = mapping(data, "a replay", keys)
     variables = decode_terms(fields["variables"])
     if any(v.kind is not Kind.VAR for v in variables):
@@ -392,6 +395,7 @@ def decode_replay(data: object, program: Program) -> Replay:
         if initial is None
         else tuple(_variable(v, variables) for v in sequence(initial, "the relevant initial values")),
         decode_compilers(fields["compilers"]),
+        text(fields["finding"], "what is wrong at the error"),
     )
 
 

@@ -75,3 +75,18 @@ def kind_of_error(error: str, kinds: Iterable[str]) -> str:
 def error_kinds(kinds: Iterable[str]) -> frozenset[str]:
     """Return the kinds of error sites of some kinds of checks."""
     return frozenset(error for name in kinds for error in KINDS[name].errors)
+
+
+CLAIMS: Final = {  # the claims of error sites in operations, by their kind; `{}` is the operation
+    "overflow": "{} does not overflow",
+    "division-by-zero": "the divisor of {} is not 0",
+    "shift": "the shift {} is defined",
+}
+
+
+def operation_of(error: str, claim: str) -> str:
+    """Return the operation that a claim of this kind is about; the whole claim if it has another form."""
+    before, braces, after = CLAIMS.get(error, "").partition("{}")
+    if braces and claim.startswith(before) and claim.endswith(after):
+        return claim[len(before) : len(claim) - len(after)]
+    return claim

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Final
 
 from certus.core.c_text import c_text
+from certus.core.check_kinds import KINDS, operation_of
 from certus.core.diagnostic import Span
 from certus.core.effects import terms
 from certus.core.evidence import (
@@ -28,7 +29,7 @@ from certus.core.evidence import (
 )
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.memory import uses_memory
-from certus.core.outcome import Outcome, ProofCheck, Step, Undecided
+from certus.core.outcome import Outcome, ProofCheck, Replay, Step, Undecided
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind, Value
@@ -89,7 +90,10 @@ def nothing_to_check(outcome: Outcome) -> str:
     """Return a sentence if no check site is reachable, so that the property holds vacuously; else ''."""
     if not outcome.vacuous:
         return ""
-    if outcome.property_name in _NOTHING_ASKED:
+    if outcome.kinds:
+        kinds = [outcome.kind] if outcome.kind else outcome.kinds
+        missing = joined([KINDS[kind].missing for kind in kinds])
+    elif outcome.property_name in _NOTHING_ASKED:
         missing = _NOTHING_ASKED[outcome.property_name]
     elif outcome.error_function is not None:
         missing = f"no call of {outcome.error_function}"
@@ -299,7 +303,7 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
     ops = [edge.op for edge in program.edge.values()]
     ended = {op.storage for op in ops if isinstance(op, Free)}
     sentences, observed, compared = [], False, False
-    if uses_memory(program) or isinstance(verdict.proof, Partitioned):
+    if "memory" not in outcome.kinds and (uses_memory(program) or isinstance(verdict.proof, Partitioned)):
         sentences.append("memory accesses are valid")
     if isinstance(verdict.proof, Partitioned):
         partition = verdict.proof.partition
@@ -320,7 +324,52 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         sentences.append("assembly writes only objects that its operands point to")
     if "evaluation-order" in codes:
         sentences.append("operands are evaluated in the order of Clang")
+    sentences += [f"{KINDS[kind].claim} ({kind}: {answer})" for kind, answer in outcome.assumed]
     return tuple(sentences)
+
+
+def answer_parts(outcome: Outcome) -> list[tuple[Outcome, list[str]]]:
+    """Return the answers to the default question, violations first, then UNKNOWN. Kinds with the same evidence,
+    or the same reason for UNKNOWN, are listed together."""
+    parts: list[tuple[Outcome, list[str]]] = []
+    for answer in ("VIOLATED", "UNKNOWN", "HOLDS"):
+        for each in outcome.answers:
+            if each.answer != answer:
+                continue
+            same = (kinds for part, kinds in parts if part.verdict is each.verdict and _alike(part, each))
+            kinds = next(same, None)
+            if kinds is None:
+                parts.append((each, [each.kind]))
+            else:
+                kinds.append(each.kind)
+    return parts
+
+
+def _alike(first: Outcome, second: Outcome) -> bool:
+    """Whether two answers with the same evidence can be told as one: both or none have nothing to check."""
+    return first.vacuous == second.vacuous
+
+
+def sentence_of(outcome: Outcome) -> str:
+    """Return what a counterexample of a program shows, in one sentence with its place:
+    `sum.c:9: signed overflow: a + b is 2147483648, outside int`."""
+    program, check = outcome.subject, outcome.check
+    if not isinstance(program, Program) or not isinstance(check, Replay):
+        return ""
+    site = program.error_at(program.location[check.error])
+    place = f"{program.file}: " if site.span is None else f"{site.span.file}:{site.span.line}: "
+    what = check.finding or operation_of(site.kind, site.text)
+    return f"{place}{_FOUND.get(site.kind, '{}').format(what)}"
+
+
+_FOUND: Final = {  # by the kind of the error
+    "assertion": "assertion fails: {}",
+    "reach-error": "the error is reached: {}",
+    "error-label": "the error is reached: {}",
+    "overflow": "signed overflow: {}",
+    "division-by-zero": "division by zero: {}",
+    "shift": "undefined shift: {}",
+}
 
 
 def _compares(ops: Iterable[Op], address: MachineSort) -> bool:

@@ -1,6 +1,7 @@
 """Render an outcome as text: one line with the answer, then its evidence.
 
-Only warnings about undefined behaviour, which the answer does not cover, come before the answer."""
+Only warnings about undefined behaviour, which the answer does not cover, come before the answer. The report on the
+default question starts with a sentence for each violation, and has a part for each answer."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Literal
 
+from certus.core.check_kinds import KINDS
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.evidence import Execution, KInductive, Unknown, Unrolling, Unsafe
+from certus.core.evidence import Execution, KInductive, Safe, Unknown, Unrolling, Unsafe
 from certus.core.horn import Model
 from certus.core.outcome import CONFIRMED, UNDEFINED, DerivationCheck, Outcome, ProofCheck, Replay
 from certus.core.program import Program
@@ -18,6 +20,7 @@ from certus.core.values import Datum
 from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render_diagnostic
 from certus.report.outcome_view import (
     Invariant,
+    answer_parts,
     assumptions,
     bounds,
     counted,
@@ -27,6 +30,7 @@ from certus.report.outcome_view import (
     nothing_to_check,
     proof_of,
     relations,
+    sentence_of,
     solver_text,
     summaries,
     title_of,
@@ -50,6 +54,8 @@ def render_text(
 ) -> str:
     """Render the report, without a final newline. A quiet report is a single line. A counterexample has only
     the steps that matter, or with `full_trace` all steps."""
+    if outcome.answers:
+        return _render_answers(outcome, detail=detail, palette=palette, full_trace=full_trace)
     answer = _first_line(outcome, palette)
     if detail == "quiet":
         return answer
@@ -57,13 +63,7 @@ def render_text(
     lines.append(answer)
     if outcome.contradicted:
         lines.append(f"  expected: {value_text(bool(outcome.expected))} (the task file says so)")
-    if isinstance(outcome.verdict, Unknown):
-        lines.append(_reason(outcome, outcome.verdict.reason, palette))
-    elif proof_of(outcome) is not None:
-        lines += _proof(outcome, every_point=detail == "verbose")
-    else:
-        lines += refutation_lines(outcome, palette, full_trace=full_trace)
-    lines += check_lines(outcome)
+    lines += _evidence(outcome, detail, palette, full_trace=full_trace)
     lines += [_shown(outcome, d, palette) for d in outcome.diagnostics if d.code != UNDEFINED]
     if detail == "verbose":
         lines += finding_lines(outcome)
@@ -71,13 +71,54 @@ def render_text(
     return "\n".join(lines)
 
 
-def _first_line(outcome: Outcome, palette: Palette) -> str:
+def _evidence(outcome: Outcome, detail: Detail, palette: Palette, *, full_trace: bool) -> Iterator[str]:
+    """Yield the reason of UNKNOWN, or the evidence and how it was checked."""
+    if isinstance(outcome.verdict, Unknown):
+        yield _reason(outcome, outcome.verdict.reason, palette)
+    elif proof_of(outcome) is not None:
+        yield from _proof(outcome, every_point=detail == "verbose")
+    else:
+        yield from refutation_lines(outcome, palette, full_trace=full_trace)
+    yield from check_lines(outcome)
+
+
+def _render_answers(outcome: Outcome, *, detail: Detail, palette: Palette, full_trace: bool) -> str:
+    """Render the answers to the default question: a sentence for each violation, then a part for each answer.
+    Kinds with the same evidence, or the same reason for UNKNOWN, share a part."""
+    parts = answer_parts(outcome)
+    lines = [printable(sentence_of(part)) for part, _ in parts if isinstance(part.verdict, Unsafe)]
+    said: list[Diagnostic] = [] if detail == "quiet" else list(_undefined(outcome))
+    lines += [_shown(outcome, diagnostic, palette) for diagnostic in said]
+    for part, kinds in parts:
+        lines.append(_first_line(part, palette, ", ".join(kinds)))
+        if detail == "quiet":
+            continue
+        if isinstance(part.verdict, Safe):
+            lines += (f"  proved: {KINDS[kind].claim}" for kind in kinds)
+        lines += _evidence(part, detail, palette, full_trace=full_trace)
+        news = [diagnostic for diagnostic in part.diagnostics if diagnostic not in said]
+        lines += [_shown(part, diagnostic, palette) for diagnostic in news]
+        said += news
+        if detail == "verbose":
+            lines += finding_lines(part)
+            lines += statistics_lines(part)
+    return lines[0] if detail == "quiet" else "\n".join(lines)
+
+
+def _undefined(outcome: Outcome) -> Iterator[Diagnostic]:
+    """Yield the warnings about undefined behaviour, which no answer covers."""
+    diagnostics = (d for each in (outcome, *outcome.answers) for d in each.diagnostics)
+    yield from dict.fromkeys(d for d in diagnostics if d.code == UNDEFINED)
+
+
+def _first_line(outcome: Outcome, palette: Palette, asked: str = "") -> str:
     answer = palette.paint(outcome.answer, _ANSWER_COLOURS[outcome.answer])
     cause = outcome.verdict.reason.code if isinstance(outcome.verdict, Unknown) else nothing_to_check(outcome)
     seconds = f"{total_seconds(outcome):.2f} s"
     file = printable(title_of(outcome))
     return (
-        f"{answer}  {file}  {outcome.property_name}{'  ' * bool(cause)}{cause}  ({outcome.engine}, {seconds})"
+        f"{answer}  {file}  {asked or outcome.property_name}{'  ' * bool(cause)}{cause}"
+        f"  ({outcome.engine}, {seconds})"
     )
 
 

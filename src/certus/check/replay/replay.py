@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from certus.check.replay.finding import finding
 from certus.check.replay.relevance import Relevance, relevance
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
@@ -48,11 +49,15 @@ def replay(program: Program, trace: Trace, *, budget: Budget, keep: int = 400) -
     if end.ending is not Ending.ERROR or end.location.name != trace.error:
         return _not_replayed(program, trace, end)
     relevant = _relevance(compiled, inputs, end, budget, keep)
-    kept = _recorded(compiled, inputs, budget, _kept_steps(end.steps, keep, relevant))
+    kept, machine = _recorded(compiled, inputs, budget, _kept_steps(end.steps, keep, relevant))
+    said = finding(program, program.error_at(end.location), machine.value)
     if relevant is None:
-        return Replay(end.steps, tuple(replace(s, reason=_unexamined(s)) for s in kept), trace.error)
+        steps = tuple(replace(step, reason=_unexamined(step)) for step in kept)
+        return Replay(end.steps, steps, trace.error, finding=said)
     steps = tuple(replace(step, reason=relevant.reasons.get(step.number)) for step in kept)
-    return Replay(end.steps, steps, trace.error, matter=relevant.matter, initial=relevant.initial)
+    return Replay(
+        end.steps, steps, trace.error, matter=relevant.matter, initial=relevant.initial, finding=said
+    )
 
 
 def _relevance(
@@ -96,8 +101,10 @@ def _kept_steps(steps: int, keep: int, relevant: Relevance | None) -> list[range
     return [first, *(range(n, n + 1) for n in between[-keep:]), last]
 
 
-def _recorded(compiled: Compiled, inputs: ReplayInputs, budget: Budget, wanted: list[range]) -> list[Step]:
-    """Run the trace again and return the `wanted` steps."""
+def _recorded(
+    compiled: Compiled, inputs: ReplayInputs, budget: Budget, wanted: list[range]
+) -> tuple[list[Step], Machine]:
+    """Run the trace again and return the `wanted` steps, and the machine in its last state."""
     machine = Machine(compiled, inputs)
     fast, single = compiled.code(), compiled.code(compiled.everywhere)
     recorder = _Recorder(compiled, machine)
@@ -111,7 +118,7 @@ def _recorded(compiled: Compiled, inputs: ReplayInputs, budget: Budget, wanted: 
         recorder.wanted = stretch
         if machine.steps < stretch.stop:
             machine.advance(single, limit=stretch.stop, budget=budget, observer=recorder)
-    return recorder.kept
+    return recorder.kept, machine
 
 
 class _Recorder(Observer):

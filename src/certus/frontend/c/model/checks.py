@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
+from certus.core.check_kinds import CLAIMS
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 from certus.core.program import Assume
@@ -37,11 +38,6 @@ _KINDS: Final = {
     "overflow": ("overflow", _OVERFLOW),
     "division": ("division-by-zero", "division_by_zero"),
     "shift": ("shift", "shift_out_of_bounds"),
-}
-_CLAIMS: Final = {
-    "overflow": "{} does not overflow",
-    "division-by-zero": "the divisor of {} is not 0",
-    "shift": "the shift {} is defined",
 }
 _IMPURE: Final = (
     *(ir.Store, ir.AtomicUpdate, ir.CompareExchange, ir.Fence, ir.Alloca, ir.Other),
@@ -99,7 +95,7 @@ def _claim(body: Body, location: int | None, kind: str) -> tuple[Span | None, st
     """Return the span of the operation that is checked at a debug location, and the claim in words."""
     part, cursor = body.unit.sources.part(location, expressions.operation), body.cursor
     span, text = part or (cursor.span, cursor.text)
-    return span, _CLAIMS[kind].format(text)
+    return span, CLAIMS[kind].format(text)
 
 
 # ---------------------------------------------------------------------------------------- probes
