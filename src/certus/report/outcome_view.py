@@ -329,25 +329,28 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
 
 
 def answer_parts(outcome: Outcome) -> list[tuple[Outcome, list[str]]]:
-    """Return the answers to the default question, violations first, then UNKNOWN. Kinds with the same evidence,
-    or the same reason for UNKNOWN, are listed together."""
+    """Return the answers to the default question: violations first, then UNKNOWN, in the order in which they were
+    found. Kinds with the same evidence, or the same reason for UNKNOWN, are listed together."""
+    order = ("VIOLATED", "UNKNOWN", "HOLDS")
     parts: list[tuple[Outcome, list[str]]] = []
-    for answer in ("VIOLATED", "UNKNOWN", "HOLDS"):
-        for each in outcome.answers:
-            if each.answer != answer:
-                continue
-            same = (kinds for part, kinds in parts if part.verdict is each.verdict and _alike(part, each))
-            kinds = next(same, None)
-            if kinds is None:
-                parts.append((each, [each.kind]))
-            else:
-                kinds.append(each.kind)
+    for each in sorted(outcome.answers, key=lambda each: (order.index(each.answer), total_seconds(each))):
+        kinds = next((kinds for part, kinds in parts if part.verdict is each.verdict), None)
+        if kinds is None:
+            parts.append((each, [each.kind]))
+        else:
+            kinds.append(each.kind)
     return parts
 
 
-def _alike(first: Outcome, second: Outcome) -> bool:
-    """Whether two answers with the same evidence can be told as one: both or none have nothing to check."""
-    return first.vacuous == second.vacuous
+def proved_lines(outcome: Outcome, kinds: Sequence[str]) -> Iterator[str]:
+    """Yield what a HOLDS of the default question says about these kinds of checks."""
+    answers = {each.kind: each for each in outcome.answers}
+    for kind in kinds:
+        if not answers[kind].vacuous:
+            yield f"proved: {KINDS[kind].claim}"
+    missing = [KINDS[kind].missing for kind in kinds if answers[kind].vacuous]
+    if missing:
+        yield f"nothing to check: {'; '.join(missing)} is reachable from main"
 
 
 def sentence_of(outcome: Outcome) -> str:

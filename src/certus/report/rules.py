@@ -75,6 +75,14 @@ _RULES: Final = (
         f"Use a wider or an unsigned type, test the operands before the operation, {_INPUTS}",
     ),
     Rule(
+        "shift",
+        "ShiftDefined",
+        "The amount of a shift is not negative and less than the width of the type, and a left shift of a signed "
+        "number loses no bits; in C it is undefined otherwise.",
+        "Not true: `{}`",
+        f"Use an unsigned type, test the operands before the shift, {_INPUTS}",
+    ),
+    Rule(
         UNDEFINED,
         "NoUndefinedBehaviour",
         "No execution that Certus tried meets undefined behaviour.",

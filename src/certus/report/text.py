@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Literal
 
-from certus.core.check_kinds import KINDS
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import Execution, KInductive, Safe, Unknown, Unrolling, Unsafe
 from certus.core.horn import Model
@@ -29,6 +28,7 @@ from certus.report.outcome_view import (
     invariants,
     nothing_to_check,
     proof_of,
+    proved_lines,
     relations,
     sentence_of,
     solver_text,
@@ -90,12 +90,10 @@ def _render_answers(outcome: Outcome, *, detail: Detail, palette: Palette, full_
     said: list[Diagnostic] = [] if detail == "quiet" else list(_undefined(outcome))
     lines += [_shown(outcome, diagnostic, palette) for diagnostic in said]
     for part, kinds in parts:
-        lines.append(_first_line(part, palette, ", ".join(kinds)))
+        lines.append(_first_line(part, palette, ", ".join(kinds), cause=_cause(outcome, part)))
         if detail == "quiet":
             continue
-        if isinstance(part.verdict, Safe):
-            lines += (f"  proved: {KINDS[kind].claim}" for kind in kinds)
-        lines += _evidence(part, detail, palette, full_trace=full_trace)
+        lines += answer_lines(outcome, part, kinds, detail=detail, palette=palette, full_trace=full_trace)
         news = [diagnostic for diagnostic in part.diagnostics if diagnostic not in said]
         lines += [_shown(part, diagnostic, palette) for diagnostic in news]
         said += news
@@ -105,15 +103,40 @@ def _render_answers(outcome: Outcome, *, detail: Detail, palette: Palette, full_
     return lines[0] if detail == "quiet" else "\n".join(lines)
 
 
+def answer_lines(
+    whole: Outcome,
+    part: Outcome,
+    kinds: Sequence[str],
+    *,
+    detail: Detail = "normal",
+    palette: Palette = PLAIN,
+    full_trace: bool = False,
+) -> Iterator[str]:
+    """Yield what was proved about these kinds of checks, and the evidence."""
+    if isinstance(part.verdict, Safe):
+        yield from (f"  {line}" for line in proved_lines(whole, kinds))
+    yield from _evidence(part, detail, palette, full_trace=full_trace)
+
+
 def _undefined(outcome: Outcome) -> Iterator[Diagnostic]:
     """Yield the warnings about undefined behaviour, which no answer covers."""
     diagnostics = (d for each in (outcome, *outcome.answers) for d in each.diagnostics)
     yield from dict.fromkeys(d for d in diagnostics if d.code == UNDEFINED)
 
 
-def _first_line(outcome: Outcome, palette: Palette, asked: str = "") -> str:
+def _cause(whole: Outcome, part: Outcome) -> str:
+    """Return the cause of UNKNOWN, or that there is nothing to check at all."""
+    if isinstance(part.verdict, Unknown):
+        return part.verdict.reason.code
+    return "nothing to check" if whole.vacuous else ""
+
+
+def _first_line(outcome: Outcome, palette: Palette, asked: str = "", *, cause: str | None = None) -> str:
     answer = palette.paint(outcome.answer, _ANSWER_COLOURS[outcome.answer])
-    cause = outcome.verdict.reason.code if isinstance(outcome.verdict, Unknown) else nothing_to_check(outcome)
+    if cause is None:
+        cause = (
+            _cause(outcome, outcome) if isinstance(outcome.verdict, Unknown) else nothing_to_check(outcome)
+        )
     seconds = f"{total_seconds(outcome):.2f} s"
     file = printable(title_of(outcome))
     return (

@@ -191,9 +191,9 @@ class Model:
         detail = end.ending.value + (f": {end.cause}" if end.cause else "")
         warning = _warning(end, inputs) if end.ending is Ending.UNDEFINED else None
         asked = tuple(name for name, _ in inputs.used)
-        error = self._program.error_at(end.location).kind if end.ending is Ending.ERROR else ""
+        kind = self._program.error_at(end.location).kind if end.ending is Ending.ERROR else ""
         behaviour = _ENDS.get(end.ending, End.OTHER)
-        return Behaviour(behaviour, detail, asked, inputs.count, warning=warning, error=error)
+        return Behaviour(behaviour, detail, asked, inputs.count, warning=warning, error=kind)
 
 
 _ENDS: Final = {Ending.ERROR: End.ERROR, Ending.EXIT: End.RETURNED, Ending.BLOCKED: End.STOPPED}

@@ -35,6 +35,8 @@ def witness_of(outcome: Outcome) -> tuple[Witness, str] | str:
     program = outcome.subject
     if not isinstance(program, Program) or program.file.rpartition(".")[2].lower() not in _LANGUAGE:
         return "witnesses are about C programs"
+    if outcome.answers and not outcome.specification:
+        return "property files have no name for this question; choose one with --property"
     task = _task(program, outcome.specification)
     if isinstance(outcome.verdict, Unsafe):
         trace, check = outcome.verdict.refutation, outcome.check
