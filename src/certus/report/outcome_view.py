@@ -329,8 +329,8 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
 
 
 def answer_parts(outcome: Outcome) -> list[tuple[Outcome, list[str]]]:
-    """Return the answers to the default question: violations first, then UNKNOWN, in the order in which they were
-    found. Kinds with the same evidence, or the same reason for UNKNOWN, are listed together."""
+    """Return the answers to the default question: violations first, then UNKNOWN, in the order in which they
+    were found. Kinds with the same evidence, or the same reason for UNKNOWN, are listed together."""
     order = ("VIOLATED", "UNKNOWN", "HOLDS")
     parts: list[tuple[Outcome, list[str]]] = []
     for each in sorted(outcome.answers, key=lambda each: (order.index(each.answer), total_seconds(each))):

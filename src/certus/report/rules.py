@@ -77,8 +77,8 @@ _RULES: Final = (
     Rule(
         "shift",
         "ShiftDefined",
-        "The amount of a shift is not negative and less than the width of the type, and a left shift of a signed "
-        "number loses no bits; in C it is undefined otherwise.",
+        "The amount of a shift is not negative and less than the width of the type, and a left shift of a "
+        "signed number loses no bits; in C it is undefined otherwise.",
         "Not true: `{}`",
         f"Use an unsigned type, test the operands before the shift, {_INPUTS}",
     ),

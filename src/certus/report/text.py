@@ -1,7 +1,7 @@
 """Render an outcome as text: one line with the answer, then its evidence.
 
-Only warnings about undefined behaviour, which the answer does not cover, come before the answer. The report on the
-default question starts with a sentence for each violation, and has a part for each answer."""
+Only warnings about undefined behaviour, which the answer does not cover, come before the answer. The report
+on the default question starts with a sentence for each violation, and has a part for each answer."""
 
 from __future__ import annotations
 

@@ -4,12 +4,13 @@ The front end runs once, and the program has the error sites of all kinds. An ex
 error, so that every question below is about the same executions:
 
 1. All kinds are asked for together. If no error can be reached, one proof answers all of them.
-2. If an error is reached, its kind is VIOLATED. The others are asked for again: the sites of the violated kind
-   are no errors any more, but executions still end there (`Program.only`).
+2. If an error is reached, its kind is VIOLATED. The others are asked for again: the sites of the violated
+   kind are no errors any more, but executions still end there (`Program.only`).
 3. If there is no answer in time, the kinds are asked for one by one, those with the fewest sites first.
 
-A HOLDS about one kind says that no execution has its *first* error of this kind. So it assumes that there is no
-error of the kinds that do not hold; if all kinds hold there is no first error at all, and nothing is assumed.
+A HOLDS about one kind says that no execution has its *first* error of this kind. So it assumes that there is
+no error of the kinds that do not hold; if all kinds hold there is no first error at all, and nothing is
+assumed.
 
 Facts that engines find, and the native runs that challenge proofs, serve all questions.
 """
@@ -44,9 +45,9 @@ FINAL: Final = frozenset(  # reasons for UNKNOWN that do not depend on the kind
 
 @dataclass(slots=True, eq=False)
 class KindsSchedule:
-    """The default question about one program. `seconds` is what is left of the time limit, and `cpu` where CPU
-    time ends; `start` is when the whole run started. `answers` has the answers so far, in the order in which
-    they were found, and `facts` what engines have found for others."""
+    """The default question about one program. `seconds` is what is left of the time limit, and `cpu` where
+    CPU time ends; `start` is when the whole run started. `answers` has the answers so far, in the order in
+    which they were found, and `facts` what engines have found for others."""
 
     program: Program
     question: Question
@@ -83,9 +84,9 @@ class KindsSchedule:
                 waiting.extendleft([others] if others else [])
                 continue
             self._record(kinds, outcome)
-            if isinstance(outcome.verdict, Unknown) and len(kinds) > 1:
-                if outcome.verdict.reason.code not in FINAL:
-                    waiting.extend(self._separated(kinds))
+            reason = outcome.verdict.reason.code if isinstance(outcome.verdict, Unknown) else ""
+            questions = self._separated(kinds) if reason and reason not in FINAL else []
+            waiting.extend(questions if len(questions) > 1 else [])
 
     def _asked(self, kinds: Sequence[str], children: Children, seconds: float | None) -> Outcome:
         """Ask whether the program has an error of one of these kinds."""

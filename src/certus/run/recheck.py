@@ -40,8 +40,8 @@ from certus.run.sources import changed_headers, texts_of
 class RecheckResult:
     """The verdict that the evidence supports, and the problems with it. A proof or a model has `clauses`, a
     derivation from Horn clauses `steps` that were evaluated again. `check` says how it was checked, `native`
-    what native runs showed. Evidence about several kinds of checks has `answers` by kind; a HOLDS about one kind
-    lists under `assuming` the claims of the other kinds that the evidence does not prove."""
+    what native runs showed. Evidence about several kinds of checks has `answers` by kind; a HOLDS about one
+    kind lists under `assuming` the claims of the other kinds that the evidence does not prove."""
 
     verdict: str
     clauses: int = 0
@@ -77,7 +77,8 @@ def recheck(
 
 
 def _alone(result: RecheckResult, directory: Path) -> RecheckResult:
-    """Return the result about one answer. The evidence about one kind of checks proves nothing about others."""
+    """Return the result about one answer. The evidence about one kind of checks proves nothing about
+    others."""
     manifest = read_manifest(directory)
     others = [each for each in manifest.get("kinds", []) if each != manifest.get("kind")]
     return _assuming(result, dict.fromkeys(others, "not checked here"))
@@ -145,8 +146,8 @@ def _recheck(
 def _natively(
     outcome: Outcome, whole: Program | HornSystem, question: Question, settings: Settings, budget: Budget
 ) -> tuple[Outcome, str]:
-    """Return the outcome after native runs of a C program, and what they showed. `whole` is the program with the
-    errors of all kinds."""
+    """Return the outcome after native runs of a C program, and what they showed. `whole` is the program with
+    the errors of all kinds."""
     program, verdict, check = outcome.subject, outcome.verdict, outcome.check
     if not isinstance(program, Program) or not isinstance(whole, Program) or not is_challenged(program):
         return outcome, ""

@@ -81,8 +81,9 @@ class Schedule:
     """One task and the engines that work on it.
 
     `seconds` is what is left of the time limit, `cpu` where CPU time ends, as `cpu_seconds` counts it. If
-    they are only a `part` of the time left, messages say so. `allowances`: how long each engine may run. `failures`: why engines ended without an answer. `facts`: what
-    engines have sent for others, by source. `pause`: the engine to suspend, and when."""
+    they are only a `part` of the time left, messages say so. `allowances`: how long each engine may run.
+    `failures`: why engines ended without an answer. `facts`: what engines have sent for others, by source.
+    `pause`: the engine to suspend, and when."""
 
     task: Task
     settings: Settings
@@ -117,8 +118,8 @@ class Schedule:
             answer = self._race(children, cores)
             children.end_others(NAME)
         else:
-            with Children(cpu=self.cpu, memory=self.settings.memory) as children:
-                answer = self._race(children, cores)
+            with Children(cpu=self.cpu, memory=self.settings.memory) as own:
+                answer = self._race(own, cores)
         return answer or self._no_answer()
 
     @property

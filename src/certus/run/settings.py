@@ -27,9 +27,9 @@ class Settings:
     `property_name` is a name or a property file. Without it a task file brings its own property, of a C
     program the kinds of checks `checks` are asked for (default: all; empty: only unreach-call), and of
     anything else unreach-call. `data_model` is ILP32 or LP64 (default: that of the task file, else LP64);
-    `clang_arguments` are flags for Clang. `execute`: whether the program may be compiled and run; `harness` is where the inputs of a
-    violation are saved. `ranges`: whether engines get the ranges of variables as facts. `solvers`: how many
-    solvers, 1 or 2, have to discharge each clause of a proof."""
+    `clang_arguments` are flags for Clang. `execute`: whether the program may be compiled and run; `harness`
+    is where the inputs of a violation are saved. `ranges`: whether engines get the ranges of variables as
+    facts. `solvers`: how many solvers, 1 or 2, have to discharge each clause of a proof."""
 
     engine: str = AUTO
     engines: tuple[str, ...] = ()

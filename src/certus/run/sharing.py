@@ -141,8 +141,8 @@ class Exchange:
     def _earlier_ranges(
         self, source: str, program: Program, budget: Budget, statistics: Statistics
     ) -> Mapping[Point, Expr]:
-        """Return the ranges that an earlier question found, if they are inductive in this program, too: it may
-        be sliced differently."""
+        """Return the ranges that an earlier question found, if they are inductive in this program, too: it
+        may be sliced differently."""
         data = self.received.get(f"{EARLIER}{source}")
         try:
             facts = {} if data is None else decode_facts(data, program)

@@ -118,9 +118,9 @@ def _with_property(outcome: Outcome, wanted: Property) -> Outcome:
 
 
 def _property_of(outcome: Outcome) -> Property:
-    """Return the property that an answer to the default question decides; one without a name if property files
-    have none for it. That all kinds hold decides `unreach-call`. Signed overflow alone is only a part of
-    no-overflow, which covers shifts as well."""
+    """Return the property that an answer to the default question decides; one without a name if property
+    files have none for it. That all kinds hold decides `unreach-call`. Signed overflow alone is only a part
+    of no-overflow, which covers shifts as well."""
     kinds, name = outcome.kinds, outcome.property_name
     if outcome.answer != "HOLDS":
         return Property(name)

@@ -50,7 +50,7 @@ MEMORY: Final = 3 << 30  # bytes of address space
 CHECKS: Final = {
     "overflow": ("-fno-wrapv", "-fsanitize=signed-integer-overflow,shift", "-fno-sanitize-recover=all"),
     "division-by-zero": ("-fsanitize=integer-divide-by-zero", "-fno-sanitize-recover=all"),
-    "shift": ("-fsanitize=shift", "-fno-sanitize-recover=all"),
+    "shift": ("-fno-wrapv", "-fsanitize=shift", "-fno-sanitize-recover=all"),  # without it, bases may wrap
 }
 
 

@@ -1,9 +1,8 @@
 """Say what is wrong at the error that a replayed counterexample reaches, with the values there.
 
-The claim of an error site names the operation (`a + b does not overflow`). The condition under which the error is
-reached contains the exact result, or the amount of a shift; its value in the last state of the run completes the
-sentence: `a + b is 2147483648, outside int`.
-"""
+The claim of an error site names the operation (`a + b does not overflow`). The condition under which the
+error is reached contains the exact result, or the amount of a shift; its value in the last state of the run
+completes the sentence: `a + b is 2147483648, outside int`. """
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ def _compared(condition: Expr) -> Iterator[tuple[Expr, int]]:
 def _bits(limit: int) -> int:
     """Return the width of the type with this least or greatest value; 0 if there is none."""
     bits = (limit if limit >= 0 else ~limit).bit_length() + 1
-    return bits if limit in (-(1 << bits - 1), (1 << bits - 1) - 1) else 0
+    return bits if bits > 8 and limit in (-(1 << bits - 1), (1 << bits - 1) - 1) else 0
 
 
 def _type(bits: int) -> str:

@@ -175,8 +175,8 @@ def runs_harness(
 
 
 def _handler(name: str) -> str:
-    """Return the definition of a function that compilers call when a check fails: it ends the program. That of
-    quotients gets both operands, by reference if they have more than 64 bits."""
+    """Return the definition of a function that compilers call when a check fails: it ends the program. That
+    of quotients gets both operands, by reference if they have more than 64 bits."""
     code = ExitCode.SHIFTED if "shift" in name else ExitCode.OVERFLOWED
     if "unreachable" in name:
         code = ExitCode.ABORTED

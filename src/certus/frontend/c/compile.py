@@ -88,7 +88,8 @@ def compile_file(
     data: bytes | None = None,
 ) -> Compiled:
     """Compile a file, or `data` as if the file contained it, with the checks of a property (or of kinds of
-    checks, separated by commas) and for a data model. Raises `InputError` with Clang's own messages, and `BudgetExceeded`."""
+    checks, separated by commas) and for a data model. Raises `InputError` with Clang's own messages, and
+    `BudgetExceeded`."""
     budget = budget or Budget()
     contents = path.read_bytes()
     data = contents if data is None else data

@@ -104,7 +104,11 @@ def test_an_error_in_both_is_a_contradiction(tmp_path: Path) -> None:
 
 
 def test_a_run_ends_at_its_first_error_of_any_kind(tmp_path: Path) -> None:
-    text = "int main() { int x = __VERIFIER_nondet_int(); int y = x + 1; if (y == 6 / x) reach_error(); return 0; }"
+    text = """int main() {
+        int x = __VERIFIER_nondet_int();
+        int y = x + 1;
+        if (y == 6 / x) reach_error();
+        return 0; }"""
     kinds = ("overflow", "division-by-zero", "shift")
     path = tmp_path / "p.c"
     path.write_text(DECLARED + text)

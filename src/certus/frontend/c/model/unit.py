@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The errors of a property: calls of `functions` (by name, with the kind of error) and checks of the
-    property `kind`, which may also be a list of kinds of checks (`core.check_kinds`). `watched` are the places of `?` that must become branches; with `invariants`, probes
-    claim that their evaluation is defined."""
+    property `kind`, which may also be a list of kinds of checks (`core.check_kinds`). `watched` are the
+    places of `?` that must become branches; with `invariants`, probes claim that their evaluation is
+    defined."""
 
     kind: str
     functions: Mapping[str, str]
