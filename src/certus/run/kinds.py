@@ -31,7 +31,7 @@ from certus.core.program import Program
 from certus.core.task import Task
 from certus.frontend import Question
 from certus.run.challenge import Challenger
-from certus.run.schedule import Schedule
+from certus.run.schedule import TOO_LATE, Schedule
 from certus.run.settings import Settings
 from certus.run.sharing import EARLIER
 from certus.system.child import Children
@@ -110,7 +110,10 @@ class KindsSchedule:
     def _record(self, kinds: Sequence[str], outcome: Outcome) -> None:
         elapsed = {**outcome.seconds, "total": time.monotonic() - self.start}
         for kind in kinds:
-            self.answers.pop(kind, None)
+            earlier = self.answers.pop(kind, None)
+            if earlier is not None and _is_late(earlier) and _is_late(outcome):
+                self.answers[kind] = earlier  # together with others there was more time
+                continue
             self.answers[kind] = answer(self.program, kind, replace(outcome, seconds=elapsed))
 
     def _violated(self, outcome: Outcome, kinds: Sequence[str]) -> str:
@@ -142,6 +145,11 @@ class KindsSchedule:
         if with_sites < len(kinds) and with_sites:
             return ALMOST_ALL * left
         return left / questions
+
+
+def _is_late(outcome: Outcome) -> bool:
+    """Whether only time was missing."""
+    return isinstance(outcome.verdict, Unknown) and outcome.verdict.reason.code in TOO_LATE
 
 
 def answer(program: Program, kind: str, outcome: Outcome) -> Outcome:
