@@ -104,7 +104,8 @@ def rules(outcome: Outcome) -> tuple[Rule, ...]:
     subject = outcome.subject
     kinds = {site.kind for site in subject.errors} if isinstance(subject, Program) else {CLAUSES}
     by_id = {rule.id: rule for rule in _RULES}
-    kinds |= {UNDEFINED} if any(d.code == UNDEFINED for d in outcome.diagnostics) else set()
+    diagnostics = (d for each in (outcome, *outcome.answers) for d in each.diagnostics)
+    kinds |= {UNDEFINED} if any(d.code == UNDEFINED for d in diagnostics) else set()
     return tuple(by_id.get(kind) or _other(kind) for kind in sorted(kinds))
 
 

@@ -57,7 +57,9 @@ def said(outcome: Outcome) -> dict[str, str]:
 
 
 def test_all_kinds_are_asked_for(tmp_path: Path) -> None:
-    outcome = asked(tmp_path, "int main(void) { int x = __VERIFIER_nondet_int() & 7; return 6 / (x + 1); }", Settings())
+    outcome = asked(
+        tmp_path, "int main(void) { int x = __VERIFIER_nondet_int() & 7; return 6 / (x + 1); }", Settings()
+    )
     assert outcome.answer == HOLDS
     assert outcome.property_name == ",".join(default_kinds())
     assert said(outcome) == dict.fromkeys(default_kinds(), HOLDS)
@@ -96,7 +98,10 @@ def test_an_error_behind_another_is_not_reached(tmp_path: Path) -> None:
     text = "int main(void) { int z = 0; int x = 5 / z; reach_error(); return x << 99; }"
     outcome = asked(tmp_path, text)
     assert said(outcome) == {"assert": HOLDS, "overflow": HOLDS, "division": VIOLATED, "shift": HOLDS}
-    assert dict.fromkeys(each.assumed for each in outcome.answers) == {(("division", VIOLATED),): None, (): None}
+    assert dict.fromkeys(each.assumed for each in outcome.answers) == {
+        (("division", VIOLATED),): None,
+        (): None,
+    }
 
 
 def test_kinds_are_asked_for_one_by_one_if_there_is_no_answer_together(
@@ -139,7 +144,9 @@ def test_a_reason_that_concerns_all_kinds_is_not_asked_for_again(
 
 
 def test_a_refused_program_is_unknown_for_every_kind(tmp_path: Path) -> None:
-    text = "double __VERIFIER_nondet_double(void); int main(void) { return __VERIFIER_nondet_double() > 1.5; }"
+    text = (
+        "double __VERIFIER_nondet_double(void); int main(void) { return __VERIFIER_nondet_double() > 1.5; }"
+    )
     outcome = asked(tmp_path, text)
     assert outcome.answer == UNKNOWN
     assert said(outcome) == dict.fromkeys(FOUR, UNKNOWN)

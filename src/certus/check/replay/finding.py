@@ -2,7 +2,7 @@
 
 The claim of an error site names the operation (`a + b does not overflow`). The condition under which the
 error is reached contains the exact result, or the amount of a shift; its value in the last state of the run
-completes the sentence: `a + b is 2147483648, outside int`. """
+completes the sentence: `a + b is 2147483648, outside int`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ SENTENCES = {
     "product": (
         "long y = x; y = y * 9223372036854775807;",
         "x == 2",
-        "signed overflow: y * 9223372036854775807 is 18446744073709551614, outside a signed integer of 64 bits",
+        "signed overflow: y * 9223372036854775807 is 18446744073709551614, "
+        "outside a signed integer of 64 bits",
     ),
     "library": (
         "extern int abs(int); return abs(x);",
@@ -47,7 +48,9 @@ SENTENCES = {
 def test_a_violation_in_one_sentence(what: str, tmp_path: Path) -> None:
     statement, when, sentence = SENTENCES[what]
     path = tmp_path / "p.c"
-    path.write_text(f"{INPUT}int main(void) {{ int x = __VERIFIER_nondet_int();\nif ({when}) {{ {statement} }}\n}}\n")
+    path.write_text(
+        f"{INPUT}int main(void) {{ int x = __VERIFIER_nondet_int();\nif ({when}) {{ {statement} }}\n}}\n"
+    )
     checks = ("assert", "overflow", "division", "shift")
     outcome = verify(path, Settings(engine="bmc", checks=checks, execute=False))
     assert isinstance(outcome.check, Replay)
