@@ -19,7 +19,6 @@ from certus.core.task import Task
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, has_clauses, load_clauses, load_question, read_question
 from certus.frontend.tasks.properties import SUPPORTED, UNREACH_CALL, Property, check_line
-from certus.run.kinds import KindsSchedule, not_asked
 from certus.run.schedule import Schedule
 from certus.run.settings import AUTO, Settings, check_owners, engine_options
 from certus.system.usage import cpu_seconds
@@ -62,6 +61,8 @@ def verify(
     settings = replace(settings, data_model=question.data_model)
     left = budget.remaining()
     if question.property.kinds and isinstance(subject, Program):
+        from certus.run.kinds import KindsSchedule
+
         outcome = KindsSchedule(subject, question, settings, start, on_progress, cpu, left).run()
         answers = (replace(each, diagnostics=(*warnings, *each.diagnostics)) for each in outcome.answers)
         outcome = replace(outcome, answers=tuple(answers))
@@ -147,7 +148,11 @@ def _not_loaded(question: Question, settings: Settings, reason: Diagnostic, star
         expected=question.expected,
     )
     kinds = question.property.kinds
-    return not_asked(empty, kinds, outcome) if kinds and isinstance(empty, Program) else outcome
+    if not kinds or not isinstance(empty, Program):
+        return outcome
+    from certus.run.kinds import not_asked
+
+    return not_asked(empty, kinds, outcome)
 
 
 def _text(file: Path) -> str:
