@@ -70,9 +70,42 @@ class TestQuestions:
         (place / "limits").mkdir()
         (place / "limits/limit.h").write_text("#define LIMIT 3000000000LL\n")
         (place / "prog.c").write_text('#include "limit.h"\n' + PROGRAM)
-        assert answer(certus("verify", "prog.c", "-Ilimits", "--std=c11", cwd=place)) == "HOLDS"
-        done = certus("verify", "prog.c", "-I", "limits", "-D", "LIMIT", "-U", "LIMIT", "-std=c99", cwd=place)
-        assert answer(done) == "HOLDS"
+        asked = ("--checks", "assert")
+        assert answer(certus("verify", "prog.c", "-Ilimits", "--std=c11", *asked, cwd=place)) == "HOLDS"
+        flags = ("-I", "limits", "-D", "LIMIT", "-U", "LIMIT", "-std=c99")
+        assert answer(certus("verify", "prog.c", *flags, *asked, cwd=place)) == "HOLDS"
+
+    def test_the_default_question(self, place: Path, certus: Certus) -> None:
+        done = certus("verify", "prog.c", "-DLIMIT=7", "--evidence", "saved", "--sarif", "log", cwd=place)
+        assert answer(done) == "VIOLATED"
+        lines = done.stdout.splitlines()
+        first = {
+            "prog.c:7: the error is reached: reach_error()",
+            "prog.c:12: division by zero: x / (x - 3)",
+            "prog.c:12: signed overflow: x - 3 is -2147483651, outside int",
+        }
+        assert {re.sub(r"-21474836\d\d,", "-2147483651,", line) for line in lines[:3]} == first
+        holds = lines.index(next(line for line in lines if line.startswith("HOLDS  prog.c  shift")))
+        assert "  assuming: no integer is divided by zero (division: VIOLATED)" in lines[holds:]
+        results = json.loads((place / "log").read_text())["runs"][0]["results"]
+        assert sorted(each["ruleId"] for each in results) == ["division-by-zero", "overflow", "reach-error"]
+        checked = certus("check", "saved", cwd=place)
+        assert checked.returncode == 1
+        assert checked.stdout.splitlines()[0] == "VIOLATED  saved"
+        words = {line.split()[1]: line.split()[0] for line in checked.stdout.splitlines() if line[0] != " "}
+        violated = dict.fromkeys(("assert", "overflow", "division"), "VIOLATED")
+        assert words.items() >= {"saved": "VIOLATED", **violated, "shift": "HOLDS"}.items()
+
+    def test_kinds_of_checks(self, place: Path, certus: Certus) -> None:
+        done = certus("verify", "prog.c", "-DLIMIT=7", "--checks", "shift,division", "--json", cwd=place)
+        report = json.loads(done.stdout)
+        assert (done.returncode, report["format"], report["verdict"]) == (1, 2, "VIOLATED")
+        assert [each["kind"] for each in report["answers"]] == ["division", "shift"]
+        assert report["finding"] == report["answers"][0]["finding"]
+        assert report["answers"][1]["assuming"] == ["no integer is divided by zero (division: VIOLATED)"]
+        for wrong in (("--checks", "boredom"), ("--checks", "assert", "--property", "no-overflow")):
+            assert certus("verify", "prog.c", *wrong, cwd=place).returncode == 2
+        assert certus("verify", "task.yml", "--checks", "assert", cwd=place).returncode == 2
 
     def test_a_property_file_names_the_error(self, place: Path, certus: Certus) -> None:
         flags = ("-DLIMIT=7", "--property", "unreach-call.prp")

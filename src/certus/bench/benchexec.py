@@ -16,6 +16,7 @@ from benchexec.tools.sv_benchmarks_util import get_data_model_from_task
 from benchexec.tools.template import BaseTool2
 
 MODELS: Final = {"ILP32": "ILP32", "LP64": "LP64"}
+_ASKING: Final = frozenset({"--property", "--checks"})  # options that say what to verify
 _ANSWER: Final = re.compile(r"(HOLDS|VIOLATED|UNKNOWN)  .*  (\S.*?)  \(")
 _CAUSES: Final = {
     "time-limit": result.RESULT_TIMEOUT,
@@ -44,6 +45,8 @@ class Tool(BaseTool2):  # type: ignore[misc]
         words = [executable, "verify", *options]
         if task.property_file:
             words += ["--property", task.property_file]
+        elif not _ASKING.intersection(options) and all(f.endswith((".c", ".i")) for f in task.input_files):
+            words += ["--property", "unreach-call"]  # as in competitions, not the default question
         model = get_data_model_from_task(task, MODELS)
         if model is not None:
             words += ["--data-model", model]

@@ -44,6 +44,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
 
     values: dict[str, Any] = {name: getattr(arguments, name, None) for name in _SETTINGS}
     values["property_name"] = arguments.property
+    values["checks"] = getattr(arguments, "checks", ())
     values["clang_arguments"] = tuple(arguments.clang) or None
     values["options"] = dict(getattr(arguments, "set", ())) or None
     values["execute"] = getattr(arguments, "execute", not getattr(arguments, "no_execute", False))
@@ -78,13 +79,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_question(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what to verify, and how Clang reads C."""
+def add_question(parser: argparse.ArgumentParser, *, usual: str = "unreach-call") -> None:
+    """Add the options that say what to verify, and how Clang reads C. `usual` is the default property."""
     parser.add_argument(
         "--property",
         metavar="P",
         help="unreach-call, no-overflow, no-div-zero, valid-memsafety, valid-memcleanup, array-bounds, "
-        "or a .prp file (default: unreach-call)",
+        f"or a .prp file (default: {usual})",
     )
     parser.add_argument(
         "--data-model",
@@ -182,6 +183,11 @@ def engine_names(text: str) -> tuple[str, ...]:
     if not all(names):
         raise ArgumentTypeError(f"{text!r} is not a list of engines such as bmc,predicate")
     return names
+
+
+def check_names(text: str) -> tuple[str, ...]:
+    """Split a list of kinds of checks at commas."""
+    return tuple(part.strip() for part in text.split(","))
 
 
 def positive(text: str) -> int:

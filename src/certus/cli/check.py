@@ -12,6 +12,7 @@ from certus.cli.arguments import add_execute, add_limits, add_output, add_solver
 from certus.cli.terminal import Exit
 
 if TYPE_CHECKING:
+    from certus.report.diagnostics import Palette
     from certus.run.recheck import RecheckResult
     from certus.system.child import Reporter
 
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from certus.cli.terminal import coloured, emit
     from certus.codec.outcomes import decode_diagnostic
     from certus.core.errors import InputError
-    from certus.report.diagnostics import Palette, render_diagnostic
+    from certus.report.diagnostics import Palette
 
     result = _check_in_child(
         arguments.file,
@@ -47,17 +48,33 @@ def run(arguments: argparse.Namespace) -> int:
         solvers=arguments.solvers or 1,
         execute=arguments.execute,
     )
-    problems = [decode_diagnostic(problem) for problem in result["problems"]]
     if result["verdict"] is None:
-        raise InputError(problems)
+        raise InputError([decode_diagnostic(problem) for problem in result["problems"]])
     palette = Palette(arguments.output is None and coloured(sys.stdout))
-    how = "not checked" if result["verdict"] == "UNKNOWN" else result["how"]
-    lines = [f"{result['verdict']}  {arguments.file}  {how}"]
+    lines = [f"{result['verdict']}  {arguments.file}{_said(result)}"]
     if not arguments.quiet:
-        lines += [f"  {result['native']}"] if result["native"] else []
-        lines += [render_diagnostic(problem, palette=palette) for problem in problems]
+        lines += _details(result, palette)
+        for kind, answer in result["answers"].items():
+            lines += [f"{answer['verdict']}  {kind}{_said(answer)}", *_details(answer, palette)]
     emit("\n".join(lines), arguments.output)
     return Exit.of(result["verdict"])
+
+
+def _said(result: dict[str, Any]) -> str:
+    """Say how an answer was checked; nothing if it sums up those about several kinds."""
+    how = "not checked" if result["verdict"] == "UNKNOWN" and not result["answers"] else result["how"]
+    return f"  {how}" if how else ""
+
+
+def _details(result: dict[str, Any], palette: Palette) -> list[str]:
+    """Return the lines on native runs, assumptions and problems."""
+    from certus.codec.outcomes import decode_diagnostic
+    from certus.report.diagnostics import render_diagnostic
+
+    problems = [decode_diagnostic(problem) for problem in result["problems"]]
+    native = [f"  {result['native']}"] if result["native"] else []
+    assumed = [f"  assuming: {assumption}" for assumption in result["assuming"]]
+    return [*native, *assumed, *(render_diagnostic(problem, palette=palette) for problem in problems)]
 
 
 def _check_in_child(
@@ -78,7 +95,8 @@ def _check_in_child(
         return result
     message = f"the check of the evidence did not finish: {child.detail or child.kind}"
     reason = Diagnostic(child.kind, message, hint="try a larger --timeout or --memory")
-    return {"verdict": "UNKNOWN", "how": "", "native": "", "problems": [encode_diagnostic(reason)]}
+    empty = {"how": "", "native": "", "assuming": [], "answers": {}}
+    return {"verdict": "UNKNOWN", **empty, "problems": [encode_diagnostic(reason)]}
 
 
 def _check(directory: Path, seconds: float, *, solvers: int, execute: bool) -> bytes:
@@ -89,15 +107,24 @@ def _check(directory: Path, seconds: float, *, solvers: int, execute: bool) -> b
     data: dict[str, Any]
     try:
         result = recheck(directory, timeout=seconds, solvers=solvers, execute=execute)
-        data = {
-            "verdict": result.verdict,
-            "how": _how(result),
-            "native": result.native,
-            "problems": [encode_diagnostic(problem) for problem in result.problems],
-        }
+        data = _result_data(result)
     except InputError as error:
         data = {"verdict": None, "problems": [encode_diagnostic(d) for d in error.diagnostics]}
     return json.dumps(data).encode()
+
+
+def _result_data(result: RecheckResult) -> dict[str, Any]:
+    """Return a result as data for another process."""
+    from certus.codec.outcomes import encode_diagnostic
+
+    return {
+        "verdict": result.verdict,
+        "how": "" if result.answers else _how(result),
+        "native": result.native,
+        "assuming": list(result.assuming),
+        "problems": [encode_diagnostic(problem) for problem in result.problems],
+        "answers": {kind: _result_data(each) for kind, each in result.answers.items()},
+    }
 
 
 def _how(result: RecheckResult) -> str:

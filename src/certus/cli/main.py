@@ -36,13 +36,14 @@ execution that reaches the error, or UNKNOWN with the reason."""
 _EPILOG = """certus COMMAND --help explains the options of a command.
 
 examples:
-  certus verify program.c                          no assertion fails, no error call is reached
-  certus verify program.c --property no-overflow   no signed arithmetic overflows
+  certus verify program.c                          assertions, signed overflow, division by zero, shifts
+  certus verify program.c --checks assert,division only some of these checks
+  certus verify program.c --property no-overflow   one property, as in competitions
   certus verify program.c --html report.html       write a report with the source and every step
 
 exit codes:
-  0  the property holds
-  1  the property is violated
+  0  everything that was asked for holds
+  1  a property, or a kind of checks, is violated
   2  malformed input or wrong usage
   3  unknown: a limit was reached, the input is not supported, or Ctrl-C was pressed
   4  internal error (CERTUS_DEBUG=1 shows the traceback)"""

@@ -17,6 +17,7 @@ from certus.cli.arguments import (
     add_report,
     add_solvers,
     bound,
+    check_names,
     duration,
     engine_names,
     positive,
@@ -52,7 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
     add("--blocks", choices=BLOCKS, help="size of the blocks that engines work on (default: large)")
     add("--bound", metavar="K", type=bound, help="unroll loops and recursion at most K times")
-    add_question(parser)
+    add_question(parser, usual="all checks of --checks for C, else unreach-call")
+    add(
+        "--checks",
+        metavar="A,B,..",
+        type=check_names,
+        help="kinds of checks for C: assert, overflow, division, shift (default: all)",
+    )
     add_limits(parser)
     add_solvers(parser)
     add("--cpu-time", metavar="TIME", type=duration, help="CPU time of all processes (default: no limit)")

@@ -256,6 +256,7 @@ def encode_challenge(challenge: Challenge) -> JsonObject:
         "disagreement": _encode_disagreement(challenge.disagreement),
         "compilers": encode_compilers(challenge.compilers),
         "gcc_compared": challenge.gcc_compared,
+        "reached": {kind: _encode_disagreement(run) for kind, run in challenge.reached.items()},
     }
 
 
@@ -270,7 +271,7 @@ def _encode_disagreement(run: Disagreement | None) -> Json:
 def decode_challenge(data: object) -> Challenge:
     """Read a challenge."""
     names = ("compared", "not_compared", "why_not", "only_run_ended", "warnings", "disagreement")
-    entry = mapping(data, "a challenge", (*names, "compilers", "gcc_compared"))
+    entry = mapping(data, "a challenge", (*names, "compilers", "gcc_compared", "reached"))
     disagreement = entry["disagreement"]
     return Challenge(
         natural(entry["compared"], "the compared runs"),
@@ -281,6 +282,7 @@ def decode_challenge(data: object) -> Challenge:
         None if disagreement is None else _decode_disagreement(disagreement),
         decode_compilers(entry["compilers"]),
         natural(entry["gcc_compared"], "the runs of gcc's program"),
+        {kind: _decode_disagreement(run) for kind, run in mapping(entry["reached"], "errors").items()},
     )
 
 
@@ -353,6 +355,7 @@ def encode_replay(check: Replay) -> JsonObject:
         "compiled": check.compiled,
         "compilers": encode_compilers(check.compilers),
         "matter": check.matter,
+        "finding": check.finding,
         "initial": None if check.initial is None else [numbers[v] for v in check.initial],
         "variables": encode_terms(list(numbers)),
         "defect": _encode_defect(check.defect),
@@ -379,7 +382,10 @@ def _encode_reason(reason: Reason | None, numbers: Mapping[Expr, int]) -> Json:
 
 def decode_replay(data: object, program: Program) -> Replay:
     """Read a replay of a trace of `program`."""
-    keys = ("steps", "kept", "error", "compiled", "compilers", "matter", "initial", "variables", "defect")
+    keys = (
+        *("steps", "kept", "error", "compiled", "compilers", "matter", "finding", "initial"),
+        *("variables", "defect"),
+    )
     fields = mapping(data, "a replay", keys)
     variables = decode_terms(fields["variables"])
     if any(v.kind is not Kind.VAR for v in variables):
@@ -396,6 +402,7 @@ def decode_replay(data: object, program: Program) -> Replay:
         if initial is None
         else tuple(_variable(v, variables) for v in sequence(initial, "the relevant initial values")),
         decode_compilers(fields["compilers"]),
+        text(fields["finding"], "what is wrong at the error"),
         _decode_defect(fields["defect"], program),
     )
 

@@ -106,7 +106,8 @@ class Challenge:
     `compared` runs agreed, `not_compared` ones could not be compared. `why_not` says why the program was not
     run natively. `only_run_ended`: the program reads no input, and its only run also ended natively.
     `warnings` report a run with undefined behaviour, and inputs that gcc reads in another order.
-    `gcc_compared` of the compared runs were repeated with the program that gcc compiled, and agreed."""
+    `gcc_compared` of the compared runs were repeated with the program that gcc compiled, and agreed.
+    `reached` has, by the kind of error, a run that natively and in the model reaches such an error."""
 
     compared: int = 0
     not_compared: int = 0
@@ -116,6 +117,7 @@ class Challenge:
     disagreement: Disagreement | None = None
     compilers: Compilers = field(default_factory=Compilers)
     gcc_compared: int = 0
+    reached: Mapping[str, Disagreement] = field(default_factory=dict)
 
     @property
     def ran(self) -> bool:
@@ -156,7 +158,9 @@ class Replay:
     `matter` is the number of relevant steps, and `initial` the globals whose initial values are relevant;
     both are None if the run was too long for the analysis. `compiled` is the result of the compiled program:
     CONFIRMED, why it could not confirm the trace, or empty if it was not run. `compilers` are the compilers
-    whose programs confirmed it. `defect` says what is wrong if the violation is one of memory safety."""
+    whose programs confirmed it. `finding` says what is wrong at the error, with values, if more is known than
+    the claim: `a + b is 2147483648, outside int`. `defect` says what is wrong if the violation is one of
+    memory safety."""
 
     steps: int
     kept: tuple[Step, ...]
@@ -165,6 +169,7 @@ class Replay:
     matter: int | None = None
     initial: tuple[Expr, ...] | None = None
     compilers: Compilers = field(default_factory=Compilers)
+    finding: str = ""
     defect: MemoryDefect | None = None
 
 
@@ -240,7 +245,12 @@ class Outcome:
     """A verdict with its evidence, and how that was checked. `seconds` are wall times by phase. `expected` is
     the answer that a task file states (None: it states none), and `specification` the property in the
     notation of property files. `challenge` is the result of native runs that could have contradicted
-    HOLDS."""
+    HOLDS.
+
+    The default question about a C program has an answer for each of its `kinds` of checks. `answers` are
+    outcomes of their own, each about one `kind`; the outcome itself is the first finding: a violation, else
+    UNKNOWN, else HOLDS. An execution ends at its first error of any kind; so a HOLDS about one kind assumes
+    that there is no error of the kinds `assumed`, those that do not hold, with their answers."""
 
     subject: Program | HornSystem
     property_name: str
@@ -256,6 +266,10 @@ class Outcome:
     specification: str = ""
     challenge: Challenge | None = None
     error_function: str | None = None  # the function whose call is the error, if a property file names it
+    kinds: tuple[str, ...] = ()
+    kind: str = ""
+    assumed: tuple[tuple[str, str], ...] = ()
+    answers: tuple[Outcome, ...] = ()
 
     @property
     def vacuous(self) -> bool:

@@ -20,8 +20,8 @@ Passes may replace the op of an edge by a block: a DAG of `Seq` and `Choice` ove
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -387,6 +387,12 @@ class Program:
                             entered.add(call.procedure)
                             entries.append(call.procedure)
         return False
+
+    def only(self, kinds: Collection[str]) -> Program:
+        """Return the program with the error sites of these kinds only. Executions still end at the others,
+        but without an error, so that both programs have the same executions up to their errors."""
+        errors = tuple(site for site in self.errors if site.kind in kinds)
+        return replace(self, errors=errors, decided=self.decided if "assertion" in kinds else ())
 
     def error_at(self, location: Location) -> ErrorSite:
         """Return the error site at a location."""

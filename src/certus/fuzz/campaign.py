@@ -128,7 +128,9 @@ class Campaign:
         file = directory / f"program.{language}"
         file.write_text(LANGUAGES[language][0](program), encoding="utf-8")
         try:
-            outcome = verify(file, Settings(engine=engine, timeout=self.timeout))
+            outcome = verify(
+                file, Settings(property_name="unreach-call", engine=engine, timeout=self.timeout)
+            )
         except InputError as error:
             return f"refused ({error.diagnostics[0].message})"
         if not isinstance(outcome.verdict, Unknown):

@@ -29,12 +29,13 @@ from certus.report.outcome_view import (
     is_vast,
     proof_of,
     relations,
+    sentence_of,
     summaries,
     total_seconds,
     value_text,
 )
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 Json = dict[str, Any]
 
@@ -53,7 +54,15 @@ def outcome_json(outcome: Outcome) -> Json:
     """Return the outcome as JSON data."""
     files = files_of(outcome)
     data = _header(file_of(outcome)) | ({"files": files} if len(files) > 1 else {})
-    data |= {
+    data |= _answer(outcome)
+    if outcome.answers:
+        data["answers"] = [{"kind": each.kind, **_answer(each)} for each in outcome.answers]
+    return data
+
+
+def _answer(outcome: Outcome) -> Json:
+    """Return the fields of one answer: that to the whole question, or about one kind of checks."""
+    data: Json = {
         "property": outcome.property_name,
         "engine": outcome.engine,
         "verdict": outcome.answer,
@@ -62,6 +71,8 @@ def outcome_json(outcome: Outcome) -> Json:
     }
     if outcome.subproperty is not None:
         data["subproperty"] = outcome.subproperty
+    if sentence := sentence_of(outcome):
+        data["finding"] = sentence
     proof, trace, steps = proof_of(outcome), counterexample(outcome), derivation(outcome)
     if isinstance(outcome.verdict, Unknown):
         data["reason"] = diagnostic_json(outcome.verdict.reason)

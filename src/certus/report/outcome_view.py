@@ -13,6 +13,7 @@ from typing import Final
 
 from certus.core import floats
 from certus.core.c_text import c_text
+from certus.core.check_kinds import KINDS, operation_of
 from certus.core.diagnostic import Span
 from certus.core.effects import terms
 from certus.core.evidence import (
@@ -30,7 +31,7 @@ from certus.core.evidence import (
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.memory import uses_memory
 from certus.core.memory_errors import FREE, READ, kinds_of
-from certus.core.outcome import Outcome, ProofCheck, Step, Undecided
+from certus.core.outcome import Outcome, ProofCheck, Replay, Step, Undecided, violated_site
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind, Value
@@ -92,7 +93,10 @@ def nothing_to_check(outcome: Outcome) -> str:
     """Return a sentence if no check site is reachable, so that the property holds vacuously; else ''."""
     if not outcome.vacuous:
         return ""
-    if outcome.property_name in _NOTHING_ASKED:
+    if outcome.kinds:
+        kinds = [outcome.kind] if outcome.kind else outcome.kinds
+        missing = joined([KINDS[kind].missing for kind in kinds])
+    elif outcome.property_name in _NOTHING_ASKED:
         missing = _NOTHING_ASKED[outcome.property_name]
     elif outcome.error_function is not None:
         missing = f"no call of {outcome.error_function}"
@@ -346,7 +350,57 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         sentences.append("assembly writes only objects that its operands point to")
     if "evaluation-order" in codes:
         sentences.append("operands are evaluated in the order of Clang")
+    sentences += [f"{KINDS[kind].claim} ({kind}: {answer})" for kind, answer in outcome.assumed]
     return tuple(sentences)
+
+
+def answer_parts(outcome: Outcome) -> list[tuple[Outcome, list[str]]]:
+    """Return the answers to the default question: violations first, then UNKNOWN, in the order in which they
+    were found. Kinds with the same evidence, or the same reason for UNKNOWN, are listed together."""
+    order = ("VIOLATED", "UNKNOWN", "HOLDS")
+    parts: list[tuple[Outcome, list[str]]] = []
+    for each in sorted(outcome.answers, key=lambda each: (order.index(each.answer), total_seconds(each))):
+        kinds = next((kinds for part, kinds in parts if part.verdict is each.verdict), None)
+        if kinds is None:
+            parts.append((each, [each.kind]))
+        else:
+            kinds.append(each.kind)
+    return parts
+
+
+def proved_lines(outcome: Outcome, kinds: Sequence[str]) -> Iterator[str]:
+    """Yield what a HOLDS of the default question says about these kinds of checks."""
+    answers = {each.kind: each for each in outcome.answers}
+    for kind in kinds:
+        if not answers[kind].vacuous:
+            yield f"proved: {KINDS[kind].claim}"
+    vacuous = [kind for kind in kinds if answers[kind].vacuous]
+    if vacuous:
+        yield f"nothing to check: {', '.join(vacuous)}"
+
+
+def sentence_of(outcome: Outcome) -> str:
+    """Return what a counterexample of a program shows, in one sentence with its place:
+    `sum.c:9: signed overflow: a + b is 2147483648, outside int`."""
+    program, check = outcome.subject, outcome.check
+    if not isinstance(program, Program) or not isinstance(check, Replay):
+        return ""
+    site = violated_site(program, check)
+    place = f"{program.file}: " if site.span is None else f"{site.span.file}:{site.span.line}: "
+    if check.defect is not None:
+        return place + check.defect.sentence(program)
+    what = check.finding or operation_of(site.kind, site.text)
+    return f"{place}{_FOUND.get(site.kind, '{}').format(what)}"
+
+
+_FOUND: Final = {  # by the kind of the error
+    "assertion": "assertion fails: {}",
+    "reach-error": "the error is reached: {}",
+    "error-label": "the error is reached: {}",
+    "overflow": "signed overflow: {}",
+    "division-by-zero": "division by zero: {}",
+    "shift": "undefined shift: {}",
+}
 
 
 def _compares(ops: Iterable[Op], address: MachineSort) -> bool:

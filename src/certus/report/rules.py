@@ -117,6 +117,14 @@ _RULES: Final = (
         (401,),
     ),
     Rule(
+        "shift",
+        "ShiftDefined",
+        "The amount of a shift is not negative and less than the width of the type, and a left shift of a "
+        "signed number loses no bits; in C it is undefined otherwise.",
+        "Not true: `{}`",
+        f"Use an unsigned type, test the operands before the shift, {_INPUTS}",
+    ),
+    Rule(
         UNDEFINED,
         "NoUndefinedBehaviour",
         "No execution that Certus tried meets undefined behaviour.",
@@ -138,7 +146,8 @@ def rules(outcome: Outcome) -> tuple[Rule, ...]:
     subject = outcome.subject
     kinds = {site.kind for site in subject.errors} if isinstance(subject, Program) else {CLAUSES}
     by_id = {rule.id: rule for rule in _RULES}
-    kinds |= {UNDEFINED} if any(d.code == UNDEFINED for d in outcome.diagnostics) else set()
+    diagnostics = (d for each in (outcome, *outcome.answers) for d in each.diagnostics)
+    kinds |= {UNDEFINED} if any(d.code == UNDEFINED for d in diagnostics) else set()
     return tuple(by_id.get(kind) or _other(kind) for kind in sorted(kinds))
 
 

@@ -6,7 +6,7 @@ notifications. The log contains no times, so the same outcome gives the same byt
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from certus.core.diagnostic import Diagnostic, Severity
@@ -56,20 +56,37 @@ def _rendered(log: Json) -> str:
 
 def sarif_log(outcome: Outcome, *, exit_code: int) -> Json:
     """Return the outcome as SARIF data."""
-    about, notes = rules(outcome), list(_notifications(outcome))
+    about = rules(outcome)
+    parts = outcome.answers if outcome.answers and not outcome.vacuous else (outcome,)
+    notes = _once(note for each in parts for note in _notifications(each))
     is_answered = not isinstance(outcome.verdict, Unknown)
     return _log(
         [file_of(outcome), *files_of(outcome)[1:]],
         about,
         _invocation(notes, exit_code, outcome.answer, successful=is_answered),
-        results=list(results(outcome, about)),
+        results=_results(outcome, about),
         properties={
             "verdict": outcome.answer,
             "vacuous": outcome.vacuous,
             "property": outcome.property_name,
             "engine": outcome.engine,
+            **({"answers": {each.kind: each.answer for each in outcome.answers}} if outcome.answers else {}),
         },
     )
+
+
+def _results(outcome: Outcome, about: Sequence[Rule]) -> list[Json]:
+    """Return the results, of the default question those about all kinds of checks, each once."""
+    return _once(result for each in outcome.answers or (outcome,) for result in results(each, about))
+
+
+def _once(entries: Iterable[Json]) -> list[Json]:
+    """Return the entries without repetitions."""
+    kept: list[Json] = []
+    for entry in entries:
+        if entry not in kept:
+            kept.append(entry)
+    return kept
 
 
 def _invocation(notes: list[Json], exit_code: int, description: str, *, successful: bool) -> Json:
@@ -149,7 +166,8 @@ def _notifications(outcome: Outcome) -> Iterator[Json]:
         yield _diagnostic(outcome.verdict.reason)
     elif outcome.vacuous:
         sentence = nothing_to_check(outcome)
-        yield _note("nothing-to-check", f"{sentence[:1].upper()}{sentence[1:]}.") | {"level": "warning"}
+        level = "note" if outcome.kind else "warning"
+        yield _note("nothing-to-check", f"{sentence[:1].upper()}{sentence[1:]}.") | {"level": level}
     elif not isinstance(outcome.verdict, Unsafe):
         yield _note("holds", f"HOLDS: no execution violates {name}. The proof was checked.")
     for assumption in assumptions(outcome):

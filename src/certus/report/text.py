@@ -1,6 +1,7 @@
 """Render an outcome as text: one line with the answer, then its evidence.
 
-Only warnings about undefined behaviour, which the answer does not cover, come before the answer."""
+Only warnings about undefined behaviour, which the answer does not cover, come before the answer. The report
+on the default question starts with a sentence for each violation, and has a part for each answer."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Literal
 
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.evidence import Execution, KInductive, Unknown, Unrolling, Unsafe
+from certus.core.evidence import Execution, KInductive, Safe, Unknown, Unrolling, Unsafe
 from certus.core.horn import Model
 from certus.core.outcome import CONFIRMED, UNDEFINED, DerivationCheck, Outcome, ProofCheck, Replay
 from certus.core.program import Program
@@ -18,6 +19,7 @@ from certus.core.values import Datum
 from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render_diagnostic
 from certus.report.outcome_view import (
     Invariant,
+    answer_parts,
     assumptions,
     bounds,
     counted,
@@ -26,7 +28,9 @@ from certus.report.outcome_view import (
     invariants,
     nothing_to_check,
     proof_of,
+    proved_lines,
     relations,
+    sentence_of,
     solver_text,
     summaries,
     title_of,
@@ -50,6 +54,8 @@ def render_text(
 ) -> str:
     """Render the report, without a final newline. A quiet report is a single line. A counterexample has only
     the steps that matter, or with `full_trace` all steps."""
+    if outcome.answers:
+        return _render_answers(outcome, detail=detail, palette=palette, full_trace=full_trace)
     answer = _first_line(outcome, palette)
     if detail == "quiet":
         return answer
@@ -57,13 +63,7 @@ def render_text(
     lines.append(answer)
     if outcome.contradicted:
         lines.append(f"  expected: {value_text(bool(outcome.expected))} (the task file says so)")
-    if isinstance(outcome.verdict, Unknown):
-        lines.append(_reason(outcome, outcome.verdict.reason, palette))
-    elif proof_of(outcome) is not None:
-        lines += _proof(outcome, every_point=detail == "verbose")
-    else:
-        lines += refutation_lines(outcome, palette, full_trace=full_trace)
-    lines += check_lines(outcome)
+    lines += _evidence(outcome, detail, palette, full_trace=full_trace)
     lines += [_shown(outcome, d, palette) for d in outcome.diagnostics if d.code != UNDEFINED]
     if detail == "verbose":
         lines += finding_lines(outcome)
@@ -71,15 +71,76 @@ def render_text(
     return "\n".join(lines)
 
 
-def _first_line(outcome: Outcome, palette: Palette) -> str:
-    answer = palette.paint(outcome.answer, _ANSWER_COLOURS[outcome.answer])
-    cause = outcome.subproperty or nothing_to_check(outcome)
+def _evidence(outcome: Outcome, detail: Detail, palette: Palette, *, full_trace: bool) -> Iterator[str]:
+    """Yield the reason of UNKNOWN, or the evidence and how it was checked."""
     if isinstance(outcome.verdict, Unknown):
-        cause = outcome.verdict.reason.code
+        yield _reason(outcome, outcome.verdict.reason, palette)
+    elif proof_of(outcome) is not None:
+        yield from _proof(outcome, every_point=detail == "verbose")
+    else:
+        yield from refutation_lines(outcome, palette, full_trace=full_trace)
+    yield from check_lines(outcome)
+
+
+def _render_answers(outcome: Outcome, *, detail: Detail, palette: Palette, full_trace: bool) -> str:
+    """Render the answers to the default question: a sentence for each violation, then a part for each answer.
+    Kinds with the same evidence, or the same reason for UNKNOWN, share a part."""
+    parts = answer_parts(outcome)
+    lines = [printable(sentence_of(part)) for part, _ in parts if isinstance(part.verdict, Unsafe)]
+    said: list[Diagnostic] = [] if detail == "quiet" else list(_undefined(outcome))
+    lines += [_shown(outcome, diagnostic, palette) for diagnostic in said]
+    for part, kinds in parts:
+        lines.append(_first_line(part, palette, ", ".join(kinds), cause=_cause(outcome, part)))
+        if detail == "quiet":
+            continue
+        lines += answer_lines(outcome, part, kinds, detail=detail, palette=palette, full_trace=full_trace)
+        news = [diagnostic for diagnostic in part.diagnostics if diagnostic not in said]
+        lines += [_shown(part, diagnostic, palette) for diagnostic in news]
+        said += news
+        if detail == "verbose":
+            lines += finding_lines(part)
+            lines += statistics_lines(part)
+    return lines[0] if detail == "quiet" else "\n".join(lines)
+
+
+def answer_lines(
+    whole: Outcome,
+    part: Outcome,
+    kinds: Sequence[str],
+    *,
+    detail: Detail = "normal",
+    palette: Palette = PLAIN,
+    full_trace: bool = False,
+) -> Iterator[str]:
+    """Yield what was proved about these kinds of checks, and the evidence."""
+    if isinstance(part.verdict, Safe):
+        yield from (f"  {line}" for line in proved_lines(whole, kinds))
+    yield from _evidence(part, detail, palette, full_trace=full_trace)
+
+
+def _undefined(outcome: Outcome) -> Iterator[Diagnostic]:
+    """Yield the warnings about undefined behaviour, which no answer covers."""
+    diagnostics = (d for each in (outcome, *outcome.answers) for d in each.diagnostics)
+    yield from dict.fromkeys(d for d in diagnostics if d.code == UNDEFINED)
+
+
+def _cause(whole: Outcome, part: Outcome) -> str:
+    """Return the cause of UNKNOWN, or that there is nothing to check at all."""
+    if isinstance(part.verdict, Unknown):
+        return part.verdict.reason.code
+    return "nothing to check" if whole.vacuous else ""
+
+
+def _first_line(outcome: Outcome, palette: Palette, asked: str = "", *, cause: str | None = None) -> str:
+    answer = palette.paint(outcome.answer, _ANSWER_COLOURS[outcome.answer])
+    if cause is None:
+        unknown = isinstance(outcome.verdict, Unknown)
+        cause = _cause(outcome, outcome) if unknown else outcome.subproperty or nothing_to_check(outcome)
     seconds = f"{total_seconds(outcome):.2f} s"
     file = printable(title_of(outcome))
     return (
-        f"{answer}  {file}  {outcome.property_name}{'  ' * bool(cause)}{cause}  ({outcome.engine}, {seconds})"
+        f"{answer}  {file}  {asked or outcome.property_name}{'  ' * bool(cause)}{cause}"
+        f"  ({outcome.engine}, {seconds})"
     )
 
 

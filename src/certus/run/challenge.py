@@ -16,6 +16,7 @@ from typing import Final
 
 from certus.codec.outcomes import decode_challenge, encode_challenge
 from certus.core.budget import Budget
+from certus.core.check_kinds import error_kinds
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Execution, Safe, Unknown
 from certus.core.outcome import (
@@ -37,7 +38,7 @@ NAME: Final = "challenge"  # of the child process
 RESERVE: Final = 0.05  # of the time, for a challenge that has to wait for a proof
 AT_MOST: Final = 1.0  # seconds of it
 NOT_DETERMINED: Final = "execution-not-confirmed"
-KINDS: Final = {"no-overflow": "overflow", "no-div-zero": "division-by-zero"}
+OPERATIONS: Final = {"no-overflow": ("overflow",), "no-div-zero": ("division-by-zero",)}
 
 
 def is_challenged(program: object) -> bool:
@@ -58,7 +59,8 @@ def challenged(
         name: int(ExitCode.ASSERTION if kind == "assertion" else ExitCode.ERROR)
         for name, kind in functions.items()
     }
-    errors = ErrorCodes(codes, KINDS.get(wanted.name, ""))
+    operations = OPERATIONS.get(wanted.name) or sorted(error_kinds(wanted.kinds))
+    errors = ErrorCodes(codes, tuple(operations))
     return challenge(program, errors, arguments=arguments, budget=budget, execute=execute)
 
 
@@ -74,6 +76,11 @@ class Challenger:
     arrived: deque[tuple[str, ChildResult]] = field(default_factory=deque)
     _challenge: Challenge | None = None
     _started: bool = False
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the result is known."""
+        return self._challenge is not None
 
     def start(self, children: Children) -> None:
         """Start the challenge, unless it is started already."""
@@ -125,10 +132,14 @@ def judge(outcome: Outcome, challenge: Challenge, evidence: Path | None = None) 
     """Return a HOLDS after its challenge; UNKNOWN if a native run contradicts it, or if the proof is the only
     execution, which does not end natively. Runs that disagree are saved in `evidence`."""
     proof = outcome.verdict.proof if isinstance(outcome.verdict, Safe) else None
+    assert isinstance(outcome.subject, Program)
+    contradicting = [challenge.reached[s.kind] for s in outcome.subject.errors if s.kind in challenge.reached]
     outcome = replace(outcome, challenge=challenge, diagnostics=(*challenge.warnings, *outcome.diagnostics))
     reason: Diagnostic | None = None
     if challenge.disagreement is not None:
         reason = _reason(outcome, challenge.disagreement, evidence)
+    elif contradicting:
+        reason = _reason(outcome, contradicting[0], evidence)
     elif isinstance(proof, Execution) and challenge.ran and not challenge.only_run_ended:
         message = "the compiled program does not come to the end of the only execution within the limit"
         reason = Diagnostic(NOT_DETERMINED, message, hint="try another engine, or --engine auto")

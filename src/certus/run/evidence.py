@@ -5,6 +5,9 @@ source.*          the program or the Horn clauses; the directory `source` for a 
                   with headers of the user
 evidence.json     the proof or the trace; for Horn clauses the model or the derivation
 clauses/*.smt2    each clause of the proof or the model, as a script that must be unsatisfiable
+
+The answers to the default question are saved in a directory for each kind of checks, and manifest.json lists
+these directories.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import Any
 
 from certus.codec.outcomes import decode_verdict, encode_verdict
 from certus.core.budget import Budget
+from certus.core.check_kinds import KINDS
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 from certus.core.evidence import Execution, Safe, Verdict
@@ -27,13 +31,14 @@ from certus.core.horn import HornSystem, Model
 from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.frontend.tasks.properties import Property
+from certus.frontend.tasks.properties import Property, property_of_kinds
 from certus.frontend.tasks.task_files import C_SUFFIXES, Question
 from certus.run.settings import Settings
 from certus.run.sources import flags_in, is_inside, save_sources, texts_of
 from certus.system.child import Reporter, run_limited
 
 FORMAT = 2
+KINDS_FORMAT = 3  # of evidence about kinds of checks
 _TOO_DEEP = "is nested more deeply than any evidence that Certus writes"
 
 
@@ -58,6 +63,13 @@ def saved(outcome: Outcome, question: Question, settings: Settings) -> Outcome:
 
 def save(directory: Path, outcome: Outcome, question: Question, arguments: Sequence[str] = ()) -> None:
     """Write the evidence of a checked answer, or only the manifest of UNKNOWN. `arguments` were for Clang."""
+    if outcome.answers:
+        directory.mkdir(parents=True, exist_ok=True)
+        for each in outcome.answers:
+            save(directory / each.kind, each, question, arguments)
+        said = {each.kind: each.answer for each in outcome.answers}
+        _write(directory / "manifest.json", {"format": KINDS_FORMAT, "answers": said})
+        return
     subject = outcome.subject
     directory.mkdir(parents=True, exist_ok=True)
     clauses = directory / "clauses"
@@ -70,7 +82,8 @@ def save(directory: Path, outcome: Outcome, question: Question, arguments: Seque
         titles[name] = title
         (directory / name).write_text(text, encoding="utf-8")
     manifest = {
-        "format": FORMAT,
+        "format": KINDS_FORMAT if outcome.kind else FORMAT,
+        **({"kind": outcome.kind, "kinds": list(outcome.kinds)} if outcome.kind else {}),
         "verdict": outcome.answer,
         "property": outcome.property_name,
         "error_function": question.property.function,
@@ -117,9 +130,11 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     """Return the manifest with its fields checked. Raises `InputError`."""
     manifest = read_json(directory / "manifest.json")
     version = manifest.get("format")
-    if isinstance(version, int) and version != FORMAT:
-        why = f"its format is {version}, and this version reads format {FORMAT}"
+    if isinstance(version, int) and version not in (FORMAT, KINDS_FORMAT):
+        why = f"its format is {version}, and this version reads the formats {FORMAT} and {KINDS_FORMAT}"
         raise unusable(directory, why, _run_again(directory, manifest) if version == 1 else None)
+    if "answers" in manifest:
+        raise unusable(directory, "it has answers in a directory of answers")
     wanted = {"format": int, "verdict": str, "property": str, "sources": list, "clauses": dict}
     for field, kind in wanted.items():
         if not isinstance(manifest.get(field), kind):
@@ -173,10 +188,29 @@ def read_manifest_question(directory: Path, manifest: Mapping[str, Any]) -> tupl
     flags = flags_in(directory, arguments)
     if flags is None:
         raise unusable(directory, "its manifest has flags for Clang other than -D, -U, -std and -I within it")
-    asked = Property(manifest["property"], function)
+    asked = _property(directory, manifest, function)
     first, *others = (directory / each["file"] for each in manifest["sources"])
     may_fail = manifest.get("malloc_may_fail") is True
     return Question(first, asked, model, others=tuple(others), malloc_may_fail=may_fail), flags
+
+
+def _property(directory: Path, manifest: Mapping[str, Any], function: str | None) -> Property:
+    """Return the property of a manifest, or the kinds of checks."""
+    kind, kinds = manifest.get("kind", ""), manifest.get("kinds", [])
+    if not kind and not kinds:
+        return Property(manifest["property"], function)
+    if not isinstance(kinds, list) or kind not in kinds or not all(each in KINDS for each in kinds):
+        raise unusable(directory, "its manifest does not say what was asked")
+    return property_of_kinds(kinds)
+
+
+def read_answers(directory: Path) -> list[str]:
+    """Return the kinds of checks that a directory has answers about; none if it is evidence of one property.
+    Raises `InputError`."""
+    answers = read_json(directory / "manifest.json").get("answers", {})
+    if not isinstance(answers, dict) or not all(each in KINDS for each in answers):
+        raise unusable(directory, "its manifest has no proper field 'answers'")
+    return [kind for kind in KINDS if kind in answers]
 
 
 def read_json(path: Path) -> dict[str, Any]:

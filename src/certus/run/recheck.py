@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from certus.core.budget import Budget
+from certus.core.check_kinds import KINDS
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Safe, Unknown, Unsafe, Verdict
@@ -21,7 +22,15 @@ from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.frontend import Question, has_clauses, load_clauses, load_question
 from certus.run.challenge import challenged, is_challenged, judge
-from certus.run.evidence import clause_texts, digest, read_manifest, read_manifest_question, read_verdict
+from certus.run.evidence import (
+    clause_texts,
+    digest,
+    read_answers,
+    read_manifest,
+    read_manifest_question,
+    read_verdict,
+    unusable,
+)
 from certus.run.publish import confirm, replay_compiled
 from certus.run.settings import Settings
 from certus.run.sources import changed_headers, texts_of
@@ -31,7 +40,8 @@ from certus.run.sources import changed_headers, texts_of
 class RecheckResult:
     """The verdict that the evidence supports, and the problems with it. A proof or a model has `clauses`, a
     derivation from Horn clauses `steps` that were evaluated again. `check` says how it was checked, `native`
-    what native runs showed."""
+    what native runs showed. Evidence about several kinds of checks has `answers` by kind; a HOLDS about one
+    kind lists under `assuming` the claims of the other kinds that the evidence does not prove."""
 
     verdict: str
     clauses: int = 0
@@ -40,23 +50,66 @@ class RecheckResult:
     steps: int = 0
     native: str = ""
     check: Check | None = None
+    answers: Mapping[str, RecheckResult] = field(default_factory=dict)
+    assuming: tuple[str, ...] = ()
 
 
 def recheck(
     directory: Path, *, timeout: float | None = None, solvers: int = 1, execute: bool = False
 ) -> RecheckResult:
     """Check the evidence in `directory`, each clause of a proof by at least `solvers` solvers. With `execute`
-    the program is compiled and run, too. Raises `InputError` if there is no evidence to check."""
+    the program is compiled and run, too. Raises `InputError` if there is no evidence to check.
+
+    Evidence about several kinds of checks is VIOLATED if one of them is, and HOLDS if all do."""
+    kinds, whole = read_answers(directory), Budget(timeout)
+    if not kinds:
+        return _alone(_recheck(directory, timeout, solvers, execute=execute), directory)
+    answers: dict[str, RecheckResult] = {}
+    for number, kind in enumerate(kinds):
+        left = whole.remaining()
+        share = None if left is None else left / (len(kinds) - number)
+        answers[kind] = _recheck(directory / kind, share, solvers, execute=execute, kind=kind)
+    words = [each.verdict for each in answers.values()]
+    verdict = next((word for word in ("VIOLATED", "UNKNOWN") if word in words), "HOLDS")
+    others = {kind: each.verdict for kind, each in answers.items() if each.verdict != "HOLDS"}
+    complete = {kind: _assuming(each, others) for kind, each in answers.items()}
+    return RecheckResult(verdict, answers=complete)
+
+
+def _alone(result: RecheckResult, directory: Path) -> RecheckResult:
+    """Return the result about one answer. The evidence about one kind of checks proves nothing about
+    others."""
     manifest = read_manifest(directory)
+    others = [each for each in manifest.get("kinds", []) if each != manifest.get("kind")]
+    return _assuming(result, dict.fromkeys(others, "not checked here"))
+
+
+def _assuming(result: RecheckResult, others: Mapping[str, str]) -> RecheckResult:
+    if result.verdict != "HOLDS":
+        return result
+    assumed = tuple(f"{KINDS[kind].claim} ({kind}: {said})" for kind, said in others.items())
+    return replace(result, assuming=assumed)
+
+
+def _recheck(
+    directory: Path, timeout: float | None, solvers: int, *, execute: bool, kind: str = ""
+) -> RecheckResult:
+    """Check the evidence of one answer, about one kind of checks if `kind` names it."""
+    manifest = read_manifest(directory)
+    kind = kind or manifest.get("kind", "")
+    if kind != manifest.get("kind", ""):
+        raise unusable(directory, f"it is not about {kind}")
     question, arguments = read_manifest_question(directory, manifest)
     budget = Budget(timeout)
     try:
-        subject = _read_again(question, arguments, budget)
+        subject = whole = _read_again(question, arguments, budget)
     except Unsupported as refusal:
         return RecheckResult("UNKNOWN", problems=(refusal.diagnostic,))
     except BudgetExceeded:
         late = Diagnostic("time-limit", "the source was not read in time", hint="try a larger --timeout")
         return RecheckResult("UNKNOWN", problems=(late,))
+    if kind and isinstance(subject, Program):
+        subject = subject.only(KINDS[kind].errors)
     problems: list[Diagnostic] = []
     for text, saved_as in zip(texts_of(subject).values(), manifest["sources"], strict=True):
         if digest(text) != saved_as["sha256"]:
@@ -74,7 +127,7 @@ def recheck(
         verdict = Unknown(_refusal(verdict.reason))
     outcome = Outcome(subject, question.property.name, verdict, "check", check)
     settings = Settings(clang_arguments=tuple(arguments), execute=execute)
-    outcome, native = _natively(outcome, question, settings, budget)
+    outcome, native = _natively(outcome, whole, question, settings, budget)
     verdict, check = outcome.verdict, outcome.check
     if isinstance(verdict, Unknown):
         return RecheckResult("UNKNOWN", problems=(*problems, verdict.reason))
@@ -91,15 +144,16 @@ def recheck(
 
 
 def _natively(
-    outcome: Outcome, question: Question, settings: Settings, budget: Budget
+    outcome: Outcome, whole: Program | HornSystem, question: Question, settings: Settings, budget: Budget
 ) -> tuple[Outcome, str]:
-    """Return the outcome after native runs of a C program, and what they showed."""
+    """Return the outcome after native runs of a C program, and what they showed. `whole` is the program with
+    the errors of all kinds."""
     program, verdict, check = outcome.subject, outcome.verdict, outcome.check
-    if not isinstance(program, Program) or not is_challenged(program):
+    if not isinstance(program, Program) or not isinstance(whole, Program) or not is_challenged(program):
         return outcome, ""
     if isinstance(verdict, Safe):
         flags, wanted = settings.clang_arguments, question.property
-        challenge = challenged(program, wanted, flags, budget=budget, execute=settings.execute)
+        challenge = challenged(whole, wanted, flags, budget=budget, execute=settings.execute)
         return judge(outcome, challenge), challenge.sentence
     if isinstance(verdict, Unsafe) and isinstance(check, Replay) and settings.execute:
         verdict, replayed = replay_compiled(program, verdict, check, settings, budget=budget)

@@ -57,10 +57,12 @@ UNLIMITED = 60.0  # seconds that shares refer to if there is no time limit
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The seconds that a child had: the whole time limit, or its share of the time."""
+    """The seconds that a child had: the whole time limit or that `part` of it that its question had, or its
+    share of this time."""
 
     seconds: float | None
     shared: bool = False
+    part: bool = False
 
     def is_less_than(self, left: float | None) -> bool:
         """Return whether it was a share, and less than what is left."""
@@ -69,16 +71,19 @@ class Allowance:
     def __str__(self) -> str:
         if self.seconds is None:
             return "its time"
-        return f"its share of the time, {self.seconds:.1f} s" if self.shared else f"{self.seconds:g} s"
+        if self.shared:
+            return f"its share of the time, {self.seconds:.1f} s"
+        return f"{self.seconds:.1f} s" if self.part else f"{self.seconds:g} s"
 
 
 @dataclass(slots=True, eq=False)
 class Schedule:
     """One task and the engines that work on it.
 
-    `seconds` is what is left of the time limit, `cpu` where CPU time ends, as `cpu_seconds` counts it.
-    `allowances`: how long each engine may run. `failures`: why engines ended without an answer. `facts`: what
-    engines have sent for others, by source. `pause`: the engine to suspend, and when."""
+    `seconds` is what is left of the time limit, `cpu` where CPU time ends, as `cpu_seconds` counts it. If
+    they are only a `part` of the time left, messages say so. `allowances`: how long each engine may run.
+    `failures`: why engines ended without an answer. `facts`: what engines have sent for others, by source.
+    `pause`: the engine to suspend, and when."""
 
     task: Task
     settings: Settings
@@ -86,6 +91,7 @@ class Schedule:
     question: Question | None = None
     cpu: float | None = None
     seconds: float | None = None
+    part: bool = False
     budget: Budget = field(init=False)
     processes: int = field(init=False, default=1)
     waiting: deque[Turn] = field(init=False, default_factory=deque)
@@ -95,29 +101,43 @@ class Schedule:
     pause: tuple[str, Budget] | None = None
     challenger: Challenger | None = None
 
-    def run(self) -> Outcome:
-        """Return the first checked answer, or UNKNOWN with advice."""
+    def run(self, children: Children | None = None) -> Outcome:
+        """Return the first checked answer, or UNKNOWN with advice. The engines run among `children`, if there
+        are any, and have ended afterwards; a challenge may go on."""
         self.budget = Budget(self.seconds)
         cores = self.settings.cores or len(os.sched_getaffinity(0))
         try:
             self.waiting = turns(self.settings, cores, kind_of(self.task.subject, self.budget))
         except BudgetExceeded:
-            message = f"no engine was started within {Allowance(self.settings.timeout)}"
+            message = f"no engine was started within {self._whole}"
             reason = Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
             return Outcome(self.task.subject, self.task.property_name, Unknown(reason), self.settings.engine)
         self._prepare_challenge(cores)
         self.processes = min(cores, len(self.waiting))
-        with Children(cpu=self.cpu, memory=self.settings.memory) as children:
+        if children is not None:
             answer = self._race(children, cores)
+            children.end_others(NAME)
+        else:
+            with Children(cpu=self.cpu, memory=self.settings.memory) as own:
+                answer = self._race(own, cores)
         return answer or self._no_answer()
+
+    @property
+    def _whole(self) -> Allowance:
+        """The time of an engine that runs for as long as there is time."""
+        return Allowance(self.seconds, part=True) if self.part else Allowance(self.settings.timeout)
 
     def _prepare_challenge(self, cores: int) -> None:
         """On a single core, keep time for a challenge that has to wait for a proof."""
         if self.question is None or not is_challenged(self.task.subject):
             return
         assert isinstance(self.task.subject, Program)
-        self.challenger = Challenger(self.task.subject, self.question.property, self.settings, self.budget)
-        if cores == 1 and self.seconds is not None:
+        if self.challenger is None:
+            self.challenger = Challenger(
+                self.task.subject, self.question.property, self.settings, self.budget
+            )
+        self.challenger.arrived.clear()
+        if cores == 1 and self.seconds is not None and not self.challenger.is_finished:
             self.budget = Budget(self.seconds - min(RESERVE * self.seconds, AT_MOST))
 
     def _race(self, children: Children, cores: int) -> Outcome | None:
@@ -156,7 +176,7 @@ class Schedule:
         if children.resume(engine) or (engine in self.failures and not self.allowances[engine].shared):
             return
         self.failures.pop(engine, None)
-        seconds, allowance = self.budget.remaining(), Allowance(self.settings.timeout)
+        seconds, allowance = self.budget.remaining(), self._whole
         if turn.share < 1.0:
             share = max(0.1, turn.share * self._to_share(seconds))
             if turn.pauses:

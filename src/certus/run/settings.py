@@ -24,12 +24,13 @@ class Settings:
     `engine` is a name from `certus engines` or "auto", which runs `engines` (default: its own choice) side by
     side on `cores` (default: all). `options` are pairs such as "bmc.bound" and "10". `timeout` is in seconds
     of wall time, `cpu_time` in seconds of CPU time of all processes together, `memory` in bytes.
-    `property_name` is a name or a property file (default: that of the task file, else unreach-call),
-    `data_model` ILP32 or LP64 (default: that of the task file, else LP64); `clang_arguments` are flags for
-    Clang. `execute`: whether the program may be compiled and run; `harness` is where the inputs of a
-    violation are saved. `ranges`: whether engines get the ranges of variables as facts. `inline`: whether
-    calls are inlined for engines that want it. `solvers`: how many solvers, 1 or 2, have to discharge each
-    clause of a proof. `malloc_may_fail`: whether allocations in C may return null."""
+    `property_name` is a name or a property file. Without it a task file brings its own property, of a C
+    program the kinds of checks `checks` are asked for (default: all; empty: only unreach-call), and of
+    anything else unreach-call. `data_model` is ILP32 or LP64 (default: that of the task file, else LP64);
+    `clang_arguments` are flags for Clang. `execute`: whether the program may be compiled and run; `harness`
+    is where the inputs of a violation are saved. `ranges`: whether engines get the ranges of variables as
+    facts. `inline`: whether calls are inlined for engines that want it. `solvers`: how many solvers, 1 or 2,
+    have to discharge each clause of a proof. `malloc_may_fail`: whether allocations in C may return null."""
 
     engine: str = AUTO
     engines: tuple[str, ...] = ()
@@ -38,6 +39,7 @@ class Settings:
     blocks: Blocks = "large"
     bound: int | None = None
     property_name: str | None = None
+    checks: tuple[str, ...] | None = None
     data_model: str | None = None
     clang_arguments: tuple[str, ...] = ()
     timeout: float | None = 60.0

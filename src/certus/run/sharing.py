@@ -32,6 +32,7 @@ from certus.core.terms import Expr
 from certus.core.walk import variables
 
 RANGES: Final = {True: "ranges", False: "ranges of procedures"}  # by whether calls were inlined
+EARLIER: Final = "earlier "  # before the source of facts from an earlier question about the same program
 SHARE, SECONDS = 0.25, 5.0  # of the time that is left, for the analysis and the check together
 
 
@@ -129,12 +130,28 @@ class Exchange:
             facts: Mapping[Point, Expr] = decode_facts(self.received[source], program)
             statistics.count("facts.received", len(facts))
         else:
-            facts = checked_ranges(program, budget, statistics)
+            facts = self._earlier_ranges(source, program, budget, statistics)
+            facts = facts or checked_ranges(program, budget, statistics)
             self.send_facts(source, facts)
         for engine, data in self.received.items():
-            if engine not in RANGES.values():
+            if engine.removeprefix(EARLIER) not in RANGES.values():
                 facts = _strengthened(program, facts, decode_facts(data, program), budget, statistics)
         return facts
+
+    def _earlier_ranges(
+        self, source: str, program: Program, budget: Budget, statistics: Statistics
+    ) -> Mapping[Point, Expr]:
+        """Return the ranges that an earlier question found, if they are inductive in this program, too: it
+        may be sliced differently."""
+        data = self.received.get(f"{EARLIER}{source}")
+        try:
+            facts = {} if data is None else decode_facts(data, program)
+            if facts and are_inductive(program, facts, budget, statistics):
+                statistics.count("facts.received", len(facts))
+                return facts
+        except BudgetExceeded:
+            pass
+        return {}
 
     def send_facts(self, source: str, facts: Mapping[Point, Expr]) -> None:
         if self.send is not None:

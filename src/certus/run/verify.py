@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from certus.core.budget import Budget
+from certus.core.check_kinds import KINDS
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Unknown
@@ -17,7 +18,7 @@ from certus.core.program import Program, SourceText
 from certus.core.task import Task
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, has_clauses, load_clauses, load_question, read_question
-from certus.frontend.tasks.properties import UNREACH_CALL, Property, check_line
+from certus.frontend.tasks.properties import SUPPORTED, UNREACH_CALL, Property, check_line
 from certus.run.schedule import Schedule
 from certus.run.settings import AUTO, Settings, check_owners, engine_options
 from certus.system.usage import cpu_seconds
@@ -44,7 +45,12 @@ def verify(
         raise InputError([Diagnostic("usage", "There is no file to verify.", hint="Name one.")])
     question = Question(paths[0], Property(settings.property_name or UNREACH_CALL), others=tuple(paths[1:]))
     try:
-        question = read_question(paths, property=settings.property_name, data_model=settings.data_model)
+        question = read_question(
+            paths,
+            property=settings.property_name,
+            data_model=settings.data_model,
+            checks=settings.checks,
+        )
         question = replace(question, malloc_may_fail=settings.malloc_may_fail)
         subject, warnings = _load(question, settings, budget)
         budget.check()
@@ -54,8 +60,16 @@ def verify(
         return _not_loaded(question, settings, _too_slow(question, settings), start)
     loaded = time.monotonic()
     settings = replace(settings, data_model=question.data_model)
-    task = Task(subject, question.property.name)
-    outcome = Schedule(task, settings, on_progress, question, cpu, budget.remaining()).run()
+    left = budget.remaining()
+    if question.property.kinds and isinstance(subject, Program):
+        from certus.run.kinds import KindsSchedule
+
+        outcome = KindsSchedule(subject, question, settings, start, on_progress, cpu, left).run()
+        answers = (replace(each, diagnostics=(*warnings, *each.diagnostics)) for each in outcome.answers)
+        outcome = replace(outcome, answers=tuple(answers))
+    else:
+        task = Task(subject, question.property.name)
+        outcome = Schedule(task, settings, on_progress, question, cpu, left).run()
     if settings.evidence is not None:
         from certus.run.evidence import saved
 
@@ -93,12 +107,32 @@ def _with_property(outcome: Outcome, wanted: Property) -> Outcome:
     the function that was called is named."""
     function = wanted.function
     program, check = outcome.subject, outcome.check
+    if wanted.kinds:
+        answers = tuple(_with_property(each, _property_of(each)) for each in outcome.answers)
+        specification = _with_property(outcome, _property_of(outcome)).specification
+        return replace(outcome, answers=answers, specification=specification)
+    if wanted.name not in SUPPORTED:
+        return outcome
     if wanted == Property(UNREACH_CALL) and isinstance(program, Program) and isinstance(check, Replay):
         site = program.error_at(program.location[check.error])
         wanted = Property(UNREACH_CALL, "__assert_fail" if site.kind == "assertion" else site.function)
     if outcome.subproperty is not None:
         wanted = Property(outcome.subproperty)
     return replace(outcome, specification=check_line(wanted), error_function=function)
+
+
+def _property_of(outcome: Outcome) -> Property:
+    """Return the property that an answer to the default question decides; one without a name if property
+    files have none for it. That all kinds hold decides `unreach-call`. Signed overflow alone is only a part
+    of no-overflow, which covers shifts as well."""
+    kinds, name = outcome.kinds, outcome.property_name
+    if outcome.answer != "HOLDS":
+        return Property(name)
+    if outcome.assumed:
+        return Property("")
+    if not outcome.kind:
+        name = next((KINDS[kind].property for kind in kinds), "")
+    return Property("" if name == "no-overflow" and "shift" not in kinds else name)
 
 
 def _not_loaded(question: Question, settings: Settings, reason: Diagnostic, start: float) -> Outcome:
@@ -108,7 +142,7 @@ def _not_loaded(question: Question, settings: Settings, reason: Diagnostic, star
     if not has_clauses(question):
         empty = Program({}, "main", (), (), source=first.text, file=first.file, others=tuple(others))
     spent = time.monotonic() - start
-    return Outcome(
+    outcome = Outcome(
         empty,
         question.property.name,
         Unknown(reason),
@@ -116,6 +150,12 @@ def _not_loaded(question: Question, settings: Settings, reason: Diagnostic, star
         seconds={"frontend": spent, "total": spent},
         expected=question.expected,
     )
+    kinds = question.property.kinds
+    if not kinds or not isinstance(empty, Program):
+        return outcome
+    from certus.run.kinds import not_asked
+
+    return not_asked(empty, kinds, outcome)
 
 
 def _text(file: Path) -> str:

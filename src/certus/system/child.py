@@ -176,6 +176,11 @@ class Children:
         child.stopped = "interrupted"
         child.result()
 
+    def end_others(self, kept: str) -> None:
+        """End all children but one, suspended ones included."""
+        for name in [name for name in self._running if name != kept]:
+            self.end(name)
+
     def _enforce(self) -> None:
         """Mark the children that must end because of their CPU time or memory."""
         if self._cpu is not None and cpu_seconds() >= self._cpu:

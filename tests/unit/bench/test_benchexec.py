@@ -46,12 +46,18 @@ def test_the_command_line_has_all_that_the_task_says() -> None:
 def test_an_option_of_the_user_comes_before_a_limit() -> None:
     limits = BaseTool2.ResourceLimits(walltime=60)
     words = Tool().cmdline("certus", ["--timeout", "5s"], task("x.c"), limits)
-    assert words == ["certus", "verify", "--timeout", "5s", "x.c"]
+    assert words == ["certus", "verify", "--timeout", "5s", "--property", "unreach-call", "x.c"]
 
 
 def test_all_files_of_a_task_are_given() -> None:
     words = Tool().cmdline("certus", [], task("x.c", "y.c"), NONE)
-    assert words == ["certus", "verify", "x.c", "y.c"]
+    assert words == ["certus", "verify", "--property", "unreach-call", "x.c", "y.c"]
+
+
+def test_the_property_of_competitions_is_the_default_for_c_only() -> None:
+    assert "--property" not in Tool().cmdline("certus", [], task("x.smt2"), NONE)
+    words = Tool().cmdline("certus", ["--checks", "assert"], task("x.c"), NONE)
+    assert words == ["certus", "verify", "--checks", "assert", "x.c"]
 
 
 @pytest.mark.parametrize(

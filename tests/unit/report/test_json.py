@@ -68,7 +68,7 @@ def test_the_frame(counting: SimpleNamespace) -> None:
     found = read(counting, Safe(Execution(9)), check)
     assert found == {
         "certus": VERSION,
-        "format": 1,
+        "format": 2,
         "file": "count.lp",
         "property": "unreach-call",
         "engine": "bmc",

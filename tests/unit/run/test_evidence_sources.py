@@ -40,7 +40,9 @@ def place(tmp_path: Path) -> Path:
 def evidence(place: Path) -> Path:
     """Saved evidence; the program and its headers are gone."""
     flags = (f"-I{place / 'my include'}", "-I/nowhere", "-DLIMIT=9")
-    settings = Settings(engine="bmc", clang_arguments=flags, evidence=place / "saved")
+    settings = Settings(
+        engine="bmc", property_name="unreach-call", clang_arguments=flags, evidence=place / "saved"
+    )
     outcome = verify(place / "src" / "prog.c", settings)
     assert outcome.answer == "HOLDS"
     shutil.rmtree(place / "src")
@@ -83,7 +85,10 @@ def test_evidence_cannot_give_other_flags_to_clang(place: Path) -> None:
 
 def test_a_source_alone_stands_alone(tmp_path: Path) -> None:
     (tmp_path / "prog.c").write_text("#include <stdlib.h>\nint main(void) { return abs(-1); }\n")
-    verify(tmp_path / "prog.c", Settings(evidence=tmp_path / "saved", clang_arguments=("-Ianywhere",)))
+    asked = Settings(
+        property_name="unreach-call", evidence=tmp_path / "saved", clang_arguments=("-Ianywhere",)
+    )
+    verify(tmp_path / "prog.c", asked)
     manifest = json.loads((tmp_path / "saved" / "manifest.json").read_text())
     assert [source["file"] for source in manifest["sources"]] == ["source.c"]
     assert (manifest["headers"], manifest["clang_arguments"]) == ({}, [])

@@ -57,7 +57,8 @@ def files(tmp_path: Path) -> list[Path]:
 
 def verified(files: list[Path], limit: int, evidence: Path | None = None) -> Outcome:
     flags = (f"-I{files[0].parents[1]}/include", f"-DLIMIT={limit}")
-    return verify(list(map(str, files)), Settings(timeout=60, clang_arguments=flags, evidence=evidence))
+    asked = Settings(property_name="unreach-call", timeout=60, clang_arguments=flags, evidence=evidence)
+    return verify(list(map(str, files)), asked)
 
 
 def test_a_violation_in_several_files(files: list[Path], tmp_path: Path) -> None:

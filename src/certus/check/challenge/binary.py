@@ -19,7 +19,7 @@ from certus.system.confined import Ended, run_confined
 
 class Binary:
     """A program that is built in `directory`. `words` are the numbers of words in a value of each input
-    function, `microseconds` is the time limit of one run. With `traps`, signals mean the error."""
+    function, `microseconds` is the time limit of one run. `codes` are the exit codes that mean an error."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Binary:
         directory: Path,
         words: Mapping[str, int],
         microseconds: int,
-        traps: bool,
+        codes: frozenset[int],
     ) -> None:
         self._program = program
         self._wanted = replace(wanted, defines=(RUNS,))
@@ -38,7 +38,7 @@ class Binary:
         self._directory = directory
         self._words = words
         self._microseconds = microseconds
-        self._traps = traps
+        self._codes = codes
         self._builds = self._built_as(RUNS)
 
     def runs(
@@ -56,7 +56,7 @@ class Binary:
         if table.unconfined:
             self._builds = self._built_as(RUNS, UNCONFINED)
             self._execute(table, compiler, seconds, build_seconds)
-        return table.behaviours(frozenset(self._wanted.errors.values()), traps=self._traps)
+        return table.behaviours(self._codes)
 
     def _built_as(self, *defines: str) -> Builds:
         wanted = replace(self._wanted, defines=defines)
@@ -88,7 +88,6 @@ def _not_run(ended: Ended, seconds: float) -> str:
 _HEADER: Final = 7
 _NOT_RUN: Final = (1 << 64) - 1
 _WORD: Final = (1 << 64) - 1
-_TRAPS: Final = (signal.SIGILL, signal.SIGTRAP, signal.SIGFPE)
 _STOPS: Final = (ExitCode.ASSERTION, ExitCode.ERROR, ExitCode.ASSUMPTION, ExitCode.ABORTED, ExitCode.EXITED)
 _ENDS: Final[Mapping[int, End]] = {
     ExitCode.RETURNED: End.RETURNED,
@@ -141,15 +140,14 @@ class Table:
         """Whether the runs did not start because the system cannot confine them."""
         return self._read[self._at(0)] == ExitCode.UNCONFINED << 8
 
-    def behaviours(self, errors: frozenset[int], *, traps: bool) -> list[Behaviour]:
-        """Return the behaviours of the runs. Exit codes in `errors` mean the error; with `traps`, so do
-        signals."""
-        return [self._behaviour(run, errors, traps=traps) for run in range(self.finished)]
+    def behaviours(self, errors: frozenset[int]) -> list[Behaviour]:
+        """Return the behaviours of the runs. Exit codes in `errors` mean an error."""
+        return [self._behaviour(run, errors) for run in range(self.finished)]
 
     def _at(self, run: int) -> int:
         return _HEADER + self._record * run
 
-    def _behaviour(self, run: int, errors: frozenset[int], *, traps: bool) -> Behaviour:
+    def _behaviour(self, run: int, errors: frozenset[int]) -> Behaviour:
         status, count = self._read[self._at(run) : self._at(run) + 2]
         names = tuple(self._words)
         log = self._logs + LOGGED * run
@@ -157,11 +155,10 @@ class Table:
         asked = tuple(names[number] if number < len(names) else "?" for number in numbers)
         number, code = status & 127, status >> 8 & 255
         if number:
-            end = End.ERROR if traps and number in _TRAPS else _SIGNALS.get(number, End.OTHER)
+            end = _SIGNALS.get(number, End.OTHER)
             return Behaviour(end, f"it was ended by a signal: {signal.strsignal(number)}", asked, count)
         stubbed, code = bool(code & NOTED), code & ~NOTED
-        trapped = traps and code == ExitCode.DIVIDED_BY_ZERO
-        end = End.ERROR if trapped or code in errors else _ENDS.get(code, End.OTHER)
+        end = End.ERROR if code in errors else _ENDS.get(code, End.OTHER)
         detail = ENDINGS.get(code, f"it ended with exit code {code}")
         return Behaviour(end, detail, asked, count, stubbed)
 

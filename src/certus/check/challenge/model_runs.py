@@ -50,7 +50,7 @@ class End(Enum):
 class Behaviour:
     """The observed part of a run: how it ended, also in words; the input functions called, in order, and the
     number of all such calls. `stubbed` if it called an undefined function. `warning` is about undefined
-    behaviour."""
+    behaviour. `error` is the kind of error that a run of the model reached."""
 
     end: End
     detail: str
@@ -58,6 +58,7 @@ class Behaviour:
     count: int = 0
     stubbed: bool = False
     warning: Diagnostic | None = None
+    error: str = ""
 
     @property
     def comparable(self) -> bool:
@@ -194,7 +195,9 @@ class Model:
         detail = end.ending.value + (f": {end.cause}" if end.cause else "")
         warning = _warning(end, inputs) if end.ending is Ending.UNDEFINED else None
         asked = tuple(name for name, _ in inputs.used)
-        return Behaviour(_ENDS.get(end.ending, End.OTHER), detail, asked, inputs.count, warning=warning)
+        kind = self._program.error_at(end.location).kind if end.ending is Ending.ERROR else ""
+        behaviour = _ENDS.get(end.ending, End.OTHER)
+        return Behaviour(behaviour, detail, asked, inputs.count, warning=warning, error=kind)
 
 
 _ENDS: Final = {Ending.ERROR: End.ERROR, Ending.EXIT: End.RETURNED, Ending.BLOCKED: End.STOPPED}

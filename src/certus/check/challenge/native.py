@@ -26,7 +26,7 @@ from certus.check.challenge.model_runs import Behaviour, End, Model, Stream, Val
 from certus.check.challenge.second_opinion import second_opinion
 from certus.check.replay.build import Compiler, NotBuilt, Wanted
 from certus.check.replay.compiled import CHECKS
-from certus.check.replay.harness import is_input, runs_harness
+from certus.check.replay.harness import CHECK_CODES, is_input, runs_harness
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.outcome import CONTRADICTION, MODEL_DISAGREES, Challenge, Disagreement
@@ -49,11 +49,22 @@ _MACHINES: Final = ("x86_64", "amd64", "i386", "i686")
 
 @dataclass(frozen=True, slots=True)
 class ErrorCodes:
-    """The functions whose entry is an error, with their exit codes; `kind` is the kind of error if it is an
-    operation."""
+    """The functions whose entry is an error, with their exit codes; `kinds` are the kinds of errors that are
+    operations."""
 
     functions: Mapping[str, int]
-    kind: str = ""
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def codes(self) -> frozenset[int]:
+        """The exit codes that mean an error."""
+        checks = (code for kind in self.kinds for code in CHECK_CODES.get(kind, ()))
+        return frozenset(map(int, (*self.functions.values(), *checks)))
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The flags that make such operations end the program with one of these codes."""
+        return tuple(dict.fromkeys(flag for kind in self.kinds for flag in CHECKS.get(kind, ())))
 
 
 def challenge(
@@ -207,15 +218,15 @@ def _binary(
         others = [name for name in undefined if name not in inputs and any(name in text for text in texts)]
         return runs_harness(undefined, errors.functions, inputs, others, plan.formats)
 
-    checks, unknown = CHECKS.get(errors.kind, ()), _unknown_functions(program)
+    unknown = _unknown_functions(program)
     return Binary(
         program,
-        Wanted(errors.functions, harness, checks, unknown=unknown),
+        Wanted(errors.functions, harness, errors.checks, unknown=unknown),
         arguments=arguments,
         directory=directory,
         words=inputs,
         microseconds=_ONE_RUN if plan.functions else _ONLY_RUN,
-        traps=bool(errors.kind),
+        codes=errors.codes,
     )
 
 
@@ -228,6 +239,7 @@ def _compared(
     """Compare native runs with those of the interpreter: first those that reached an error, then the others
     as time permits. Return the result, and the numbers of the runs that agree."""
     agreed: list[int] = []
+    reached: dict[str, Disagreement] = {}
     obstacle = ""
     warnings: dict[int, Diagnostic] = {}
     for number in sorted(range(len(natives)), key=lambda n: natives[n].end is not End.ERROR):
@@ -242,6 +254,10 @@ def _compared(
             warnings[number] = modelled.warning
             continue
         disagreement = _disagreement(native, modelled, values)
+        if disagreement is not None and disagreement.code == CONTRADICTION:
+            assert modelled is not None
+            reached.setdefault(modelled.error, disagreement)
+            disagreement = None
         if disagreement is not None:
             return Challenge(disagreement=disagreement, warnings=plan.warnings), []
         why_incomparable = _why_incomparable(native, modelled)
@@ -249,10 +265,11 @@ def _compared(
             agreed.append(number)
         obstacle = obstacle or why_incomparable
     first = plan.warnings or tuple(warnings[n] for n in sorted(warnings))[:1]
-    ended = not plan.functions and natives[0].end in (End.RETURNED, End.STOPPED)
+    ended = not plan.functions and natives[0].end in (End.RETURNED, End.STOPPED, End.ERROR)
     why_not = "" if agreed else f"no run could be compared: {obstacle or 'all meet undefined behaviour'}"
     others = (len(plan.supplies) if natives[0].count else 1) - len(agreed)
-    return Challenge(len(agreed), others, why_not, only_run_ended=ended, warnings=first), agreed
+    result = Challenge(len(agreed), others, why_not, only_run_ended=ended, warnings=first, reached=reached)
+    return result, agreed
 
 
 def _completed(model: Model, values: Values, before: Behaviour | None, seconds: float) -> Behaviour:
@@ -275,7 +292,8 @@ def _why_incomparable(native: Behaviour, modelled: Behaviour | None) -> str:
 
 
 def _disagreement(native: Behaviour, modelled: Behaviour | None, values: Values) -> Disagreement | None:
-    """Return how a native run contradicts HOLDS: it reaches an error, or the model behaves differently."""
+    """Return how a native run contradicts HOLDS: it reaches an error, or the model behaves differently. A run
+    that reaches an error in the model, too, contradicts only a HOLDS about errors of its kind."""
     if native.stubbed or not native.comparable:
         return None
     if native.end is End.ERROR:

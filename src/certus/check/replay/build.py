@@ -42,7 +42,6 @@ _FLAGS: Final = (
 # Emits a definition of each plain `inline` function, since a program may have no other. The macros do not
 # change.
 OLD_INLINE: Final = ("-fgnu89-inline", "-U__GNUC_GNU_INLINE__", "-D__GNUC_STDC_INLINE__=1")
-_TRAPS: Final = {"-fsanitize-trap=all": GCC_TRAP}  # flags of gcc by those of Clang
 _SECONDS: Final = 30.0  # for a tool, at most
 _OWN_FLAGS: Final = ("-x", "c", "-std=gnu17", "-O0", "-fno-pic", "-fno-pie", "-ffreestanding", "-fno-builtin")
 _LIBC: Final = "-DCERTUS_LIBC"
@@ -264,8 +263,9 @@ class Builds:
         flags = (*_CLANG_FLAGS, *self._finding_headers(source))
         self._run_clang((*flags, "-E", str(written), "-o", str(output)))
         text = IS_GCC + output.read_text(encoding="utf-8", errors="surrogateescape")
-        checks = tuple(_TRAPS.get(flag, flag) for flag in self.wanted.checks)
-        return text, (*GCC_FLAGS, *_FLAGS, *checks, *_rounding(source))
+        checks = self.wanted.checks
+        own = [flag for flag in GCC_FLAGS if not checks or flag != GCC_TRAP]  # it would make all checks trap
+        return text, (*own, *_FLAGS, *checks, *_rounding(source))
 
     def _object(
         self, name: str, text: str, flags: Sequence[str], compiler: Compiler = Compiler.CLANG

@@ -23,6 +23,7 @@ from typing import Final
 from certus.check.replay.build import UNCONFINED, Builds, Built, Compiler, NotBuilt, Wanted, no_gcc
 from certus.check.replay.harness import (
     ARGUMENT,
+    CHECK_CODES,
     ENDINGS,
     NOTED,
     ExitCode,
@@ -49,12 +50,12 @@ _GCC_SECONDS: Final = 2.0  # for gcc, and for the program that it compiled
 _GCC_SHARE: Final = 0.1  # of the remaining time, likewise
 _NO_GCC: Final = "it does not check accesses to memory"
 MEMORY: Final = 3 << 30  # bytes of address space
-# Flags that make an error of this kind end the program by a signal.
+# Flags that make an error of this kind end the program with a code of `CHECK_CODES`.
 CHECKS: Final = {
-    "overflow": ("-fno-wrapv", "-fsanitize=signed-integer-overflow,shift", "-fsanitize-trap=all"),
-    "division-by-zero": ("-fsanitize=integer-divide-by-zero", "-fsanitize-trap=all"),
+    "overflow": ("-fno-wrapv", "-fsanitize=signed-integer-overflow,shift", "-fno-sanitize-recover=all"),
+    "division-by-zero": ("-fsanitize=integer-divide-by-zero", "-fno-sanitize-recover=all"),
+    "shift": ("-fno-wrapv", "-fsanitize=shift", "-fno-sanitize-recover=all"),  # without it, bases may wrap
 }
-TRAPS: Final = (-signal.SIGILL, -signal.SIGTRAP, -signal.SIGFPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +205,7 @@ def _judged(ended: Ended, kind: str, uncertain: str | None, missing: Sequence[st
         return CompiledReplay(False, "not finished", f"the compiled program did not finish: {ended.limit}")
     noted, code = ended.code >= NOTED, ended.code & ~NOTED if ended.code > 0 else ended.code
     if kind in CHECKS:
-        confirmed = code in TRAPS or code == ExitCode.DIVIDED_BY_ZERO
+        confirmed = code in CHECK_CODES[kind]
     else:
         confirmed = code == (ExitCode.ASSERTION if kind == "assertion" else ExitCode.ERROR)
     if code < 0:

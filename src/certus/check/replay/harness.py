@@ -41,6 +41,8 @@ class ExitCode(IntEnum):
     NO_STACK = 19
     CRASHED = 20
     UNCONFINED = 21
+    OVERFLOWED = 40
+    SHIFTED = 41
 
 
 NOTED: Final = 64  # set in the exit code if the program called an undefined function
@@ -58,7 +60,17 @@ ENDINGS: Final[Mapping[int, str]] = {
     ExitCode.NO_STACK: "it ran out of stack",
     ExitCode.CRASHED: "it accessed memory that does not exist",
     ExitCode.UNCONFINED: "it was not run, because this system cannot confine it",
+    ExitCode.OVERFLOWED: "signed arithmetic overflowed",
+    ExitCode.SHIFTED: "it executed an undefined shift",
 }
+# The exit codes of a program that was compiled with the checks of a kind of errors. Under the property
+# no-overflow, errors of the kind `overflow` may be shifts.
+CHECK_CODES: Final[Mapping[str, tuple[ExitCode, ...]]] = {
+    "overflow": (ExitCode.OVERFLOWED, ExitCode.SHIFTED),
+    "division-by-zero": (ExitCode.DIVIDED_BY_ZERO,),
+    "shift": (ExitCode.SHIFTED,),
+}
+_HANDLER: Final = "__ubsan_handle_"  # the functions that both compilers call when a check fails
 
 
 @dataclass(slots=True)
@@ -136,6 +148,8 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
             yield from _supplied(name, supply.values.get(name, []), supply.formats.get(name, ""))
         elif name in _FIXED:
             yield _FIXED[name].format(name=name)
+        elif name.startswith(_HANDLER):
+            yield _handler(name)
 
 
 def runs_harness(
@@ -165,7 +179,21 @@ def runs_harness(
             lines.append(f"unsigned long long {name}() {{ certus_finish({ExitCode.EXHAUSTED}); return 0; }}")
         elif name in _FIXED:
             lines.append(_FIXED[name].format(name=name))
+        elif name.startswith(_HANDLER):
+            lines.append(_handler(name))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _handler(name: str) -> str:
+    """Return the definition of a function that compilers call when a check fails: it ends the program. That
+    of quotients gets both operands, by reference if they have more than 64 bits."""
+    code = ExitCode.SHIFTED if "shift" in name else ExitCode.OVERFLOWED
+    if "unreachable" in name:
+        code = ExitCode.ABORTED
+    if "divrem" in name:
+        codes = f"right ? {ExitCode.OVERFLOWED} : {ExitCode.DIVIDED_BY_ZERO}"
+        return f"void {name}(void *at, unsigned long left, unsigned long right) {{ certus_finish({codes}); }}"
+    return f"void {name}() {{ certus_finish({code}); }}"
 
 
 def _table_input(name: str, number: int, words: int, format: str) -> str:

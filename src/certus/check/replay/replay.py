@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from certus.check.replay.finding import finding
 from certus.check.replay.memory_defect import memory_defect
 from certus.check.replay.relevance import Arrival, Relevance, relevance
 from certus.core.budget import Budget
@@ -52,14 +53,21 @@ def replay(program: Program, trace: Trace, *, budget: Budget, keep: int = 400) -
     if end.ending is not Ending.ERROR or end.location.name != trace.error:
         return _not_replayed(program, trace, end)
     defect = memory_defect(compiled, trace, machine, end, budget)
+    said = finding(program, program.error_at(end.location), machine.value)
     relevant = _relevance(compiled, inputs, end, defect, budget, keep)
     kept = _recorded(compiled, inputs, budget, _kept_steps(end.steps, keep, relevant))
     if relevant is None:
-        steps = tuple(replace(s, reason=_unexamined(s)) for s in kept)
-        return Replay(end.steps, steps, trace.error, defect=defect)
+        steps = tuple(replace(step, reason=_unexamined(step)) for step in kept)
+        return Replay(end.steps, steps, trace.error, finding=said, defect=defect)
     steps = tuple(replace(step, reason=relevant.reasons.get(step.number)) for step in kept)
     return Replay(
-        end.steps, steps, trace.error, matter=relevant.matter, initial=relevant.initial, defect=defect
+        end.steps,
+        steps,
+        trace.error,
+        matter=relevant.matter,
+        initial=relevant.initial,
+        finding=said,
+        defect=defect,
     )
 
 

@@ -41,10 +41,13 @@ WARNINGS: Final = (
     *("unsequenced", "division-by-zero", "shift-count-overflow", "shift-count-negative"),
     *("integer-overflow", "array-bounds", "uninitialized", "null-dereference"),
 )
-_CHECKS: Final = {
-    "no-overflow": ("-fsanitize=signed-integer-overflow,shift-base", "-fno-sanitize-recover=all"),
-    "no-div-zero": ("-fsanitize=integer-divide-by-zero", "-fno-sanitize-recover=all"),
-    "array-bounds": ("-fsanitize=array-bounds", "-fno-sanitize-recover=all"),
+_CHECKS: Final = {  # the sanitizers of a property, or of a kind of checks
+    "no-overflow": "signed-integer-overflow,shift-base",
+    "no-div-zero": "integer-divide-by-zero",
+    "array-bounds": "array-bounds",
+    "overflow": "signed-integer-overflow",
+    "division": "integer-divide-by-zero",
+    "shift": "shift",
 }
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE
@@ -90,13 +93,14 @@ def compile_file(
     *,
     data: bytes | None = None,
 ) -> Compiled:
-    """Compile a file, or `data` as if the file contained it, with the checks of a property and for a data
-    model. Raises `InputError` with Clang's own messages, and `BudgetExceeded`."""
+    """Compile a file, or `data` as if the file contained it, with the checks of a property (or of kinds of
+    checks, separated by commas) and for a data model. Raises `InputError` with Clang's own messages, and
+    `BudgetExceeded`."""
     budget = budget or Budget()
     contents = path.read_bytes()
     data = contents if data is None else data
     text = without_markers(data)
-    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *_CHECKS.get(property, ())]
+    flags = [*_FLAGS, *(f"-W{name}" for name in WARNINGS), *check_flags(property)]
     if ROUNDING in data:
         flags.append(ROUNDING_FLAG)
     flags += () if kinds_of(property) else _NO_MARKERS
@@ -124,6 +128,12 @@ def compile_file(
         if match["name"] in WARNINGS
     )
     return Compiled(result.text, main, blanked=text is not data, warnings=warnings)
+
+
+def check_flags(property: str) -> list[str]:
+    """Return the flags that make Clang check a property, or kinds of checks."""
+    sanitizers = [_CHECKS[each] for each in property.split(",") if each in _CHECKS]
+    return [f"-fsanitize={','.join(sanitizers)}", "-fno-sanitize-recover=all"] if sanitizers else []
 
 
 def without_markers(data: bytes) -> bytes:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from certus.core.budget import Budget
+from certus.core.check_kinds import ASSERT
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.memory_errors import kinds_of
@@ -111,7 +112,8 @@ def error_rules(wanted: Property) -> Rules:
     """Return the errors of a property."""
     check_supported(wanted)
     functions = _ERRORS if (name := wanted.function) is None else {name: _ERRORS.get(name, "reach-error")}
-    return Rules(wanted.name, functions if wanted.name == UNREACH_CALL else {}, kinds_of(wanted.name))
+    asserted = wanted.name == UNREACH_CALL or ASSERT in wanted.kinds
+    return Rules(wanted.name, functions if asserted else {}, kinds_of(wanted.name))
 
 
 def _blame(

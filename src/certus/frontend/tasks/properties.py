@@ -7,10 +7,12 @@ formulas `F`. A property of several lines (valid-memsafety) is recognised by the
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from certus.core.check_kinds import KINDS
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
 from certus.core.memory_errors import PARTS
@@ -44,10 +46,30 @@ _CALL: Final = re.compile(r"G!call\((\w+)\(\)\)")
 @dataclass(frozen=True, slots=True)
 class Property:
     """A property. `function` is the error function if a property file names one; otherwise `unreach-call`
-    refers to all the usual ones (`reach_error`, `__VERIFIER_error`, a failing `assert`)."""
+    refers to all the usual ones (`reach_error`, `__VERIFIER_error`, a failing `assert`). The default question
+    about C programs has the kinds of checks `kinds` (`core.check_kinds`), and `name` lists them."""
 
     name: str = UNREACH_CALL
     function: str | None = None
+    kinds: tuple[str, ...] = ()
+
+
+def default_kinds() -> tuple[str, ...]:
+    """Return the kinds of checks of the default question: all that are supported."""
+    return tuple(kind.name for kind in KINDS.values() if not kind.property or kind.property in SUPPORTED)
+
+
+def property_of_kinds(names: Sequence[str]) -> Property:
+    """Return the question for several kinds of checks. Raises `InputError` for names that do not exist."""
+    choices = f"Choose from: {', '.join(default_kinds())}."
+    for name in names:
+        if name not in KINDS:
+            message = f"There is no kind of checks `{name}`."
+            raise InputError([Diagnostic("usage", message, hint=choices)])
+    kinds = tuple(name for name in KINDS if name in names)
+    if not kinds:
+        raise InputError([Diagnostic("usage", "--checks names no kind of checks.", hint=choices)])
+    return Property(",".join(kinds), kinds=kinds)
 
 
 def property_of(text: str) -> Property:
@@ -92,7 +114,12 @@ def property_of_line(text: str, span: Span) -> Property:
 
 def check_supported(wanted: Property, span: Span | None = None) -> None:
     """Raise `Unsupported` for a property that Certus recognises but cannot verify."""
-    if wanted.name not in SUPPORTED:
+    for name in wanted.kinds:
+        if name not in default_kinds():
+            message = f"Checks of the kind {name} are not supported yet."
+            hint = f"Choose from: {', '.join(default_kinds())}."
+            raise Unsupported(Diagnostic("unsupported-property", message, span=span, hint=hint))
+    if not wanted.kinds and wanted.name not in SUPPORTED:
         message = f"The property {wanted.name} is not supported yet."
         hint = f"Supported: {', '.join(SUPPORTED)}."
         raise Unsupported(Diagnostic("unsupported-property", message, span=span, hint=hint))

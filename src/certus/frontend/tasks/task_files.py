@@ -21,7 +21,9 @@ from certus.frontend.tasks.properties import (
     SUPPORTED,
     UNREACH_CALL,
     Property,
+    default_kinds,
     property_of,
+    property_of_kinds,
     read_property_file,
 )
 
@@ -94,15 +96,25 @@ class TaskFile:
 
 
 def read_question(
-    path: Path | Sequence[Path], *, property: str | None = None, data_model: str | None = None
+    path: Path | Sequence[Path],
+    *,
+    property: str | None = None,
+    data_model: str | None = None,
+    checks: Sequence[str] | None = (),
 ) -> Question:
     """Return what to verify, from a program (one file, or several for C) or a task file, and the command
-    line. Raises `InputError`."""
+    line. Without a property, `unreach-call` is asked for, or of a C program the kinds of checks `checks`, if
+    there are any; None stands for the default ones. Raises `InputError`."""
     if not isinstance(path, Path):
         first, *others = path
         _check_files(path)
-        asked = read_question(first, property=property, data_model=data_model)
+        asked = read_question(first, property=property, data_model=data_model, checks=checks)
         return replace(asked, others=(*asked.others, *others))
+    if checks and (property is not None or path.suffix.lower() not in C_SUFFIXES):
+        message = "--checks is for C programs, and cannot be combined with --property or a task definition."
+        raise InputError([Diagnostic("usage", message, hint="Leave out one of them.")])
+    if path.suffix.lower() in C_SUFFIXES and property is None and (checks is None or checks):
+        return Question(path, property_of_kinds(default_kinds() if checks is None else checks), data_model)
     if path.suffix.lower() not in SUFFIXES or path.is_dir():
         usual = CHECK_SAT if path.suffix.lower() in CHC_SUFFIXES else UNREACH_CALL
         return Question(path, property_of(property or usual), data_model)

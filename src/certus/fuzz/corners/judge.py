@@ -192,7 +192,9 @@ def _next(
 def verified(file: Path, model: str, seconds: float) -> Judgement:
     """Ask `verify`, with all engines."""
     try:
-        outcome = verify(file, Settings(timeout=seconds, data_model=model, cores=1))
+        outcome = verify(
+            file, Settings(property_name="unreach-call", timeout=seconds, data_model=model, cores=1)
+        )
     except InputError as error:
         return Judgement(Said.MALFORMED, error.diagnostics[0].message)
     except Exception as error:  # any other exception of `verify` is a defect

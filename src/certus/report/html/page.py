@@ -18,7 +18,7 @@ from certus.core.program import Program
 from certus.core.version import VERSION
 from certus.report.counterexample import Counterexample, counterexample
 from certus.report.diagnostics import render_diagnostic
-from certus.report.html import automata, evidence, memory, statistics, trace
+from certus.report.html import answers, automata, evidence, memory, statistics, trace
 from certus.report.html.markup import Key, code, data, line_key, line_link, sentence, text
 from certus.report.html.source import Notes, listing
 from certus.report.outcome_view import files_of, nothing_to_check, title_of, total_seconds, value_text
@@ -26,6 +26,7 @@ from certus.report.outcome_view import files_of, nothing_to_check, title_of, tot
 _HERE: Final = Path(__file__).parent
 _TABS: Final = {
     "source": "Source",
+    "answers": "Answers",
     "automata": "Automata",
     "findings": "Findings",
     "statistics": "Statistics",
@@ -38,6 +39,7 @@ def render_html(outcome: Outcome) -> str:
     style, script = style_sheet(), _HERE.joinpath("script.js").read_text(encoding="utf-8")
     tabs = {
         "source": _source(outcome, violation),
+        "answers": answers.panel(outcome),
         "automata": automata.panel(outcome),
         "findings": statistics.findings(outcome),
         "statistics": statistics.statistics(outcome),
@@ -103,9 +105,14 @@ def _header(outcome: Outcome, violation: Counterexample | None) -> str:
     return f"""<header>
 <div class="title">
 <h1><span class="answer">{outcome.answer}</span> <span class="file">{text(title_of(outcome))}</span></h1>
-<p class="claim">{_claim(outcome, violation)}</p>{contradicted}</div>
+<p class="claim">{_claim(outcome, violation)}</p>{_answers(outcome)}{contradicted}</div>
 <button id="theme" type="button" title="Light or dark" aria-label="Switch between light and dark">◐</button>
 </header>"""
+
+
+def _answers(outcome: Outcome) -> str:
+    """Return the answers to the default question in one line."""
+    return f'<p class="claim">{answers.summary(outcome)}</p>' if outcome.answers else ""
 
 
 def _claim(outcome: Outcome, violation: Counterexample | None) -> str:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from certus.core.evidence import Safe, Trace, Unsafe
+from certus.core.evidence import Safe, Trace, Unknown, Unsafe
 from certus.core.outcome import Outcome, Replay
 from certus.core.program import Program
 from certus.core.version import VERSION
@@ -35,6 +35,8 @@ def witness_of(outcome: Outcome) -> tuple[Witness, str] | str:
     program = outcome.subject
     if not isinstance(program, Program) or program.file.rpartition(".")[2].lower() not in _LANGUAGE:
         return "witnesses are about C programs"
+    if outcome.answers and not outcome.specification and not isinstance(outcome.verdict, Unknown):
+        return "property files have no name for this question; choose one with --property"
     task = _task(program, outcome.specification)
     if isinstance(outcome.verdict, Unsafe):
         trace, check = outcome.verdict.refutation, outcome.check

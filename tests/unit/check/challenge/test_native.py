@@ -15,7 +15,7 @@ from certus.core.budget import Budget
 from certus.core.outcome import CONTRADICTION, MODEL_DISAGREES, Challenge
 from certus.core.program import Program
 from certus.frontend.c.load import load_c
-from certus.frontend.tasks.properties import Property
+from certus.frontend.tasks.properties import Property, default_kinds, property_of_kinds
 
 MODELS = ("ILP32", "LP64")
 CALLS = ErrorCodes({"reach_error": ExitCode.ERROR, "__assert_fail": ExitCode.ASSERTION})
@@ -96,10 +96,27 @@ def test_a_wrong_model_is_found(what: str, model: str, tmp_path: Path) -> None:
 
 def test_an_error_in_both_is_a_contradiction(tmp_path: Path) -> None:
     text = "int main() { if (__VERIFIER_nondet_int() == 4) reach_error(); return 0; }"
-    outcome = challenged(program_of(tmp_path, text)).disagreement
-    assert outcome is not None
-    assert outcome.code == CONTRADICTION
-    assert outcome.inputs == {"__VERIFIER_nondet_int": (4,)}
+    result = challenged(program_of(tmp_path, text))
+    assert result.disagreement is None
+    assert list(result.reached) == ["reach-error"]
+    assert result.reached["reach-error"].code == CONTRADICTION
+    assert result.reached["reach-error"].inputs == {"__VERIFIER_nondet_int": (4,)}
+
+
+def test_a_run_ends_at_its_first_error_of_any_kind(tmp_path: Path) -> None:
+    text = """int main() {
+        int x = __VERIFIER_nondet_int();
+        int y = x + 1;
+        if (y == 6 / x) reach_error();
+        return 0; }"""
+    kinds = ("overflow", "division-by-zero", "shift")
+    path = tmp_path / "p.c"
+    path.write_text(DECLARED + text)
+    program = load_c(path, property=property_of_kinds(default_kinds())).program
+    result = challenged(program, errors=replace(CALLS, kinds=kinds))
+    assert result.disagreement is None
+    assert sorted(result.reached) == ["division-by-zero", "overflow", "reach-error"]
+    assert result.compared > 200
 
 
 @pytest.mark.parametrize(
@@ -111,9 +128,8 @@ def test_an_error_in_both_is_a_contradiction(tmp_path: Path) -> None:
 )
 def test_operations_are_errors(property: str, kind: str, text: str, tmp_path: Path) -> None:
     program = program_of(tmp_path, text, property=property)
-    outcome = challenged(program, errors=ErrorCodes({}, kind)).disagreement
-    assert outcome is not None
-    assert outcome.code == CONTRADICTION
+    result = challenged(program, errors=ErrorCodes({}, (kind,)))
+    assert result.reached[kind].code == CONTRADICTION
 
 
 NOT_COMPARED = {
@@ -204,9 +220,8 @@ def test_model_and_binary_see_the_same_macros(model: str, tmp_path: Path) -> Non
         return 0; }"""
     length = len(str(tmp_path / "p.c")) + 1
     assert challenged(program_of(tmp_path, text % length, model=model)).compared == 1
-    outcome = challenged(program_of(tmp_path, text % (length - 1), model=model)).disagreement
-    assert outcome is not None
-    assert outcome.code == CONTRADICTION
+    result = challenged(program_of(tmp_path, text % (length - 1), model=model))
+    assert list(result.reached) == ["reach-error"]
 
 
 def test_system_calls_end_a_run(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_operations_are_checked_alike(property: str, kind: str, text: str, tmp_p
     text = (
         f"int main() {{ int x = __VERIFIER_nondet_int(); if (x == -2147483648) exit(1); {text} return 0; }}"
     )
-    outcome = challenged(program_of(tmp_path, text, property=property), errors=ErrorCodes({}, kind))
+    outcome = challenged(program_of(tmp_path, text, property=property), errors=ErrorCodes({}, (kind,)))
     assert outcome.disagreement is None
     assert outcome.compilers == BOTH
     assert outcome.gcc_compared == outcome.compared > 100

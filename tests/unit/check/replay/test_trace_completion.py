@@ -29,7 +29,7 @@ TAIL = """
 def outcome(tmp_path: Path, body: str) -> Outcome:
     file = tmp_path / "test.c"
     file.write_text(HEAD + body + TAIL)
-    return verify(file, Settings(engine="bmc", execute=False))
+    return verify(file, Settings(engine="bmc", property_name="unreach-call", execute=False))
 
 
 @pytest.mark.parametrize(

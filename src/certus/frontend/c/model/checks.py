@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
+from certus.core.check_kinds import CLAIMS
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 from certus.core.program import Assume
@@ -28,12 +29,16 @@ from certus.frontend.c.source import expressions
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-# The kind of error of a property, and the handlers that report it. Some handlers serve two kinds (division by
-# zero and overflow of a quotient, base and exponent of a shift), but Clang checks only that of the property.
+# The kind of error of a property or of a kind of checks, and the handlers that report it. The handler of
+# shifts serves base and exponent, but Clang checks only what the property asks for.
+_OVERFLOW: Final = "(?:add|sub|mul|negate|divrem)_overflow"
 _KINDS: Final = {
-    "no-overflow": ("overflow", "(?:add|sub|mul|negate|divrem)_overflow|shift_out_of_bounds"),
-    "no-div-zero": ("division-by-zero", "divrem_overflow"),
+    "no-overflow": ("overflow", f"{_OVERFLOW}|shift_out_of_bounds"),
+    "no-div-zero": ("division-by-zero", "division_by_zero|divrem_overflow"),
     "array-bounds": ("array-bounds", "out_of_bounds"),
+    "overflow": ("overflow", _OVERFLOW),
+    "division": ("division-by-zero", "division_by_zero"),
+    "shift": ("shift", "shift_out_of_bounds"),
 }
 _IMPURE: Final = (
     *(ir.Store, ir.AtomicUpdate, ir.CompareExchange, ir.Fence, ir.Alloca, ir.Other),
@@ -65,7 +70,7 @@ def lower_check(body: Body, instruction: ir.Call, name: str) -> None:
     holds = body.truth(value_of(body, condition))
     if body.cursor.probe is None:
         kind = _kind(body, name)
-        body.cursor.describe(_claim(body, instruction.location))
+        body.cursor.describe(_claim(body, instruction.location, kind))
         body.claim(holds, kind, body.cursor.text)
     elif body.unit.rules.invariants:
         claim_in_probe(body, holds, body.cursor.probe, UNDEFINED)
@@ -73,27 +78,25 @@ def lower_check(body: Body, instruction: ir.Call, name: str) -> None:
 
 def claim_folded(body: Body, name: str, condition: Expr) -> None:
     """Make an error site for a check in a library function that is folded into the present step."""
-    body.claim(condition, _kind(body, name), _claim(body, None)[1])
+    kind = _kind(body, name)
+    body.claim(condition, kind, _claim(body, None, kind)[1])
 
 
 def _kind(body: Body, name: str) -> str:
     """Return the kind of error that a handler reports; refuse handlers of other properties."""
     handler = name.removeprefix("__ubsan_handle_").removesuffix("_abort")
-    kind, handlers = _KINDS.get(body.unit.rules.kind, ("", ""))
-    if re.fullmatch(handlers, handler) is None:
-        raise Unmodelled("unsupported-check", f"the check `{handler}`")
-    return kind
+    for asked in body.unit.rules.asked:
+        kind, handlers = _KINDS.get(asked, ("", ""))
+        if re.fullmatch(handlers, handler) is not None:
+            return kind
+    raise Unmodelled("unsupported-check", f"the check `{handler}`")
 
 
-def _claim(body: Body, location: int | None) -> tuple[Span | None, str]:
+def _claim(body: Body, location: int | None, kind: str) -> tuple[Span | None, str]:
     """Return the span of the operation that is checked at a debug location, and the claim in words."""
     part, cursor = body.unit.sources.part(location, expressions.operation), body.cursor
     span, text = part or (cursor.span, cursor.text)
-    if body.unit.rules.kind == "no-div-zero":
-        return span, f"the divisor of {text} is not 0"
-    if body.unit.rules.kind == "array-bounds":
-        return span, f"the index of {text} is within the array"
-    return span, f"{text} does not overflow"
+    return span, CLAIMS[kind].format(text)
 
 
 # ---------------------------------------------------------------------------------------- probes

@@ -20,6 +20,8 @@ from certus.frontend.c.ir.instructions import Integer, Local, Symbol
 from certus.frontend.c.model.cleanups import has_cleanups, threaded
 
 HANDLER: Final = "__ubsan_handle_"  # how the functions are called that report a failed check
+QUOTIENT: Final = f"{HANDLER}divrem_overflow_abort"  # of a quotient: the divisor is 0, or it overflows
+DIVISOR: Final = f"{HANDLER}division_by_zero_abort"  # our name for the first of these
 
 
 class Flow:
@@ -175,8 +177,8 @@ def _with_checks_inside(blocks: list[Block]) -> list[Block]:
             first, second = by_label[branch.then], by_label[branch.otherwise]
             if entering[first.label] != 1:
                 break
-            if (check := _check(branch, second)) is not None:
-                steps[-1:] = [check, *first.instructions]
+            if checks := _checks(branch, second, steps):
+                steps[-1:] = [*checks, *first.instructions]
                 here = first.label
             elif entering[second.label] == 2 and (choice := _choice(branch, here, first, second)) is not None:
                 steps[-1:] = [*first.instructions[:-1], choice, *second.instructions[1:]]
@@ -190,17 +192,45 @@ def _with_checks_inside(blocks: list[Block]) -> list[Block]:
     return straight
 
 
-def _check(branch: ir.Branch, failed: Block) -> ir.Call | None:
-    """Return the check that a branch stands for, if its false target calls a handler."""
+def _checks(branch: ir.Branch, failed: Block, before: list[ir.Instruction]) -> list[ir.Call]:
+    """Return the checks that a branch stands for, if its false target calls a handler.
+
+    Clang has one handler for quotients. If it checks both the divisor and the overflow, the condition is a
+    conjunction; here it becomes two checks, that of the divisor first and under a name of its own."""
     match failed.instructions:
         case [*_, ir.Call(callee=Symbol() as callee) as call, ir.Unreachable()]:
+            if callee.name == QUOTIENT:
+                divisor = Symbol(callee.type, DIVISOR)
+                definition = _definition(branch.condition, before)
+                match definition:
+                    case ir.Binary(operation="and"):
+                        tests = ((divisor, definition.left), (callee, definition.right))
+                        return [_check(branch, call, *each) for each in tests]
+                    case ir.Compare(right=Integer(value=0)):
+                        return [_check(branch, call, divisor, branch.condition)]
+                    case None if _is_zero(call.arguments[-1].operand):
+                        return [_check(branch, call, divisor, branch.condition)]
             if callee.name.startswith(HANDLER):
-                arguments = [ir.Argument(branch.condition, ir.PLAIN)]
-                check = ir.Call(call.result, callee, arguments, None, call.words)
-                operands = [callee, branch.condition]
-                ir.complete(check, location=branch.location, text=branch.text, operands=operands)
-                return check
-    return None
+                return [_check(branch, call, callee, branch.condition)]
+    return []
+
+
+def _check(branch: ir.Branch, call: ir.Call, handler: Symbol, condition: ir.Operand) -> ir.Call:
+    """Return a call of a handler with the condition that must hold as its only argument."""
+    check = ir.Call(call.result, handler, [ir.Argument(condition, ir.PLAIN)], None, call.words)
+    ir.complete(check, location=branch.location, text=branch.text, operands=[handler, condition])
+    return check
+
+
+def _definition(operand: ir.Operand, before: list[ir.Instruction]) -> ir.Instruction | None:
+    """Return the instruction in front of a check that computes its condition; None for a constant."""
+    if not isinstance(operand, Local):
+        return None
+    return next((each for each in reversed(before) if each.name == operand.name), None)
+
+
+def _is_zero(operand: ir.Operand) -> bool:
+    return isinstance(operand, Integer) and operand.value == 0
 
 
 def _choice(branch: ir.Branch, here: str, first: Block, second: Block) -> ir.Select | None:

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The errors of a property: calls of `functions` (by name, with the kind of error) or checks of the
-    property `kind`; `memory` are the kinds of memory errors among them. `watched` are the places of `?` that
-    must become branches; with `invariants`, probes claim that their evaluation is defined; with
-    `malloc_may_fail`, the environment decides whether an allocation succeeds."""
+    """The errors of a property: calls of `functions` (by name, with the kind of error) and checks of the
+    property `kind`, which may also be a list of kinds of checks (`core.check_kinds`); `memory` are the kinds
+    of memory errors among them. `watched` are the places of `?` that must become branches; with `invariants`,
+    probes claim that their evaluation is defined; with `malloc_may_fail`, the environment decides whether an
+    allocation succeeds."""
 
     kind: str
     functions: Mapping[str, str]
@@ -42,6 +43,11 @@ class Rules:
     watched: frozenset[tuple[int, int | None]] = frozenset()
     invariants: bool = False
     malloc_may_fail: bool = False
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The property, or the kinds of checks."""
+        return tuple(self.kind.split(","))
 
 
 class LibraryState:
