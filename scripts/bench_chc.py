@@ -171,7 +171,8 @@ def queries(arguments: argparse.Namespace) -> Iterator[str]:
     for file in files:
         cells = []
         for manner in MANNERS:
-            flags = ("--engine", "clp", "--verbose", "--set", f"clp.explication={manner}")
+            property_ = ("--property", "unreach-call") if file.suffix == ".c" else ()
+            flags = (*property_, "--engine", "clp", "--verbose", "--set", f"clp.explication={manner}")
             report, _ = run_certus("verify", str(file), *flags, seconds=arguments.seconds)
             answer = report.split(maxsplit=1)[0] if report else "UNKNOWN"
             asked = counter(report, "solver.clp.prover") + counter(report, "solver.clp.trace")
@@ -187,11 +188,10 @@ def bounds(arguments: argparse.Namespace) -> Iterator[str]:
         for bound in BOUNDS:
             file = Path(directory) / "rational.c"
             file.write_text(text.replace("100000", str(bound)))
-            report, taken = run_certus(
-                "verify", str(file), "--engine", "clp", "--verbose", seconds=arguments.seconds
-            )
+            verify = ("verify", str(file), "--property", "unreach-call")
+            report, taken = run_certus(*verify, "--engine", "clp", "--verbose", seconds=arguments.seconds)
             asked = counter(report, "solver.clp.prover") + counter(report, "solver.clp.trace")
-            unrolled, other = run_certus("verify", str(file), "--engine", "bmc", seconds=arguments.seconds)
+            unrolled, other = run_certus(*verify, "--engine", "bmc", seconds=arguments.seconds)
             beside = f"{other:.1f}" if unrolled.startswith("HOLDS") else "-"
             iterations = counter(report, "clp.iterations")
             yield f"| {bound:,} | {iterations} | {asked} | {taken:.1f} | {beside} |"

@@ -237,7 +237,7 @@ class Record:
     def _run(self, path: Path, settings: Settings) -> Run:
         before = _cpu()
         limits = {"cpu_time": self.limit, "timeout": BUSY * self.limit}
-        outcome = verify(path, replace(settings, execute=False, **limits))
+        outcome = verify(path, replace(settings, checks=(), execute=False, **limits))
         unknown = isinstance(outcome.verdict, Unknown)
         answer = "" if unknown else type(outcome.verdict).__name__
         return Run(answer, round(_cpu() - before, 3), outcome.contradicted)

@@ -135,7 +135,7 @@ int main(void) {{
 def test_what_library_functions_give(body: str, answer: str, tmp_path: Path) -> None:
     path = tmp_path / "program.c"
     path.write_text(PROGRAM.format(body=body))
-    found = verify(path, Settings(engine="bmc", options={"bmc.bound": "20"}, timeout=60))
+    found = verify(path, Settings(checks=(), engine="bmc", options={"bmc.bound": "20"}, timeout=60))
     assert found.answer == answer
 
 
@@ -160,7 +160,7 @@ ALL = (VALID, SUCCEED, ENDED)
 def test_what_a_proof_assumes(body: str, assumed: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "program.c"
     path.write_text(PROGRAM.format(body=body))
-    found = verify(path, Settings(engine="bmc", timeout=60, execute=False))
+    found = verify(path, Settings(checks=(), engine="bmc", timeout=60, execute=False))
     assert found.answer == "HOLDS"
     assert assumptions(found) == assumed
 
@@ -170,7 +170,7 @@ def test_a_run_that_breaks_an_assumption_is_no_holds(tmp_path: Path) -> None:
     path = tmp_path / "program.c"
     body = "int *p = 0; while (x < 2) { int y = x++; if (p == &y) reach_error(); p = &y; }"
     path.write_text(PROGRAM.format(body=body))
-    found = verify(path, Settings(engine="bmc", timeout=60))
+    found = verify(path, Settings(checks=(), engine="bmc", timeout=60))
     assert isinstance(found.verdict, Unknown)
     assert found.verdict.reason.code == "model-disagrees"
 
@@ -179,4 +179,4 @@ def test_a_run_that_breaks_an_assumption_is_no_holds(tmp_path: Path) -> None:
 def test_objects_may_lie_in_any_order(claim: str, tmp_path: Path) -> None:
     path = tmp_path / "program.c"
     path.write_text(PROGRAM.format(body=f"if ({claim}) reach_error();"))
-    assert verify(path, Settings(engine="bmc", timeout=60)).answer != "HOLDS"
+    assert verify(path, Settings(checks=(), engine="bmc", timeout=60)).answer != "HOLDS"

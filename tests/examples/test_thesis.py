@@ -18,7 +18,7 @@ def claim(path: Path) -> str:
 
 @pytest.mark.parametrize("path", [p for p in PROGRAMS if p.stem not in SLOW], ids=lambda p: p.stem)
 def test_predicate_decides_it(path: Path) -> None:
-    assert verify(path, Settings(engine="predicate", timeout=120.0)).answer == claim(path)
+    assert verify(path, Settings(checks=(), engine="predicate", timeout=120.0)).answer == claim(path)
 
 
 def test_names_tell_the_claims() -> None:

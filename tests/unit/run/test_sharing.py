@@ -11,7 +11,7 @@ from certus.core.sorts import INT
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.frontend.lp.load import load_lp
-from certus.run.sharing import RANGES, Exchange, decode_facts, encode_facts, source_of
+from certus.run.sharing import EARLIER, RANGES, Exchange, decode_facts, encode_facts, source_of
 
 COUNT = "void main() { int x = 0; int y = 0; while (x < 9) { x = x + 1; y = y + 1; } assert(y == 9); }"
 
@@ -66,3 +66,15 @@ def test_invariants_of_others_are_checked() -> None:
         exchange = Exchange({RANGES[True]: nothing, "linear": encode_facts("linear", {head: claim})})
         found = exchange.ranges(program, Budget(20), Statistics())
         assert found == ({head: claim} if holds else {})
+
+
+def test_ranges_of_an_earlier_question_are_checked_again() -> None:
+    """They may come from a program that was sliced differently, so nobody trusts them."""
+    program = loaded(COUNT)
+    head, x, _ = loop(program)
+    for most, received in ((9, True), (5, False)):
+        facts = {head: build.le(x, build.integer(most))}
+        statistics = Statistics()
+        exchange = Exchange({f"{EARLIER}{RANGES[True]}": encode_facts(RANGES[True], facts)})
+        assert (exchange.ranges(program, Budget(20), statistics) == facts) == received
+        assert statistics.counters["facts.received"] == received

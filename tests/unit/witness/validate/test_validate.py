@@ -240,7 +240,7 @@ class TestCorrectness:
 @pytest.mark.parametrize("name", ["overflow_addition", "recursion"])
 def test_golden_programs_there_and_back(name: str, tmp_path: Path) -> None:
     path = PROGRAMS / "c" / f"{name}.c"
-    outcome = verify(path, Settings(property_name=expected(path).property_name))
+    outcome = verify(path, Settings(checks=(), property_name=expected(path).property_name))
     told = witness_of(outcome)
     assert not isinstance(told, str)
     file = tmp_path / "w.yml"
@@ -252,7 +252,7 @@ def test_golden_programs_there_and_back(name: str, tmp_path: Path) -> None:
 def test_what_lives_in_memory_is_told_and_confirmed(tmp_path: Path) -> None:
     path, file = tmp_path / "p.c", tmp_path / "w.yml"
     path.write_text(PARTS)
-    outcome = verify(path, Settings(engine="predicate"))
+    outcome = verify(path, Settings(checks=(), engine="predicate"))
     told = witness_of(outcome)
     assert not isinstance(told, str)
     assert isinstance(told[0], CorrectnessWitness)
@@ -279,7 +279,7 @@ int main(void) {
 """
     path, file = tmp_path / "p.c", tmp_path / "w.yml"
     path.write_text(program)
-    outcome = verify(path, Settings(engine="bmc"))
+    outcome = verify(path, Settings(checks=(), engine="bmc"))
     told = witness_of(outcome)
     assert not isinstance(told, str)
     assert isinstance(told[0], ViolationWitness)

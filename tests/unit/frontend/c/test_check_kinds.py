@@ -1,0 +1,95 @@
+"""The checks of several kinds in one program: their error sites, and the program with only some of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus.core.budget import Budget
+from certus.core.check_kinds import KINDS, error_kinds, kind_of_error, operation_of
+from certus.core.errors import InputError, Unsupported
+from certus.core.program import Program
+from certus.frontend.c.load import load_c
+from certus.frontend.tasks.properties import Property, check_supported, property_of_kinds
+from certus.interpreter.compile import compile_program
+from certus.interpreter.inputs import NoInputs
+from certus.interpreter.interpreter import Ending, run
+
+ALL = ("assert", "overflow", "division", "shift")
+OPERATIONS = {
+    "int f(int a, int b) { return a / b; }": ["division-by-zero", "overflow"],
+    "int f(int a, int b) { return a % b; }": ["division-by-zero", "overflow"],
+    "unsigned f(unsigned a, unsigned b) { return a / b; }": ["division-by-zero"],
+    "int f(int a, int b) { return a / -1; }": ["overflow"],
+    "int f(int a, int b) { return a / 0; }": ["division-by-zero"],
+    "int f(int a, int b) { return 5 / 0; }": ["division-by-zero"],
+    "int f(int a, int b) { return (-2147483647 - 1) / -1; }": ["overflow"],
+    "int f(int a, int b) { return a + b; }": ["overflow"],
+    "int f(int a, int b) { return -a; }": ["overflow"],
+    "int f(int a, int b) { return a << b; }": ["shift"],
+    "int f(int a, int b) { return a >> b; }": ["shift"],
+    "unsigned f(unsigned a, int b) { return a << b; }": ["shift"],
+    "unsigned f(unsigned a, int b) { return a + b; }": [],
+    "int f(int a, int b) { return a >> 31; }": [],
+    "#include <stdlib.h>\nint f(int a, int b) { return abs(a); }": ["overflow"],
+    "#include <stdlib.h>\nint f(int a, int b) { return div(a, b).quot; }": ["division-by-zero", "overflow"]
+    * 2,
+    "extern void reach_error(void); int f(int a, int b) { if (a == b) reach_error(); }": ["reach-error"],
+}
+
+
+def loaded(directory: Path, text: str, kinds: tuple[str, ...] = ALL) -> Program:
+    path = directory / "p.c"
+    path.write_text(text)
+    return load_c(path, property=property_of_kinds(kinds)).program
+
+
+@pytest.mark.parametrize("text", OPERATIONS)
+def test_the_kinds_of_error_sites(text: str, tmp_path: Path) -> None:
+    main = "\nextern int __VERIFIER_nondet_int(void);\nint main(void) {\n"
+    call = "return f(__VERIFIER_nondet_int(), __VERIFIER_nondet_int()); }\n"
+    program = loaded(tmp_path, f"{text}{main}{call}")
+    assert [site.kind for site in program.errors] == OPERATIONS[text]
+
+
+def test_other_kinds_are_not_checked(tmp_path: Path) -> None:
+    text = (
+        "extern int __VERIFIER_nondet_int(void); int main(void) { return 7 / __VERIFIER_nondet_int() + 1; }"
+    )
+    assert [site.kind for site in loaded(tmp_path, text, ("overflow",)).errors] == ["overflow"]
+    assert [site.kind for site in loaded(tmp_path, text, ("division",)).errors] == ["division-by-zero"]
+    assert loaded(tmp_path, text, ("assert", "shift")).errors == ()
+
+
+def test_an_execution_ends_at_a_site_that_is_no_error(tmp_path: Path) -> None:
+    text = """extern void reach_error(void);
+    int main(void) { int zero = 0; int x = 5 / zero; if (x == 5) return 0; reach_error(); }"""
+    program = loaded(tmp_path, text)
+    ends = {}
+    for kinds in (ALL, ("division",), ("assert",)):
+        only = program.only(error_kinds(kinds))
+        assert only.location.keys() == program.location.keys()
+        ends[kinds] = run(compile_program(only), NoInputs(), budget=Budget(10)).ending
+    assert ends == {ALL: Ending.ERROR, ("division",): Ending.ERROR, ("assert",): Ending.BLOCKED}
+
+
+def test_every_kind_of_error_belongs_to_one_kind_of_checks() -> None:
+    errors = [error for kind in KINDS.values() for error in kind.errors]
+    assert len(set(errors)) == len(errors)
+    assert all(error in KINDS[kind_of_error(error, KINDS)].errors for error in errors)
+
+
+def test_the_operation_of_a_claim() -> None:
+    assert operation_of("overflow", "a + b does not overflow") == "a + b"
+    assert operation_of("division-by-zero", "the divisor of a / b is not 0") == "a / b"
+    assert operation_of("assertion", "x == 3") == "x == 3"
+
+
+def test_kinds_that_do_not_exist() -> None:
+    for names in ((), ("everything",), ("",)):
+        with pytest.raises(InputError):
+            property_of_kinds(names)
+    assert property_of_kinds(("shift", "assert")).kinds == ("assert", "shift")
+    with pytest.raises(Unsupported):
+        check_supported(Property("termination"))
