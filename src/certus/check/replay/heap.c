@@ -77,11 +77,17 @@ static void own_free(void *old) { if (old) release(old, OWN_FRAME); }
 OWN(own_free) void free(void *old);
 OWN(own_free) void cfree(void *old);
 
-/* Clang treats `alloca` as a function if it is declared with another type. The end of its object is not seen. */
+/* Clang treats `alloca` as a function if it is declared with another type. The end of its object is seen at the
+ * next access of a calling function. */
 WEAK void *alloca(size_t size)
 {
+    end_local_objects((size_t)(OWN_FRAME + 2));
     void *start = allocate(size, 16, OWN_FRAME);
-    objects[object_count - 1].local = 1;
+    struct object *object = objects + object_count - 1;
+    object->local = 1;
+    object->caller = *OWN_FRAME;
+    object->next = local_objects;
+    local_objects = object_count;
     report->blind |= AMBIGUOUS_STACK;
     return start;
 }
@@ -97,7 +103,7 @@ static void reach(size_t address)
     size_t number = objects_up_to(address);
     if (!number) return;
     struct object *object = objects + number - 1;
-    if (object->freed || object->reached || address - object->start > object->size) return;
+    if (object->freed || object->reached || object->local || address - object->start > object->size) return;
     object->reached = 1;
     object->next = unsearched;
     unsearched = number;
@@ -138,7 +144,7 @@ __attribute__((noinline)) static void search_stack(void)
             if (active_frames[(size_t)kind * FRAME_NUMBERS + number])
                 search(frame_start(kind, number), frame_start(kind, number + 1));
     for (size_t i = 0; i < object_count; i++)
-        if (objects[i].local) search(objects[i].start, objects[i].start + objects[i].size);
+        if (objects[i].local && !objects[i].freed) search(objects[i].start, objects[i].start + objects[i].size);
     search_reached();
 }
 

@@ -142,13 +142,15 @@ static void permit(byte *shadow, size_t n)
 struct object {
     size_t start, size;
     unsigned freed, reached, local; /* an object of `alloca` as a function is local: it must not be freed */
-    size_t next; /* objects that are reached but not yet searched form a list: number + 1 */
+    size_t next;   /* objects that are reached but not yet searched form a list: number + 1; so do local ones */
+    size_t caller; /* the frame of the function that called `alloca` */
     size_t allocated[ORIGINS], released[ORIGINS];
 };
 
 static struct object *objects; /* in the order of their addresses */
 static size_t object_count;
 static size_t room; /* where the next object may start */
+static size_t local_objects;
 
 /* The number of objects that start at or below an address. */
 static size_t objects_up_to(size_t address)
@@ -312,11 +314,23 @@ __attribute__((noreturn, noinline)) static void fail(int error, size_t address, 
     certus_finish(CRASHED);
 }
 
+/* End the objects of `alloca` whose function has returned: the stack pointer is above its frame. */
+static void end_local_objects(size_t top)
+{
+    while (local_objects && objects[local_objects - 1].caller < top) {
+        struct object *object = objects + local_objects - 1;
+        object->freed = 1;
+        fill(heap_shadow + (object->start - heap >> 3), object->size + 7 >> 3, FREED);
+        local_objects = object->next;
+    }
+}
+
 /* Check an access by the function that called the function with this frame. What the program said about its next
  * access holds for this one. */
 static inline void check(int error, size_t address, size_t n, size_t *frame)
 {
     if (!report) return;
+    if (local_objects) end_local_objects((size_t)(frame + 2));
     if (circumstance == WRAPPED && address - wrapped_result >= PAGE) circumstance = PLAIN;
     if (circumstance != PLAIN && n) fail(error, address, n, frame);
     if (!valid(address, n, (size_t)(frame + 2))) fail(error, address, n, frame);

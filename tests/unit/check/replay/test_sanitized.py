@@ -483,6 +483,17 @@ def test_alloca_as_a_function(tmp_path: Path) -> None:
     assert run.access.object == MemoryObject("local", 4, 0, False, allocated=run.access.line)
 
 
+def test_alloca_as_a_function_that_has_returned(tmp_path: Path) -> None:
+    text = """extern void *alloca(unsigned long);
+        int *numbers(void) { int *p = alloca(40); for (int i = 0; i < 10; i++) p[i] = i; return p; }
+        int main(void) { int *p = numbers(); return p[1]; }"""
+    run = run_of(tmp_path, text, model="ILP32")
+    assert run.access is not None
+    assert run.access.kind == INVALID_READ
+    assert run.access.object is not None
+    assert run.access.object.ended
+
+
 def test_an_array_larger_than_the_stack_is_inconclusive(tmp_path: Path) -> None:
     text = "int main(void) { unsigned n = 4294967295; int a[n]; a[0] = 5; return a[0]; }"
     run = run_of(tmp_path, text, model="ILP32")
