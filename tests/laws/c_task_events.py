@@ -24,7 +24,7 @@ from certus.core.values import Datum
 from certus.interpreter.compile import Compiled
 from certus.interpreter.inputs import NoInputs, Nondeterministic, RandomInputs, constants, unknown
 from certus.interpreter.interpreter import Ending, Machine, run
-from certus.interpreter.memory import MemoryObject
+from certus.interpreter.objects import MemoryObject
 from certus.interpreter.unknown_addresses import Address
 
 EVENTS: Final = 4000  # noted in one run

@@ -47,6 +47,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     values["clang_arguments"] = tuple(arguments.clang) or None
     values["options"] = dict(getattr(arguments, "set", ())) or None
     values["execute"] = getattr(arguments, "execute", not getattr(arguments, "no_execute", False))
+    values["malloc_may_fail"] = getattr(arguments, "malloc_may_fail", False) or None
     values["ranges"] = False if getattr(arguments, "no_ranges", False) else None
     return Settings(**{name: value for name, value in values.items() if value is not None})
 
@@ -81,7 +82,8 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--property",
         metavar="P",
-        help="unreach-call, no-overflow, no-div-zero, or a .prp file (default: unreach-call)",
+        help="unreach-call, no-overflow, no-div-zero, valid-memsafety, valid-memcleanup, array-bounds, "
+        "or a .prp file (default: unreach-call)",
     )
     parser.add_argument(
         "--data-model",
@@ -90,6 +92,9 @@ def add_question(parser: argparse.ArgumentParser) -> None:
         help="sizes of C types: ILP32 (32 bit) or LP64 (64 bit) (default: LP64)",
     )
     group = parser.add_argument_group("C programs")
+    group.add_argument(
+        "--malloc-may-fail", action="store_true", help="malloc, calloc, realloc ... may return a null pointer"
+    )
     for flags, metavar, text in CLANG_FLAGS:
         group.add_argument(
             *flags,

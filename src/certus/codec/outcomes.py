@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from certus.codec.defects import decode_defect, encode_defect
 from certus.codec.evidence import (
     Subject,
     decode_proof,
@@ -55,6 +54,9 @@ from certus.core.outcome import (
 from certus.core.program import Program
 from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.terms import Expr, Kind
+
+if TYPE_CHECKING:
+    from certus.core.memory_defects import MemoryDefect
 
 VERSION: Final = 2
 
@@ -353,7 +355,7 @@ def encode_replay(check: Replay) -> JsonObject:
         "matter": check.matter,
         "initial": None if check.initial is None else [numbers[v] for v in check.initial],
         "variables": encode_terms(list(numbers)),
-        "defect": None if check.defect is None else encode_defect(check.defect),
+        "defect": _encode_defect(check.defect),
     }
 
 
@@ -383,7 +385,7 @@ def decode_replay(data: object, program: Program) -> Replay:
     if any(v.kind is not Kind.VAR for v in variables):
         raise ValueError("only variables change in a replay")
     kept = sequence(fields["kept"], "the steps of a replay")
-    matter, initial, defect = fields["matter"], fields["initial"], fields["defect"]
+    matter, initial = fields["matter"], fields["initial"]
     return Replay(
         natural(fields["steps"], "the number of steps"),
         tuple(_decode_step(step, variables, program) for step in kept),
@@ -394,8 +396,24 @@ def decode_replay(data: object, program: Program) -> Replay:
         if initial is None
         else tuple(_variable(v, variables) for v in sequence(initial, "the relevant initial values")),
         decode_compilers(fields["compilers"]),
-        None if defect is None else decode_defect(defect, program),
+        _decode_defect(fields["defect"], program),
     )
+
+
+def _encode_defect(defect: MemoryDefect | None) -> Json:
+    if defect is None:
+        return None
+    from certus.codec.defects import encode_defect
+
+    return encode_defect(defect)
+
+
+def _decode_defect(data: object, program: Program) -> MemoryDefect | None:
+    if data is None:
+        return None
+    from certus.codec.defects import decode_defect
+
+    return decode_defect(data, program)
 
 
 def encode_compilers(compilers: Compilers) -> Json:

@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Final
 
-from certus.core.program import Access, Program, Retained, Storage
+from certus.core.program import Access, Call, Program, Retained, Storage
 
 
 class DefectKind(Enum):
@@ -54,7 +54,8 @@ class DefectObject:
 
 @dataclass(frozen=True, slots=True)
 class LostAt:
-    """The step by which the last pointer to an object was lost, and its edge."""
+    """The step by which the last pointer to an object was lost, and its edge; for the return from a function
+    the edge of its call."""
 
     loss: Loss
     step: int
@@ -133,16 +134,22 @@ class MemoryDefect:
         name = f"`{self.object.name}`, allocated{line}," if line else f"`{self.object.name}`"
         others = f" ({self.count - 1:,} more {'is' if self.count == 2 else 'are'})" if self.count > 1 else ""
         if self.kind is DefectKind.NOT_FREED:
-            return f"{name} is not freed{others}"
+            more = f", nor {'is 1 other' if self.count == 2 else f'are {self.count - 1:,} others'}"
+            return f"{name} is not freed{more * (self.count > 1)}"
         return f"{name} is lost{others}: {self._loss(program)}"
 
     def _loss(self, program: Program) -> str:
         if self.lost is None:
             return "no variable leads to it at the end"
         line = _line(self.lost.edge, program)
+        if self.lost.loss is Loss.RETURNED:
+            call = program.edge[self.lost.edge]
+            called = call.op.procedure if isinstance(call.op, Call) else ""
+            function = f"of `{called}`" if called and not called.startswith("$") else "of a function"
+            back = "" if call.source.procedure.startswith("$") else f"; it was called{line}" * bool(line)
+            return f"the last pointer to it was a variable {function}, which has returned{back}"
         return {
             Loss.OVERWRITTEN: f"the last pointer to it was overwritten{line}",
-            Loss.RETURNED: f"the last pointer to it ended with its function{line}",
             Loss.SCOPE: f"the last pointer to it went out of scope{line}",
             Loss.FREED: f"the last pointer to it was in an object that was freed{line}",
             Loss.NEVER_KEPT: "no pointer to it was kept",

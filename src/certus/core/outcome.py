@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Safe, Unsafe, Verdict
 from certus.core.horn import HornSystem
-from certus.core.memory_defects import MemoryDefect
 from certus.core.memory_errors import part_of
 from certus.core.program import Call, ErrorSite, Program
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
+
+if TYPE_CHECKING:
+    from certus.core.memory_defects import MemoryDefect
 
 MODEL_DISAGREES: Final = "model-disagrees"
 UNDEFINED: Final = "undefined-behaviour"

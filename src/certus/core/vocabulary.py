@@ -21,6 +21,8 @@ _INPUTS: Final = (
     *("__VERIFIER_nondet", "__CPROVER_nondet_", "__ESBMC_nondet_", "__SMACK_nondet_", "nondet_"),
     *("klee_int", "klee_char", "klee_short", "klee_long"),
 )
+# The input that decides whether an allocation fails, if allocations may fail: each asks for it once.
+ALLOCATION_FAILS: Final = "$allocation fails"
 # Prefixes of functions that have a meaning for some verifier, but are not modelled.
 RESERVED: Final = (
     *("__VERIFIER_", "__CPROVER_", "__ESBMC_", "__SMACK_", "__SEAHORN_", "__SEA_", "__DIVINE_", "__BLAST_"),

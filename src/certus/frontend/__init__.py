@@ -142,4 +142,5 @@ def _load_c(question: Question, arguments: Sequence[str], budget: Budget, entry:
         arguments=arguments,
         budget=budget,
         entry=entry or MAIN,
+        malloc_may_fail=question.malloc_may_fail,
     )

@@ -4,9 +4,7 @@ Addresses come from a counter: objects never overlap, and no address is used twi
 objects, wide ones while there are few objects, so that an access out of bounds hits no other object. All
 addresses stay below 2**32 for programs with 32-bit pointers.
 
-An access first tries the object that its edge accessed last (`Memory.seen`), and only then searches. If
-`defined` of an object is None, all its bytes are known. Otherwise the set bits of `defined` mark the known
-bits, and `symbolic` has, byte by byte, the values that are not integers.
+An access first tries the object that its edge accessed last (`Memory.seen`), and only then searches.
 
 An `Inspect` is answered, never refused. Memory with numbers as addresses judges by the address: the gaps keep
 an address that leaves its object from arriving in another one, unless it leaves by more than a gap. Then an
@@ -26,139 +24,30 @@ from struct import Struct
 from typing import Final, cast
 
 from certus.core import build
-from certus.core.program import Access, Alloc, Free, Retained, Storage
+from certus.core.program import Access, Alloc, Free, Retained
 from certus.core.sorts import INT
 from certus.interpreter.expressions import Overgrown
 from certus.interpreter.indeterminate import Fault, Indeterminate, Unmodelled, number
-from certus.interpreter.inputs import Contents, Nondeterministic, unknown
-from certus.interpreter.tracking import Part, Refusal, Values, pointers, unreached
-from certus.interpreter.unknown_addresses import Address, AddressBytes, Extent, Start
+from certus.interpreter.inputs import Contents, Nondeterministic
+from certus.interpreter.objects import (
+    MemoryObject,
+    Refusal,
+    Values,
+    Word,
+    full,
+    pointers,
+    restored,
+    unreached,
+)
+from certus.interpreter.unknown_addresses import Address, Extent, Start
 
-Word = int  # or an object that takes its place: it implements the operations of integers, or raises
 _FIRST: Final = 0x10000  # the first address: small numbers are never addresses
 _GAPS: Final = ((512, 1 << 20), (8192, 1 << 16), (65536, 1 << 12))  # (below this number of objects, the gap)
 _LEAST_GAP: Final = 64
-_LARGE: Final = 1 << 20  # bytes; larger objects consist of chunks, created on first access
 _CHUNK: Final = 1 << 16
 _SNAPSHOT: Final = 1 << 12  # bytes of all objects in a snapshot, at most
 MemorySnapshot = tuple[tuple[int, int, Alloc, bytes | None, bytes | None], ...]
 _REMEMBERED: Final = 10_000  # objects that have ended but can be named in messages
-
-
-class MemoryObject:
-    """An object, or a chunk of a large one. `size` is the number of bytes that may be accessed here: -1 after
-    the end of the object, and for an object in chunks. `extent` is the size at its creation by `op` at
-    `edge`. Once it is not live, `ended` is the edge of the `Free` that ended it (-1 if that is not known)."""
-
-    __slots__ = (
-        *("chunks", "data", "defined", "edge", "ended", "extent", "live"),
-        *("op", "size", "start", "symbolic"),
-    )
-    ended: int
-
-    def __init__(self, start: Word, extent: int, op: Alloc, edge: int, *, zero: bool) -> None:
-        self.start = start
-        self.extent = extent
-        self.op = op
-        self.edge = edge
-        self.live = True
-        self.chunks: dict[int, MemoryObject] | None = {} if extent > _LARGE else None
-        self.size = -1 if extent > _LARGE else extent
-        self.data = bytearray(max(self.size, 0))
-        self.defined: bytearray | None = None if zero else bytearray(len(self.data))
-        self.symbolic: dict[int, Part] | None = None  # by offset
-
-    @property
-    def name(self) -> str:
-        """The name for messages."""
-        return self.op.name
-
-    @property
-    def storage(self) -> Storage:
-        """Where the object is."""
-        return self.op.storage
-
-    def end(self, edge: int) -> None:
-        """End the lifetime of the object."""
-        for chunk in (self.chunks or {}).values():
-            chunk.end(edge)
-        self.ended = edge
-        self.live, self.size, self.data, self.chunks = False, -1, bytearray(), None
-        self.defined = self.symbolic = None
-
-    def read(self, offset: int, width: int, *, signed: bool) -> object:
-        """Return a value with unknown bits, or one that is not an integer."""
-        assert self.defined is not None
-        if self.symbolic is not None:
-            value = self._symbolic_value(offset, width, signed=signed)
-            if value is not None:
-                return value
-        bits = int.from_bytes(self.data[offset : offset + width], "little")
-        missing = _full(width) & ~int.from_bytes(self.defined[offset : offset + width], "little")
-        if signed and missing >> 8 * width - 1:
-            missing |= -1 << 8 * width
-        elif signed and bits >> 8 * width - 1:
-            bits -= 1 << 8 * width
-        return Indeterminate.uninitialised(bits & ~missing, missing, f"at offset {offset} of `{self.name}`")
-
-    def _symbolic_value(self, offset: int, width: int, *, signed: bool) -> object:
-        assert self.symbolic is not None
-        parts = [self.symbolic.get(offset + i) for i in range(width)]
-        if not any(parts):
-            return None
-        first = parts[0]
-        if (
-            first is not None
-            and all(p is not None and p[0] is first[0] and p[1:] == (width, i) for i, p in enumerate(parts))
-            and not (signed and isinstance(first[0], Address))
-        ):
-            return first[0]
-        if (
-            first is not None
-            and isinstance(first[0], Address)
-            and all(
-                p is not None and p[0] is first[0] and p[1:] == (first[1], first[2] + i)
-                for i, p in enumerate(parts)
-            )
-        ):
-            return AddressBytes(first[0], first[1], first[2])
-        return unknown(f"part of `{self.name}`")
-
-    def write(self, offset: int, width: int, value: object) -> None:
-        """Write any value, over any contents."""
-        if self.defined is None:
-            self.defined = bytearray(b"\xff") * self.size
-        end = offset + width
-        if self.symbolic is not None:
-            for at in range(offset, end):
-                self.symbolic.pop(at, None)
-        bits, defined = 0, 0
-        if isinstance(value, int):
-            bits, defined = value, -1
-        elif isinstance(value, Indeterminate):
-            bits, defined = value.bits, ~value.unknown
-        else:
-            whole: Part = (value, width, 0)
-            if isinstance(value, AddressBytes):
-                whole = (value.address, value.width, value.first)
-            self.symbolic = self.symbolic or {}
-            self.symbolic.update((offset + i, (whole[0], whole[1], whole[2] + i)) for i in range(width))
-        self.data[offset:end] = (bits & _full(width)).to_bytes(width, "little")
-        self.defined[offset:end] = (defined & _full(width)).to_bytes(width, "little")
-
-
-def _restored(start: int, extent: int, op: Alloc, data: bytes | None, defined: bytes | None) -> MemoryObject:
-    restored = MemoryObject(start, extent, op, -1, zero=True)
-    if data is None:
-        restored.end(-1)
-        return restored
-    restored.data[:] = data
-    restored.defined = None if defined is None else bytearray(defined)
-    return restored
-
-
-def _full(width: int) -> int:
-    return (1 << 8 * width) - 1
 
 
 _NOTHING: Final = Alloc(build.var("nothing", INT), build.integer(0), 1, "static", "", zero=True)
@@ -216,7 +105,7 @@ class Memory:
         in the snapshot."""
         self.seen[:] = [_NOWHERE] * len(self.seen)
         self._starts[:] = [start for start, *_ in state]
-        self._objects[:] = [_restored(*each) for each in state]
+        self._objects[:] = [restored(*each) for each in state]
         self._count, self._ended = len(state), sum(not o.live for o in self._objects)
         self.refused, self.presumed = None, ""
         last = self._objects[-1] if state else None
@@ -299,7 +188,7 @@ class Memory:
         value = 0
         for i in range(width):
             value = value | load_byte(self, address + i, slot) << 8 * i
-        return (value + (1 << 8 * width - 1) & _full(width)) - (1 << 8 * width - 1) if signed else value
+        return (value + (1 << 8 * width - 1) & full(width)) - (1 << 8 * width - 1) if signed else value
 
     def write_across(self, address: Word, slot: int, width: int, value: Word) -> None:
         """Write to two chunks."""
@@ -497,7 +386,7 @@ _FORMATS: Final = {1: "b", 2: "h", 4: "i", 8: "q"}
 
 def loader(width: int, *, signed: bool) -> Load:
     """Return the function that reads integers of `width` bytes, from memory, address and slot."""
-    value_at, mask_at, full = _unpacker(width, signed=signed), _unpacker(width, signed=False), _full(width)
+    value_at, mask_at, known = _unpacker(width, signed=signed), _unpacker(width, signed=False), full(width)
 
     def load(memory: Memory, address: Word, slot: int) -> Word:
         target = memory.seen[slot]
@@ -508,7 +397,7 @@ def loader(width: int, *, signed: bool) -> Load:
                 return memory.read_across(address, slot, width, signed=signed)
             target = other
             offset = address - target.start
-        if target.defined is None or mask_at(target.defined, offset)[0] == full:
+        if target.defined is None or mask_at(target.defined, offset)[0] == known:
             return value_at(target.data, offset)[0]
         return cast(int, target.read(offset, width, signed=signed))
 
@@ -517,7 +406,7 @@ def loader(width: int, *, signed: bool) -> Load:
 
 def storer(width: int, *, signed: bool) -> Store:
     """Return the function that writes integers of `width` bytes, from memory, address, slot and value."""
-    put, mark, full = _packer(width, signed=signed), _packer(width, signed=False), _full(width)
+    put, mark, known = _packer(width, signed=signed), _packer(width, signed=False), full(width)
 
     def store(memory: Memory, address: Word, slot: int, value: Word) -> None:
         target = memory.seen[slot]
@@ -531,7 +420,7 @@ def storer(width: int, *, signed: bool) -> Store:
         if value.__class__ is int and target.symbolic is None:
             put(target.data, offset, value)
             if target.defined is not None:
-                mark(target.defined, offset, full)
+                mark(target.defined, offset, known)
         else:
             target.write(offset, width, value)
         return None

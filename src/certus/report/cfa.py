@@ -25,6 +25,8 @@ from certus.core.program import (
     Edge,
     Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Location,
     Op,
@@ -225,6 +227,11 @@ def _memory_statement(op: Op, text: Callable[[tuple[Expr, ...]], str]) -> str:
         return f"*({text((op.address,))}) = {text((op.value,))}"
     if isinstance(op, Alloc):
         return f"{text((op.target,))} = new {op.storage} `{op.name}` of {text((op.size,))} bytes"
+    if isinstance(op, Inspect):
+        access = "free" if op.access == "free" else f"{op.access} {text((op.size,))} bytes at"
+        return f"{text((op.target,))} = can {access} {text((op.address,))}"
+    if isinstance(op, InspectHeap):
+        return f"{text((op.target,))} = all of the heap is {op.retained}"
     assert isinstance(op, Free), f"{op} is no original operation"
     return f"free({text((op.address,))})"
 

@@ -1,8 +1,9 @@
 """A counterexample for users: the sequence of steps from which all report formats are rendered.
 
 Each step has its statement, its effect in the user's names, and the reason why it matters. Steps without a
-visible effect are left out: loads into internal variables, the begin and end of objects, initialisation
-before `main`. All counts are of the remaining steps and of those that the replay did not keep.
+visible effect are left out: loads into internal variables, the begin and end of objects, questions about
+memory whose answer is yes, initialisation before `main`. All counts are of the remaining steps and of those
+that the replay did not keep.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.c_text import c_text
@@ -27,6 +28,8 @@ from certus.core.program import (
     ErrorSite,
     Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Program,
     Return,
@@ -36,6 +39,9 @@ from certus.core.terms import Value
 from certus.report.outcome_view import INPUT, RESULT, Names, function_name, value_text
 from certus.report.source_text import condition_of, without_markers
 from certus.report.trace_state import MEMORY, Change, Scene, TraceState
+
+if TYPE_CHECKING:
+    from certus.core.memory_defects import MemoryDefect
 
 _TEMPORARY: Final = re.compile(r"temporary\b")
 _UNNAMED: Final = re.compile(r" \(\+\d+\)$| \+ \d+ bytes$")
@@ -90,7 +96,8 @@ class Move:
 class Counterexample:
     """A counterexample. `matter` is the number of steps that influence the violation (None: unknown); if it
     is `complete`, they are all among the moves. `initial` are the values of globals at the start that matter,
-    and `unimportant` are the others."""
+    and `unimportant` are the others. `defect` is what is wrong with memory, and `wrong` says so in a phrase;
+    it is empty for other violations."""
 
     initial: tuple[tuple[str, Value], ...]
     unimportant: tuple[tuple[str, Value], ...]
@@ -99,6 +106,8 @@ class Counterexample:
     error: ErrorSite
     matter: int | None
     complete: bool
+    defect: MemoryDefect | None = None
+    wrong: str = ""
 
     @property
     def steps(self) -> int:
@@ -139,6 +148,8 @@ def counterexample(outcome: Outcome) -> Counterexample | None:
         violated_site(program, check),
         None if check.matter is None else sum(bool(move.reason) for move in moves) + hidden,
         check.matter is not None and hidden == 0,
+        check.defect,
+        "" if check.defect is None else check.defect.sentence(program),
     )
 
 
@@ -158,7 +169,11 @@ def _moves(check: Replay, program: Program, state: TraceState) -> Iterator[Move]
         scene = state.advance(step)
         changes = names.changes(edge, step)
         noticed += scene.noticed
-        if not _is_visible(edge, scene, changes) or _is_copy(step, edge, scene, program):
+        if edge.index in state.answers or isinstance(edge.op, Inspect | InspectHeap):
+            visible = edge.index in state.answers and edge.target in program.error_locations
+        else:
+            visible = _is_visible(edge, scene, changes) and not _is_copy(step, edge, scene, program)
+        if not visible:
             noticed += [change for change in scene.changes if change.scope == MEMORY]
             continue
         yield Move(
@@ -166,7 +181,7 @@ def _moves(check: Replay, program: Program, state: TraceState) -> Iterator[Move]
             edge,
             _named(words, edge, scene, changes),
             max(0, step.depth - outer_calls),
-            edge.branch,
+            None if edge.index in state.answers else edge.branch,
             changes,
             scene,
             reason_text(step, scene, program, names),
@@ -288,7 +303,11 @@ def reason_text(step: Step, scene: Scene, program: Program, names: Names) -> str
         return f"{subject} matters at {line}"
     if reason.role is Role.BRANCH:
         return f"decides {_continuation(edge, reader, line)}"
+    if reason.role is Role.LIFETIME:
+        return _lifetime(edge, reader, line)
     read = None if reason.variable is None else names.visible(reason.variable)
+    if reason.role is Role.KEEP and isinstance(reader.op, Inspect | InspectHeap):
+        return "does not free the object"
     if reason.role is Role.KEEP:
         return f"keeps {read} as {line} reads it" if read else f"keeps a value that {line} reads"
     if isinstance(edge.op, Havoc):
@@ -299,6 +318,16 @@ def reason_text(step: Step, scene: Scene, program: Program, names: Names) -> str
         written = [change.name for change in scene.changes if change.scope == MEMORY]
         read = written[0] if len(written) == 1 else None
     return f"computes a value that {line} reads" if read is None else f"gives {read} the value read at {line}"
+
+
+def _lifetime(edge: Edge, reader: Edge, line: str) -> str:
+    """Say what a step does to the object that the question at `reader` is about."""
+    leaks = isinstance(reader.op, InspectHeap)
+    if isinstance(edge.op, Alloc):
+        return "creates the object" if leaks else f"creates the object of {line}"
+    if isinstance(edge.op, Free) and not leaks:
+        return f"ends the object that {line} uses"
+    return "after it no pointer leads to the object"
 
 
 def _continuation(edge: Edge, reader: Edge, line: str) -> str:

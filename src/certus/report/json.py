@@ -146,7 +146,41 @@ def _trace(trace: Counterexample, outcome: Outcome) -> Json:
         "head": [_move(move) for move in moves[:gap]],
         "omitted": trace.omitted,
         "tail": [_move(move) for move in moves[gap:]],
-        "violated": {"kind": site.kind, "claim": site.text, **_place(site.span)},
+        "violated": {"kind": site.kind, "claim": site.text, **_place(site.span), **_defect(trace, outcome)},
+    }
+
+
+def _defect(trace: Counterexample, outcome: Outcome) -> Json:
+    """Encode what is wrong with memory; nothing for other violations."""
+    defect, program = trace.defect, outcome.subject
+    if defect is None or not isinstance(program, Program):
+        return {}
+
+    def place(edge: int | None) -> Json | None:
+        span = program.edge[edge].span if edge is not None and edge in program.edge else None
+        return None if span is None else {"file": span.file, **_place(span)}
+
+    target, lost = defect.object, defect.lost
+    return {
+        "defect": {
+            "sentence": trace.wrong,
+            "kind": defect.kind.value,
+            "cwe": defect.cwe,
+            "access": defect.question,
+            "offset": _value(defect.offset),
+            "bytes": _value(defect.size),
+            "object": None
+            if target is None
+            else {
+                "name": target.name,
+                "storage": target.storage,
+                "bytes": _value(target.size),
+                "allocated": place(target.allocated),
+                "ended": place(target.ended),
+            },
+            "objects": defect.count,
+            "lost": None if lost is None else {"how": lost.loss.value, "at": place(lost.edge)},
+        }
     }
 
 

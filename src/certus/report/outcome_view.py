@@ -28,12 +28,13 @@ from certus.core.evidence import (
 )
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.memory import uses_memory
-from certus.core.memory_errors import FREE, READ, kinds_of
+from certus.core.memory_errors import FREE, READ, WRITE, kinds_of
 from certus.core.outcome import Outcome, ProofCheck, Step, Undecided
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
+from certus.core.vocabulary import ALLOCATION_FAILS
 from certus.core.walk import postorder, variables
 
 _READABLE_BITS: Final = 2000
@@ -301,7 +302,7 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
     ended = {op.storage for op in ops if isinstance(op, Free)}
     sentences, observed, compared = [], False, False
     checked = kinds_of(outcome.property_name)
-    if READ not in checked and (uses_memory(program) or isinstance(verdict.proof, Partitioned)):
+    if not {READ, WRITE} <= checked and (uses_memory(program) or isinstance(verdict.proof, Partitioned)):
         sentences.append("memory accesses are valid")
     elif READ in checked and FREE not in checked and "heap" in ended:
         sentences.append("calls of `free` are valid")
@@ -309,7 +310,8 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         partition = verdict.proof.partition
         observed = any(region.layout == "free" for region in partition.regions)
         compared = observed or _compares(ops, partition.address)
-    if any(isinstance(op, Alloc) and op.storage == "heap" for op in ops):
+    may_fail = any(isinstance(op, Havoc) and op.function == ALLOCATION_FAILS for op in ops)
+    if any(isinstance(op, Alloc) and op.storage == "heap" for op in ops) and not may_fail:
         sentences.append("allocations succeed")
     if "heap" in ended or (ended and compared):
         sentences.append("the address of an object that has ended is not used again")

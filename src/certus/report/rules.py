@@ -12,13 +12,15 @@ from certus.core.program import Program
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One kind of violation: `claim` must hold, `failure` is the message for a violated claim (`{}` stands
-    for its text), and `advice` says what to do then."""
+    for its text), and `advice` says what to do then. `cwe` are the entries of the Common Weakness Enumeration
+    that violations are instances of."""
 
     id: str
     name: str
     claim: str
     failure: str
     advice: str
+    cwe: tuple[int, ...] = ()
 
     @property
     def help(self) -> str:
@@ -73,6 +75,46 @@ _RULES: Final = (
         "The exact result of every signed operation fits its type; in C it is undefined otherwise.",
         "Not true: `{}`",
         f"Use a wider or an unsigned type, test the operands before the operation, {_INPUTS}",
+    ),
+    Rule(
+        "invalid-read",
+        "ValidRead",
+        "Every read is inside an object that exists.",
+        "Not true: `{}`",
+        f"Test indices and pointers before the access, keep the object as long as it is used, {_INPUTS}",
+        (125, 416, 457, 476),
+    ),
+    Rule(
+        "invalid-write",
+        "ValidWrite",
+        "Every write is inside an object that exists and may be written.",
+        "Not true: `{}`",
+        f"Test indices and pointers before the access, keep the object as long as it is used, {_INPUTS}",
+        (416, 457, 476, 787),
+    ),
+    Rule(
+        "invalid-free",
+        "ValidFree",
+        "Only null and the start of an object that exists on the heap are passed to `free` and `realloc`.",
+        "Not true: `{}`",
+        f"Free each object once, by the pointer that the allocation returned, {_INPUTS}",
+        (415, 457, 590),
+    ),
+    Rule(
+        "memory-leak",
+        "NoLostMemory",
+        "When the program ends, pointers lead to every object on the heap.",
+        "Not true: `{}`",
+        f"Free the object before its last pointer is lost, {_INPUTS}",
+        (401,),
+    ),
+    Rule(
+        "not-freed",
+        "AllMemoryFreed",
+        "When the program ends, every object on the heap is freed.",
+        "Not true: `{}`",
+        f"Free the object before the program ends, {_INPUTS}",
+        (401,),
     ),
     Rule(
         UNDEFINED,

@@ -15,9 +15,10 @@ from certus.core.outcome import UNDEFINED, Outcome
 from certus.core.version import VERSION
 from certus.report.outcome_view import assumptions, file_of, files_of, nothing_to_check
 from certus.report.rules import Rule, rules
-from certus.report.sarif_results import ROOT, Json, artifact, physical, results, text
+from certus.report.sarif_results import CWE, ROOT, Json, artifact, physical, results, text
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_CWE_SITE: Final = "https://cwe.mitre.org/data/definitions"
 _CONFIGURATION: Final = frozenset(  # codes of diagnostics about the command rather than the input
     (
         "usage",
@@ -102,6 +103,7 @@ def _log(
         "invocations": [invocation],
         "results": results,
         "properties": properties,
+        **_taxonomy(about),
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -114,8 +116,27 @@ def _rule(rule: Rule) -> Json:
         "fullDescription": text(f"{rule.claim} {rule.advice}"),
         "help": text(rule.help),
         "defaultConfiguration": {"level": "error"},
-        "properties": {"tags": ["correctness"], "precision": "very-high", "problem.severity": "error"},
+        "properties": {
+            "tags": ["correctness", *_weaknesses(rule)],
+            "precision": "very-high",
+            "problem.severity": "error",
+        },
     }
+
+
+def _weaknesses(rule: Rule) -> list[str]:
+    """Return the tags by which code hosts recognise entries of the Common Weakness Enumeration."""
+    return ["security", *(f"external/cwe/cwe-{number}" for number in rule.cwe)] if rule.cwe else []
+
+
+def _taxonomy(about: Sequence[Rule]) -> Json:
+    """Return the entries of the Common Weakness Enumeration that results may refer to."""
+    numbers = sorted({number for rule in about for number in rule.cwe})
+    if not numbers:
+        return {}
+    taxa = [{"id": str(number), "helpUri": f"{_CWE_SITE}/{number}.html"} for number in numbers]
+    about_cwe = {"name": CWE, "shortDescription": text("weaknesses of software")}
+    return {"taxonomies": [{**about_cwe, "informationUri": "https://cwe.mitre.org/", "taxa": taxa}]}
 
 
 # --------------------------------------------------------------------------------- notifications

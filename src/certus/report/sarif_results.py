@@ -18,6 +18,7 @@ from certus.report.rules import CLAUSES, Rule
 
 MOST_STEPS: Final = 1000  # of a code flow; code hosts do not show more
 ROOT: Final = "%SRCROOT%"
+CWE: Final = "CWE"
 
 Json = dict[str, Any]
 
@@ -39,6 +40,7 @@ def results(outcome: Outcome, about: Sequence[Rule]) -> Iterator[Json]:
             "codeFlows": [{"threadFlows": [_flow(trace)]}],
             "stacks": [_stack(trace, calls)],
             "partialFingerprints": {"primaryLocationLineHash": _fingerprint(trace, calls, program)},
+            **_about_memory(trace, program),
         }
     elif steps:
         lines = (_inference(n, clause, values, used) for n, (clause, values, used) in enumerate(steps))
@@ -53,6 +55,31 @@ def results(outcome: Outcome, about: Sequence[Rule]) -> Iterator[Json]:
     for diagnostic in outcome.diagnostics:
         if diagnostic.code == UNDEFINED:
             yield _undefined(diagnostic, *_rule_of(UNDEFINED, about))
+
+
+def _about_memory(trace: Counterexample, program: Program) -> Json:
+    """Return the weakness that a defect of memory is an instance of, and where its object began and ended."""
+    defect = trace.defect
+    if defect is None:
+        return {}
+    data: Json = {}
+    if defect.cwe is not None:
+        data["taxa"] = [{"id": str(defect.cwe), "toolComponent": {"name": CWE}}]
+    target, lost = defect.object, defect.lost
+    edges: list[tuple[str, int | None]] = []
+    if target is not None:
+        begin, end = ("allocated", "freed") if target.storage == "heap" else ("declared", "out of scope")
+        edges += [(f"`{target.name}` is {begin} here", target.allocated)]
+        edges += [(f"`{target.name}` is {end} from here on", target.ended)]
+    if lost is not None:
+        edges.append(("the last pointer is lost here", lost.edge))
+    places = [(words, program.edge[e].span) for words, e in edges if e is not None and e in program.edge]
+    related = [
+        {"id": number, "message": text(words), "physicalLocation": physical(span)}
+        for number, (words, span) in enumerate(places, 1)
+        if span is not None
+    ]
+    return data | ({"relatedLocations": related} if related else {})
 
 
 def _undefined(diagnostic: Diagnostic, index: int, rule: Rule) -> Json:
@@ -83,6 +110,8 @@ def _message(trace: Counterexample, rule: Rule) -> str:
             values += [f"{change.name} = {change.value}" for change in move.scene.changes]
     inputs = f" with {', '.join(values[:5])}{', ...' * (len(values) > 5)}" if values else ""
     failure = rule.failure.format(trace.error.text or rule.id)
+    if trace.wrong:
+        failure = f"{trace.wrong[0].upper()}{trace.wrong[1:]}"
     return f"{failure}{inputs}, after {counted(trace.steps, 'step')}."
 
 

@@ -157,8 +157,17 @@ def refutation_lines(outcome: Outcome, palette: Palette, *, full_trace: bool = F
 
     trace = counterexample(outcome)
     if trace is not None:
+        yield from _defect(trace)
         yield from _counterexample(trace, file_of(outcome), palette, full=full_trace)
         yield from _failed_claim(trace, outcome, palette)
+
+
+def _defect(trace: Counterexample) -> Iterator[str]:
+    """Yield what is wrong with memory, in one line."""
+    if trace.defect is not None:
+        place = "" if trace.error.span is None else f"{trace.error.span.file}:{trace.error.span.line}: "
+        weakness = "" if trace.defect.cwe is None else f" (CWE-{trace.defect.cwe})"
+        yield f"  {printable(f'{place}{trace.wrong}{weakness}')}"
 
 
 def _counterexample(trace: Counterexample, file: str, palette: Palette, *, full: bool) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from certus.core.program import Alloc, Assume, Program, ScalarShape, Shape, lvalue
+from certus.core.program import Alloc, Assume, Program, ScalarShape, Shape, Storage, lvalue
 from certus.core.sorts import INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.values import Datum
@@ -42,6 +42,7 @@ class _Object:
     size: int
     name: str
     shape: Shape | None
+    storage: Storage = "static"
 
 
 class Memory:
@@ -54,6 +55,7 @@ class Memory:
         self._named = program.objects
         self._pointer_bits = program.pointer_bits
         self._objects: dict[int, _Object] = {}
+        self._ended: dict[int, _Object] = {}
         self._procedures = frozenset(program.procedures)
         self._functions = dict(_called_by_pointers(program))  # known functions, by address
         self._allocated = 0  # objects on the heap
@@ -64,12 +66,13 @@ class Memory:
         """Add an object."""
         source = self._named.get(op.target)
         shape = None if source is None else source.shape
-        self._objects[base] = _Object(base, max(size, 1), self._object_name(op), shape)
+        self._objects[base] = _Object(base, max(size, 1), self._object_name(op), shape, op.storage)
 
     def end(self, base: int) -> None:
         """Remove the object at an address."""
         ended = self._objects.pop(base, None)
         if ended is not None:
+            self._ended[base] = ended
             self.drop(base, ended.size)
 
     def see(self, address: int, value: Datum, size: int, text: str, index: Index, *, points: bool) -> None:
@@ -100,12 +103,16 @@ class Memory:
     def text(self, term: Expr, value: Datum) -> str:
         """Return a value as text: for an address, or a number that may be one, the object at the address."""
         words, sort = value_text(value), term.sort
-        if not (self._objects or self._functions) or not isinstance(value, int) or isinstance(value, bool):
+        if (
+            not (self._objects or self._functions or self._ended)
+            or not isinstance(value, int)
+            or isinstance(value, bool)
+        ):
             return words
         if sort is INT:
             return self.address(value)
         wide = isinstance(sort, MachineSort) and not sort.signed and sort.width == self._pointer_bits
-        is_named = value in self._functions or self._object(value) is not None
+        is_named = value in self._functions or value in self._ended or self._object(value) is not None
         return f"{self.address(value)} ({words})" if wide and is_named else words
 
     def cell_text(self, address: int, term: Expr) -> str:
@@ -123,6 +130,9 @@ class Memory:
         if value == 0:
             return "NULL"
         target = self._object(value)
+        if target is None and value in self._ended:
+            ended = self._ended[value]
+            return f"&{ended.name} ({'freed' if ended.storage == 'heap' else 'out of scope'})"
         if target is None:
             return f"&{self._functions[value]}" if value in self._functions else value_text(value)
         if target.base == value:

@@ -16,7 +16,21 @@ from certus.core.errors import Undefined
 from certus.core.evaluate import evaluate
 from certus.core.evidence import Trace
 from certus.core.outcome import Step
-from certus.core.program import Alloc, Assign, Assume, Call, Edge, Free, Havoc, Load, Program, Return, Store
+from certus.core.program import (
+    Alloc,
+    Assign,
+    Assume,
+    Call,
+    Edge,
+    Free,
+    Havoc,
+    Inspect,
+    InspectHeap,
+    Load,
+    Program,
+    Return,
+    Store,
+)
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
@@ -74,6 +88,7 @@ class TraceState:
         self.globals: dict[Expr, Datum] = {}
         self.frames = [_Frame(program.main, None)]
         self.memory = Memory(program)
+        self.answers = answer_edges(program)
         self._noticed: list[Change | str] = []  # in the present step
         self._globals = frozenset(program.globals)
         self._results = {v for p in program.procedures.values() for v in p.results}
@@ -105,7 +120,8 @@ class TraceState:
         del self.frames[step.depth + 1 :]
         top = self.frames[-1]
         top.procedure = edge.source.procedure
-        because = self._because(edge) if isinstance(edge.op, Assume) and edge.branch is not None else ()
+        decides = isinstance(edge.op, Assume) and edge.branch is not None and edge.index not in self.answers
+        because = self._because(edge) if decides else ()
         if isinstance(edge.op, Call):
             top.texts.update(dict.fromkeys(edge.op.targets, call_text(edge.op, edge.text)))
             self.frames.append(_Frame(edge.op.procedure, edge.span))
@@ -261,6 +277,18 @@ class TraceState:
         text = top.texts.get(variable, "")
         whole = text == edge.text and is_statement(text)
         return text if not whole and len(text) <= WIDEST else ""
+
+
+def answer_edges(program: Program) -> frozenset[int]:
+    """Return the edges that branch on the answer to a question about memory: the source has no such
+    branch."""
+    answers: list[int] = []
+    for procedure in program.procedures.values():
+        for edge in procedure.edges:
+            if isinstance(edge.op, Inspect | InspectHeap):
+                after = procedure.successors[edge.target]
+                answers += [e.index for e in after if isinstance(e.op, Assume)]
+    return frozenset(answers)
 
 
 def _is_stack(edge: Edge) -> bool:

@@ -76,6 +76,7 @@ def save(directory: Path, outcome: Outcome, question: Question, arguments: Seque
         "error_function": question.property.function,
         "data_model": question.data_model,
         "clang_arguments": list(sources.arguments),
+        **({"malloc_may_fail": True} if question.malloc_may_fail else {}),
         "engine": outcome.engine,
         "sources": [
             {"file": name, "original": Path(file).name, "sha256": digest(text)}
@@ -174,7 +175,8 @@ def read_manifest_question(directory: Path, manifest: Mapping[str, Any]) -> tupl
         raise unusable(directory, "its manifest has flags for Clang other than -D, -U, -std and -I within it")
     asked = Property(manifest["property"], function)
     first, *others = (directory / each["file"] for each in manifest["sources"])
-    return Question(first, asked, model, others=tuple(others)), flags
+    may_fail = manifest.get("malloc_may_fail") is True
+    return Question(first, asked, model, others=tuple(others), malloc_may_fail=may_fail), flags
 
 
 def read_json(path: Path) -> dict[str, Any]:

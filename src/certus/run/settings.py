@@ -28,7 +28,8 @@ class Settings:
     `data_model` ILP32 or LP64 (default: that of the task file, else LP64); `clang_arguments` are flags for
     Clang. `execute`: whether the program may be compiled and run; `harness` is where the inputs of a
     violation are saved. `ranges`: whether engines get the ranges of variables as facts. `solvers`: how many
-    solvers, 1 or 2, have to discharge each clause of a proof."""
+    solvers, 1 or 2, have to discharge each clause of a proof. `malloc_may_fail`: whether allocations in C may
+    return null."""
 
     engine: str = AUTO
     engines: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ class Settings:
     harness: Path | None = None
     ranges: bool = True
     solvers: int = 1
+    malloc_may_fail: bool = False
 
 
 def engine_options(engine: Engine, settings: Settings) -> Any:

@@ -45,6 +45,7 @@ def verify(
     question = Question(paths[0], Property(settings.property_name or UNREACH_CALL), others=tuple(paths[1:]))
     try:
         question = read_question(paths, property=settings.property_name, data_model=settings.data_model)
+        question = replace(question, malloc_may_fail=settings.malloc_may_fail)
         subject, warnings = _load(question, settings, budget)
         budget.check()
     except Unsupported as refusal:

@@ -28,13 +28,21 @@ class Ended:
 
 
 def run_confined(
-    program: Path, *, directory: Path, seconds: float, memory: int, table: Path | None = None
+    program: Path,
+    *,
+    directory: Path,
+    seconds: float,
+    memory: int,
+    table: Path | None = None,
+    report: Path | None = None,
 ) -> Ended:
     """Run `program` in `directory` for at most `seconds`, with an address space of `memory` bytes. A `table`
-    of many runs is its standard input, and it may start a process for each."""
+    of many runs is its standard input, and it may start a process for each. A `report` is its standard input
+    as well; the program may map the file and write to it, but not make it longer."""
+    shared = report if table is None else table
 
     def work(_: Reporter) -> bytes:
-        with Path(os.devnull).open("rb") if table is None else table.open("r+b") as standard_input:
+        with Path(os.devnull).open("rb") if shared is None else shared.open("r+b") as standard_input:
             done = subprocess.run(
                 [str(program)],
                 stdin=standard_input,

@@ -19,6 +19,7 @@ from certus.core.outcome import UNDEFINED
 from certus.core.program import Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
+from certus.core.vocabulary import ALLOCATION_FAILS
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, unknown
 from certus.interpreter.interpreter import Ending, Run, run
@@ -106,6 +107,7 @@ class Supplied(NoInputs):
         self._program = program
         self._sources = {name: iter(values) for name, values in sources.items()}
         self._sources |= {ARGUMENT_LENGTH: repeat(len(_PROGRAM_NAME)), ARGUMENT_BYTE: cycle(_PROGRAM_NAME)}
+        self._sources[ALLOCATION_FAILS] = repeat(0)  # in the compiled program, allocations succeed
         self._has_argc = False
         self.used: list[tuple[str, int]] = []
         self.count = 0
@@ -125,7 +127,7 @@ class Supplied(NoInputs):
             value = next(self._sources[name])
         except StopIteration:
             raise _Exhausted(name) from None
-        if name not in (ARGUMENT_LENGTH, ARGUMENT_BYTE):
+        if name not in (ARGUMENT_LENGTH, ARGUMENT_BYTE, ALLOCATION_FAILS):
             self.count += 1
             if len(self.used) < LOGGED:
                 self.used.append((name, value))

@@ -45,6 +45,24 @@ _OWN_FLAGS: Final = ("-x", "c", "-std=gnu17", "-O0", "-fno-pic", "-fno-pie", "-f
 _LIBC: Final = "-DCERTUS_LIBC"
 RUNS: Final = "-DCERTUS_RUNS"  # the program runs once for each entry of its table
 UNCONFINED: Final = "-DCERTUS_UNCONFINED"
+_SANITIZED: Final = "-DCERTUS_SANITIZED"
+# Clang calls sanitizer.c before every access to memory, instead of checking it in place.
+_ADDRESS: Final = (
+    *("-fsanitize=address", "-fsanitize-address-use-after-scope"),
+    "-fsanitize-address-use-after-return=always",
+    *("-mllvm", "-asan-instrumentation-with-call-threshold=0"),
+    *("-mllvm", "-asan-max-inline-poisoning-size=0"),
+)
+# It also calls sanitizer.c where an address overflows, and where an access leaves the object it names. The
+# line tables give the source lines of the calls.
+_POINTERS: Final = (
+    "-fsanitize=pointer-overflow,local-bounds",
+    "-fno-sanitize-trap=pointer-overflow,local-bounds",
+    "-fsanitize-recover=pointer-overflow,local-bounds",
+    *("-gline-tables-only", "-gdwarf-4"),
+)
+_SANITIZER_FLAGS: Final = (_SANITIZED, "-fno-omit-frame-pointer")
+_OF_SANITIZERS: Final = ("__asan_", "__ubsan_")  # functions that only sanitizer.c can define
 _NO_ASSEMBLY: Final = "-fno-gnu-inline-asm"  # Clang refuses code that could make system calls
 # Functions for which a C library may be linked: they have no effect outside the program.
 _LIBRARY: Final = (
@@ -71,13 +89,14 @@ class Wanted:
     """The purpose of a build. `errors`: the functions whose entry ends the program, with their exit codes.
     `harness`: the text of the harness, from the names that the program does not define. `checks`: flags that
     make operations end the program. `defines`: macros for start.c. `unknown`: functions that must not use the
-    definition in runtime.c."""
+    definition in runtime.c. `sanitized`: whether Clang's program checks every access to memory."""
 
     errors: Mapping[str, int]
     harness: Callable[[Sequence[str]], str]
     checks: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
     unknown: frozenset[str] = frozenset()
+    sanitized: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +122,15 @@ class Builds:
     """The executables of one program in one directory, by one or both compilers. `arguments` are the user's
     flags for Clang's preprocessor.
 
-    An executable has the objects `program`, `harness`, `runtime` and, if a name is missing, `stubs`."""
+    An executable has the objects `program`, `harness`, `runtime` and, if a name is missing, `stubs`. A
+    sanitized one also has `library`, the functions of runtime.c with checks: they must not be in the object
+    that makes the checks."""
 
     def __init__(
         self, program: Program, wanted: Wanted, *, arguments: Sequence[str] = (), directory: Path
     ) -> None:
         self._program = program
-        self._wanted = wanted
+        self.wanted = wanted
         self._arguments = arguments
         self._directory = directory
         self._objects: dict[str, tuple[str, tuple[str, ...], Symbols]] = {}  # by name: text, flags, symbols
@@ -127,21 +148,28 @@ class Builds:
             raise NotBuilt(str(error)) from error
 
     def _build(self, compiler: Compiler) -> Built:
-        program, wanted = self._program, self._wanted
-        own = (*_OWN_FLAGS, *wanted.defines)
+        program, wanted = self._program, self.wanted
+        own = (*_OWN_FLAGS, *wanted.defines, *((_SANITIZED, *_ADDRESS) if wanted.sanitized else ()))
         compiled = self._compile_program(compiler)
         harness = wanted.harness(compiled.undefined)
         defined = [*self._object("harness", harness, own).functions, *_DATA]
-        runtime = self._object("runtime", runtime_text(), own).functions
+        runtime = self._runtime()
         defined += [name for name in runtime if name not in wanted.unknown]
         defined += compiled.weak  # a program may leave these undefined
         unresolved = [name for name in compiled.undefined if name not in defined]
-        library = program.pointer_bits == 64 and any(n in _LIBRARY for n in unresolved) and _has_linker()
+        library = (
+            not wanted.sanitized
+            and program.pointer_bits == 64
+            and any(n in _LIBRARY for n in unresolved)
+            and _has_linker()
+        )
         if library:
             self._object("start", _text("start.c"), (*own, _LIBC))
         missing = [n for n in unresolved if not (library and n in _LIBRARY)]
         parts = [_program_name(compiler), "harness", "start" if library else "runtime"]
-        builtins = [name for name in missing if is_builtin(name)]
+        if wanted.sanitized:
+            parts.append("library")
+        builtins = [name for name in missing if is_builtin(name) or name.startswith(_OF_SANITIZERS)]
         if builtins:
             raise NotBuilt(f"the compiler does not know the builtin function `{builtins[0]}`")
         if missing:
@@ -150,6 +178,18 @@ class Builds:
         executable = self._directory / f"{_program_name(compiler)}-linked"
         self._link(executable, [str(self._directory / f"{part}.o") for part in parts], library=library)
         return Built(executable, tuple(missing), harness)
+
+    def _runtime(self) -> tuple[str, ...]:
+        """Compile start.c and runtime.c, with the checks of a sanitized program; return their functions."""
+        flags = (*_OWN_FLAGS, *self.wanted.defines)
+        if not self.wanted.sanitized:
+            return self._object("runtime", runtime_text(), flags).functions
+        start = _text("start.c") + _text("sanitizer.c") + _text("heap.c")
+        library = _text("runtime.c") + _text("formats.c")
+        return (
+            *self._object("runtime", start, (*flags, *_SANITIZER_FLAGS)).functions,
+            *self._object("library", library, (*flags, _SANITIZED, *_ADDRESS)).functions,
+        )
 
     def _compile_program(self, compiler: Compiler) -> Symbols:
         """Compile the user's files. Compile some again if their functions are only `inline`, or if an error
@@ -167,7 +207,7 @@ class Builds:
                 if not missing.isdisjoint(unit.symbols.undefined):
                     unit.flags = (*unit.flags, *OLD_INLINE)
             joined = self._joined(name, units, compiler, first=True)
-        hooked = [hooks(self._wanted.errors, unit.symbols.functions) for unit in units]
+        hooked = [hooks(self.wanted.errors, unit.symbols.functions) for unit in units]
         for unit, added in zip(units, hooked, strict=True):
             if added:
                 unit.text, unit.flags = unit.text + added, ("-finstrument-functions", *unit.flags)
@@ -191,8 +231,10 @@ class Builds:
 
     def _for_clang(self, source: SourceText) -> tuple[str, tuple[str, ...]]:
         """Return the user's text, and the flags for Clang."""
-        flags = [*_CLANG_FLAGS, "-w", *_FLAGS, *self._wanted.checks, *self._finding_headers(source)]
-        if UNCONFINED in self._wanted.defines:
+        flags = [*_CLANG_FLAGS, "-w", *_FLAGS, *self.wanted.checks, *self._finding_headers(source)]
+        if self.wanted.sanitized:
+            flags += [*_ADDRESS, *_POINTERS]
+        if UNCONFINED in self.wanted.defines:
             flags.append(_NO_ASSEMBLY)
         return f'# 1 "{_quoted(source.file)}"\n{source.text}', tuple(flags)  # for __FILE__
 
@@ -204,14 +246,14 @@ class Builds:
     def _for_gcc(self, source: SourceText) -> tuple[str, tuple[str, ...]]:
         """Return the text as Clang has preprocessed it, and the flags for gcc. If programs are not confined,
         Clang must accept the text first: gcc has no option to refuse inline assembly."""
-        if UNCONFINED in self._wanted.defines:
+        if UNCONFINED in self.wanted.defines:
             self._object("accepted", *self._for_clang(source))
         written, output = self._directory / "program.c", self._directory / "program.i"
         written.write_text(self._for_clang(source)[0], encoding="utf-8", errors="surrogateescape")
         flags = (*_CLANG_FLAGS, *self._finding_headers(source))
         self._run_clang((*flags, "-E", str(written), "-o", str(output)))
         text = IS_GCC + output.read_text(encoding="utf-8", errors="surrogateescape")
-        checks = tuple(_TRAPS.get(flag, flag) for flag in self._wanted.checks)
+        checks = tuple(_TRAPS.get(flag, flag) for flag in self.wanted.checks)
         return text, (*GCC_FLAGS, *_FLAGS, *checks)
 
     def _object(

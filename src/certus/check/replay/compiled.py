@@ -7,6 +7,8 @@ functions).
 
 If gcc is installed, the program that it compiles replays the trace as well. A violation is confirmed if
 Clang's program reaches the error, since Clang's program is the one that was verified.
+
+Memory errors need checks of every access (`check.replay.sanitized`), which only Clang's program has.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from certus.check.replay.harness import (
     harness,
     is_input,
 )
+from certus.check.replay.sanitized import MEMORY_KINDS, MemoryFault, SanitizedProgram
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import CLANG, GCC, Compilers
@@ -44,6 +47,7 @@ from certus.system.confined import Ended, run_confined
 _SECONDS: Final = 10.0  # for the compiled program, at most
 _GCC_SECONDS: Final = 2.0  # for gcc, and for the program that it compiled
 _GCC_SHARE: Final = 0.1  # of the remaining time, likewise
+_NO_GCC: Final = "it does not check accesses to memory"
 MEMORY: Final = 3 << 30  # bytes of address space
 # Flags that make an error of this kind end the program by a signal.
 CHECKS: Final = {
@@ -57,13 +61,15 @@ TRAPS: Final = (-signal.SIGILL, -signal.SIGTRAP, -signal.SIGFPE)
 class CompiledReplay:
     """Whether the compiled program reached the error, and how it ended. `why_not` says why it may end
     differently from the trace, or could not be run; if it is None, it must confirm the trace. `compilers` are
-    those whose programs reached the error, and `supply` are their inputs."""
+    those whose programs reached the error, and `supply` are their inputs. `memory` is the memory error that
+    the compiled program made, if the trace ends in one."""
 
     confirmed: bool
     ending: str
     why_not: str | None = None
     compilers: Compilers = field(default_factory=Compilers)
     supply: Supply = field(default_factory=Supply)
+    memory: MemoryFault | None = None
 
     @property
     def disagrees(self) -> bool:
@@ -83,6 +89,12 @@ def compiled_replay(
     user's flags for Clang. The harness is saved to `keep`."""
     supply, uncertain = _supply(program, trace, budget)
     site = program.error_at(program.location[trace.error])
+    if site.kind in MEMORY_KINDS:
+        about = f"{site.kind}: {site.text}"
+        result = replay_memory(
+            program, supply, site.kind, uncertain, about=about, arguments=arguments, budget=budget, keep=keep
+        )
+        return replace(result, supply=supply)
     error = error_function(program, trace.error)
     wanted = Wanted(
         error_codes(error),
@@ -92,6 +104,35 @@ def compiled_replay(
     replays = _Replays(program, wanted, arguments, budget, site.kind, uncertain)
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
         return replace(replays.run(Path(directory), keep), supply=supply)
+
+
+def replay_memory(
+    program: Program,
+    supply: Supply,
+    kind: str,
+    uncertain: str | None = None,
+    *,
+    about: str = "a memory error",
+    arguments: Sequence[str] = (),
+    budget: Budget,
+    keep: Path | None = None,
+) -> CompiledReplay:
+    """Run the compiled program on the inputs, with checks of every access to memory; it confirms an error of
+    `kind`, one of `MEMORY_KINDS`, if it makes one. `uncertain` says why the run depends on more than the
+    inputs, if it does. The harness is saved to `keep`."""
+    with tempfile.TemporaryDirectory(prefix="certus-") as directory:
+        sanitized = SanitizedProgram(program, arguments=arguments, directory=Path(directory))
+        seconds = budget.part(1.0, at_most=_SECONDS).remaining() or 0.0
+        try:
+            run = sanitized.run(supply, seconds=seconds, about=about)
+        except NotBuilt as error:
+            return CompiledReplay(False, "not run", str(error))
+    if keep is not None:
+        keep.write_text(sanitized.harness, encoding="utf-8")
+    if run.violates(kind):
+        compilers = Compilers((CLANG,), _NO_GCC)
+        return CompiledReplay(True, run.ending, uncertain, compilers, supply, run.fault_of(kind))
+    return CompiledReplay(False, run.ending, uncertain or run.why_not(kind), supply=supply, memory=run.fault)
 
 
 @dataclass(slots=True)

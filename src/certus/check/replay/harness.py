@@ -70,7 +70,7 @@ class Supply:
 
 def is_input(name: str) -> bool:
     """Return whether a name is a pure input function, or an input that the arguments consist of."""
-    return vocabulary.is_input(name) or name in (ARGUMENT_LENGTH, ARGUMENT_BYTE)
+    return vocabulary.is_input(name) or name in (ARGUMENT_LENGTH, ARGUMENT_BYTE, vocabulary.ALLOCATION_FAILS)
 
 
 def is_builtin(name: str) -> bool:
@@ -123,6 +123,8 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
     yield "__attribute__((weak)) void certus_finish(int code) { _exit(code); }"
     yield f"int certus_argc = {supply.argc};"
     yield from _arguments(supply.values.get(ARGUMENT_LENGTH), supply.values.get(ARGUMENT_BYTE, []))
+    if vocabulary.ALLOCATION_FAILS in supply.values:
+        yield from _supplied("certus_allocation_fails", supply.values[vocabulary.ALLOCATION_FAILS])
     yield ""
     for name in undefined:
         if name == error:

@@ -42,8 +42,7 @@ from certus.interpreter.compile import Code, Compiled
 from certus.interpreter.indeterminate import Indeterminate
 from certus.interpreter.inputs import ReplayInputs, TraceInputs
 from certus.interpreter.interpreter import Ending, Machine, Observer, Run
-from certus.interpreter.memory import MemoryObject
-from certus.interpreter.tracking import Refusal
+from certus.interpreter.objects import MemoryObject, Refusal
 
 _STOPS: Final = 500  # places where a long run is looked at
 _STEPS: Final = 5_000  # after which a run is looked at, one by one
@@ -82,7 +81,8 @@ def _kind(refusal: Refusal) -> DefectKind:
     if refusal.question == "freed":
         return DefectKind.NOT_FREED
     if target is None:
-        return DefectKind.NULL if 0 <= offset < _NEAR_NULL else DefectKind.NO_OBJECT
+        is_null = 0 <= offset < _NEAR_NULL and refusal.question != "free"
+        return DefectKind.NULL if is_null else DefectKind.NO_OBJECT
     inside = 0 <= offset < max(target.extent, 1)
     if not target.live and inside:
         return DefectKind.FREED if target.storage == "heap" else DefectKind.OUT_OF_SCOPE
@@ -148,7 +148,6 @@ class _Losing(Observer):
         self._steps = steps
         self._tracked = False  # after the step before
         self._found: LostAt | None = None
-        self._last: Edge | None = None  # the edge executed last
 
     def find(self, budget: Budget) -> LostAt | None:
         """Return the step that took the last pointer; None if it was not found."""
@@ -187,7 +186,6 @@ class _Losing(Observer):
     def arrive(self, machine: Machine, edge: Edge | None) -> None:
         if edge is None or isinstance(edge.op, Call):
             return
-        self._last = edge
         if isinstance(edge.op, Alloc) and machine.value(edge.op.target) == self._start:
             self._found = LostAt(Loss.NEVER_KEPT, machine.steps - 1, edge.index)
             self._tracked = self._is_tracked(machine)
@@ -198,7 +196,7 @@ class _Losing(Observer):
             )
 
     def leave(self, machine: Machine, edge: Edge) -> None:
-        self._look(machine, self._last or edge, Loss.RETURNED)
+        self._look(machine, edge, Loss.RETURNED)
 
     def _look(self, machine: Machine, edge: Edge, loss: Loss) -> None:
         tracked = self._is_tracked(machine)

@@ -13,6 +13,8 @@ void *certus_map(size_t size);
 
 /* -------------------------------------------------------------------------------------- memory */
 
+#ifndef CERTUS_SANITIZED /* sanitizer.c has these functions, with checks */
+
 WEAK void *memcpy(void *to, const void *from, size_t n)
 {
     byte *t = to; const byte *f = from;
@@ -50,18 +52,15 @@ WEAK int memcmp(const void *a, const void *b, size_t n)
 WEAK int bcmp(const void *a, const void *b, size_t n) { return memcmp(a, b, n); }
 WEAK void bcopy(const void *from, void *to, size_t n) { memmove(to, from, n); }
 
-WEAK void *memchr(const void *in, int value, size_t n)
-{
-    const byte *p = in;
-    for (; n--; p++) if (*p == (byte)value) return (void *)p;
-    return 0;
-}
-
 static byte *room, *room_end;
+
+/* Whether the next allocation fails: the harness of a trace may define it. */
+WEAK unsigned long long certus_allocation_fails(void) { return 0; }
 
 /* The size of each object precedes it, in 16 bytes. Memory is never reused. */
 WEAK void *malloc(size_t size)
 {
+    if (certus_allocation_fails()) return 0;
     size_t whole = size + 32 & ~(size_t)15;
     if (whole < size) certus_finish(NO_MEMORY);
     if (whole > (size_t)(room_end - room)) {
@@ -85,7 +84,7 @@ WEAK void *calloc(size_t count, size_t size)
 WEAK void *realloc(void *old, size_t size)
 {
     byte *object = malloc(size);
-    if (old) {
+    if (old && object) {
         size_t before = *(size_t *)((byte *)old - 16);
         memcpy(object, old, before < size ? before : size);
     }
@@ -95,15 +94,35 @@ WEAK void *realloc(void *old, size_t size)
 WEAK void *aligned_alloc(size_t align, size_t size)
 {
     byte *block = malloc(size + 2 * align + 32), *at = (byte *)(((size_t)block + 16 + align) & -align);
+    if (!block) return 0;
     *(size_t *)(at - 16) = size;
     return at;
 }
 
 WEAK void *memalign(size_t align, size_t size) { return aligned_alloc(align, size); }
-WEAK int posix_memalign(void **to, size_t align, size_t size) { *to = aligned_alloc(align, size); return 0; }
+WEAK int posix_memalign(void **to, size_t align, size_t size)
+{
+    void *object = aligned_alloc(align, size);
+    if (object) *to = object;
+    return object ? 0 : 12; /* ENOMEM */
+}
 WEAK void *valloc(size_t size) { return aligned_alloc(4096, size); }
 WEAK void free(void *old) { (void)old; }
 WEAK void cfree(void *old) { (void)old; }
+
+#else
+
+void *memcpy(void *to, const void *from, size_t n);
+void *malloc(size_t size);
+
+#endif
+
+WEAK void *memchr(const void *in, int value, size_t n)
+{
+    const byte *p = in;
+    for (; n--; p++) if (*p == (byte)value) return (void *)p;
+    return 0;
+}
 
 /* -------------------------------------------------------------------------------------- strings */
 
@@ -237,13 +256,20 @@ WEAK char *strtok(char *s, const char *set) { static char *kept; return strtok_r
 WEAK char *index(const char *s, int c) { return strchr(s, c); }
 WEAK char *rindex(const char *s, int c) { return strrchr(s, c); }
 
-WEAK char *strdup(const char *s) { return strcpy(malloc(strlen(s) + 1), s); }
+WEAK char *strdup(const char *s)
+{
+    char *copy = malloc(strlen(s) + 1);
+    return copy ? strcpy(copy, s) : 0;
+}
+
 WEAK char *__strdup(const char *s) { return strdup(s); }
 
 WEAK char *strndup(const char *s, size_t most)
 {
     size_t n = strnlen(s, most);
-    char *copy = memcpy(malloc(n + 1), s, n);
+    char *copy = malloc(n + 1);
+    if (!copy) return 0;
+    memcpy(copy, s, n);
     copy[n] = 0;
     return copy;
 }
@@ -322,6 +348,7 @@ WEAK lldiv_t imaxdiv(long long a, long long b) { return lldiv(a, b); }
 static int error_number;
 WEAK int *__errno_location(void) { return &error_number; }
 
+#ifndef CERTUS_SANITIZED /* formats.c has these functions; they read the strings that they would write */
 /* Output is discarded. */
 WEAK int printf(void) { return 0; }
 WEAK int fprintf(void) { return 0; }
@@ -333,6 +360,7 @@ WEAK int putchar(void) { return 0; }
 WEAK int fputc(void) { return 0; }
 WEAK int putc(void) { return 0; }
 WEAK int perror(void) { return 0; }
+#endif
 WEAK int fflush(void) { return 0; }
 static char streams[3];
 WEAK void *stdin = streams, *stdout = streams + 1, *stderr = streams + 2;

@@ -6,7 +6,10 @@
  * the program starts, so that all runs start in the same state. With CERTUS_UNCONFINED the process keeps all
  * system calls: for kernels without seccomp, and for programs that make no system call by themselves.
  *
- * With CERTUS_LIBC the program is linked with a C library, and this code runs before its initialisation. */
+ * With CERTUS_LIBC the program is linked with a C library, and this code runs before its initialisation.
+ *
+ * With CERTUS_SANITIZED sanitizer.c follows this text: it checks every access to memory, and describes the first
+ * error in its standard input, a file that is mapped before the process gives up its system calls. */
 
 typedef __SIZE_TYPE__ size_t;
 typedef unsigned char byte;
@@ -38,9 +41,9 @@ static long system_call(long number, long a, long b, long c, long d, long e)
     return result;
 }
 
-static void *map(size_t size, long flags, long file)
+static void *map_at(size_t at, size_t size, long flags, long file)
 {
-    return (void *)system_call(MMAP, 0, (long)size, 3, flags, file);
+    return (void *)system_call(MMAP, (long)at, (long)size, 3, flags, file);
 }
 #else
 enum { EXIT = 1, FORK = 2, BRK = 45, MMAP = 90, MUNMAP = 91, SETITIMER = 104, WAIT4 = 114, MREMAP = 163,
@@ -56,13 +59,15 @@ static long system_call(long number, long a, long b, long c, long d, long e)
     return result;
 }
 
-static void *map(size_t size, long flags, long file)
+static void *map_at(size_t at, size_t size, long flags, long file)
 {
     struct { unsigned long at, size, access; long flags, file; unsigned long offset; } request
-        = {0, size, 3, flags, file, 0};
+        = {at, size, 3, flags, file, 0};
     return (void *)system_call(MMAP, (long)&request, 0, 0, 0, 0);
 }
 #endif
+
+static void *map(size_t size, long flags, long file) { return map_at(0, size, flags, file); }
 
 enum { SHARED = 1, PRIVATE_ANONYMOUS = 0x22 };
 
@@ -73,8 +78,17 @@ void *certus_map(size_t size)
     return (size_t)memory > (size_t)-4096 ? 0 : memory;
 }
 
+#ifdef CERTUS_SANITIZED
+static void prepare(void);
+static void conclude(int code);
+static void faulted(size_t address, size_t **registers, int cause);
+#endif
+
 __attribute__((noreturn)) void certus_finish(int code)
 {
+#ifdef CERTUS_SANITIZED
+    conclude(code);
+#endif
     if (certus_noted) code |= NOTED;
     for (;;) system_call(EXIT_GROUP, code, 0, 0, 0, 0);
 }
@@ -132,14 +146,25 @@ enum { STACK_SIZE = 600 << 20, SEGMENTATION = 11, BUS = 7 };
 /* Whether an address lies in the stack. */
 static int on_stack(const byte *address) { return (size_t)stack - (size_t)address < STACK_SIZE; }
 
-/* The stack is exhausted if the access was to it, or if the stack pointer (in the registers that the kernel
- * saved) has left it, for example because an array is too large. The kernel's information contains the address
- * of the access after three numbers, aligned for a pointer. */
+/* Where the kernel saved registers of the program; `CAUSE` is the error code of a page fault. */
+#ifdef __x86_64__
+enum { FRAME = 15, TOP = 20, PLACE = 21, CAUSE = 24 };
+#else
+enum { FRAME = 11, TOP = 12, CAUSE = 18, PLACE = 19 };
+#endif
+
+/* The stack is exhausted if the access was to it, or if the stack pointer has left it, for example because an
+ * array is too large. The kernel's information contains the address of the access after three numbers, aligned
+ * for a pointer. */
 static void accessed(int signal, byte **information, byte **registers)
 {
-    byte *address = information[sizeof(void *) == 8 ? 2 : 3], *top = registers[sizeof(void *) == 8 ? 20 : 12];
+    byte *address = information[sizeof(void *) == 8 ? 2 : 3];
     (void)signal;
-    certus_finish(on_stack(address) || !on_stack(top) ? NO_STACK : CRASHED);
+    if (on_stack(address) || !on_stack(registers[TOP])) certus_finish(NO_STACK);
+#ifdef CERTUS_SANITIZED
+    faulted((size_t)address, (size_t **)registers, (int)(size_t)registers[CAUSE]);
+#endif
+    certus_finish(CRASHED);
 }
 
 static void catch_accesses(void)
@@ -223,6 +248,9 @@ static void begin(void)
 {
     byte here;
     stack = &here + 4096;
+#ifdef CERTUS_SANITIZED
+    prepare(); /* first of all: the compiler may copy records by a checked function */
+#endif
     catch_accesses();
 #ifdef CERTUS_RUNS
     fork_runs();

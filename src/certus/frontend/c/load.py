@@ -51,15 +51,17 @@ def load_c(
     arguments: Sequence[str] = (),
     budget: Budget | None = None,
     entry: str = MAIN,
+    malloc_may_fail: bool = False,
 ) -> LoadedProgram:
     """Return the program of a C file, or of several, that begins with the function `entry`. `model` is the
-    name of a data model; `arguments` are passed to Clang.
+    name of a data model; `arguments` are passed to Clang. `malloc_may_fail`: whether allocations may fail.
 
     Raises `InputError` for what Clang or a linker refuses and for an unknown property, `Unsupported` for what
     Certus does not model, and `BudgetExceeded`.
     """
     paths = tuple(map(Path, (path,) if isinstance(path, str | Path) else path))
     rules = error_rules(property_of(property) if isinstance(property, str) else property)
+    rules = replace(rules, malloc_may_fail=malloc_may_fail)
     with collection_paused():
         return _Loading(paths, rules, model, tuple(arguments), budget or Budget(), entry).run()
 

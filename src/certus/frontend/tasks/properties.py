@@ -61,18 +61,33 @@ def property_of(text: str) -> Property:
 
 
 def check_line(wanted: Property) -> str:
-    """Return the property as a line of a property file; the first line if it has several."""
+    """Return the property as in a property file: a line, or one for each of its parts."""
+    if wanted.name in PARTS:
+        return "\n".join(check_line(Property(part)) for part in PARTS[wanted.name])
     formulas = {name: formula for formula, name in _FORMULAS.items()}
-    formula = formulas.get(wanted.name, f"G {_MEMORY[0] if wanted.name == MEMORY_SAFETY else wanted.name}")
+    formula = formulas.get(wanted.name, f"G {wanted.name}")
     if wanted.name == UNREACH_CALL:
         formula = f"G ! call({wanted.function or 'reach_error'}())"
     return f"CHECK( init(main()), LTL({formula}) )"
 
 
 def property_of_line(text: str, span: Span) -> Property:
-    """Return the property of a line of a property file, or of its formula alone."""
-    line = text if _compact(text).startswith("CHECK(") else f"CHECK( init(main()), LTL({text}) )"
-    return _checked(line, span)
+    """Return the property of a line of a property file, of its formula alone, or of the lines of all parts of
+    a property."""
+    lines = [line for line in text.split("\n") if line.strip()] or [text]
+    whole = (
+        line if _compact(line).startswith("CHECK(") else f"CHECK( init(main()), LTL({line}) )"
+        for line in lines
+    )
+    properties = [_checked(line, span) for line in whole]
+    names = tuple(sorted({each.name for each in properties}))
+    if len(names) > 1:
+        parts = [name for name, parts in PARTS.items() if names == parts]
+        if not parts:
+            message = f"These are several properties: {', '.join(names)}."
+            raise InputError([Diagnostic("bad-property-file", message, span=span, hint=_FORM)])
+        return Property(parts[0])
+    return properties[0]
 
 
 def check_supported(wanted: Property, span: Span | None = None) -> None:

@@ -43,7 +43,7 @@ _BOOLEANS: Final = {"true": True, "false": False}
 class Question:
     """The question whether the program in `file` has the property. `others` are further files of the program.
     `data_model` is None where the language has none, `expected` is the verdict in the task file, and `span`
-    the position of the property there."""
+    the position of the property there. `malloc_may_fail`: whether allocations in C may return null."""
 
     file: Path
     property: Property
@@ -51,6 +51,7 @@ class Question:
     expected: bool | None = None
     span: Span | None = None
     others: tuple[Path, ...] = ()
+    malloc_may_fail: bool = False
 
     @builtins.property
     def files(self) -> tuple[Path, ...]:

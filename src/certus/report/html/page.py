@@ -18,8 +18,8 @@ from certus.core.program import Program
 from certus.core.version import VERSION
 from certus.report.counterexample import Counterexample, counterexample
 from certus.report.diagnostics import render_diagnostic
-from certus.report.html import automata, evidence, statistics, trace
-from certus.report.html.markup import Key, code, data, line_key, line_link, text
+from certus.report.html import automata, evidence, memory, statistics, trace
+from certus.report.html.markup import Key, code, data, line_key, line_link, sentence, text
 from certus.report.html.source import Notes, listing
 from certus.report.outcome_view import files_of, nothing_to_check, title_of, total_seconds, value_text
 
@@ -118,12 +118,14 @@ def _claim(outcome: Outcome, violation: Counterexample | None) -> str:
         place = line_link(violation.error.span, files_of(outcome))
         claim = f" {code(violation.error.text)}" if violation.error.text else ""
         kind = text(violation.error.kind.replace("-", " "))
+        if violation.wrong:
+            return f"{name} is violated {place}: {sentence(violation.wrong)} ({source})"
         return f"{name} is violated: {kind}{claim} {place} ({source})"
     if outcome.answer == "VIOLATED":
         return f"The clauses contradict each other ({source})"
     if outcome.vacuous:
-        sentence = nothing_to_check(outcome)
-        return f"{text(sentence[:1].upper() + sentence[1:])}. So {name} holds ({source})"
+        nothing = nothing_to_check(outcome)
+        return f"{text(nothing[:1].upper() + nothing[1:])}. So {name} holds ({source})"
     subject = "for all executions" if isinstance(outcome.subject, Program) else "the clauses have a model"
     return f"{name} holds: {subject} ({source})"
 
@@ -160,7 +162,8 @@ def _source(outcome: Outcome, violation: Counterexample | None) -> str:
     notes = evidence.notes(outcome)
     side = evidence.panel(outcome)
     if violation is not None:
-        side = trace.panel(violation, files)
+        assert isinstance(subject, Program)
+        side = memory.panel(violation.defect, subject, files) + trace.panel(violation, files)
         line = line_key(violation.error.span, files)
         if line:
             marked[line] = f"{marked.get(line, 'met')} violated"

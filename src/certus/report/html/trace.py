@@ -40,7 +40,8 @@ def trace_data(program: Program, trace: Counterexample) -> dict[str, Any]:
     steps = [_step_data(move, files, frames) for move in trace.moves]
     site = trace.error
     return {
-        "claim": f"{'violated' if site.kind == 'assertion' else site.kind.replace('-', ' ')}: {site.text}",
+        "claim": f"{'violated' if site.kind == 'assertion' else site.kind.replace('-', ' ')}: "
+        f"{trace.wrong or site.text}",
         "folds": any(not move.reason for move in trace.moves),
         "initially": [_change_data(change) for change in trace.initially],
         "files": [PurePath(file).name for file in files],

@@ -27,7 +27,18 @@ from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
 from certus.core.evidence import Trace
-from certus.core.program import Assign, Assume, Call, Edge, ErrorSite, Havoc, Location, Procedure, Program
+from certus.core.program import (
+    Assign,
+    Assume,
+    Call,
+    Edge,
+    ErrorSite,
+    Havoc,
+    Location,
+    Procedure,
+    Program,
+    called,
+)
 from certus.core.sorts import MachineSort, machine
 from certus.core.terms import Expr
 from certus.core.witness import Place, ViolationWitness, Waypoint, probe_kind, probe_number
@@ -93,6 +104,7 @@ def witness_product(program: Program, witness: ViolationWitness) -> WitnessProdu
             number += 1
     target = witness.segments[-1][-1]
     sites = [site for site in program.errors if _is_target(site, target.place)]
+    sites = sites or _targets_in_models(program, target.place)
     if not sites:
         message = f"At the target, line {target.place}, nothing can violate the property."
         raise Unsupported(Diagnostic("no-target", message, span=target.span))
@@ -240,6 +252,24 @@ def _is_target(site: ErrorSite, place: Place) -> bool:
         return False
     spans = [span for span in (site.statement, site.span) if span is not None]
     return any(span.line == place.line and place.column in (None, span.column) for span in spans)
+
+
+def _targets_in_models(program: Program, place: Place) -> list[ErrorSite]:
+    """Return the error sites without a place in the source, in models of library functions that are called at
+    `place`, perhaps by another model. The same model may be called elsewhere, too: a violation there counts
+    as well."""
+    entered: dict[str, None] = {}
+    for edge in program.edge.values():
+        spans = [span for span in (edge.call, edge.span, edge.source.statement) if span is not None]
+        if any(span.line == place.line and place.column in (None, span.column) for span in spans):
+            entered.update((call.procedure, None) for call in called(edge.op))
+    work = list(entered)
+    while work:
+        for edge in program.procedures[work.pop()].edges:
+            inner = [call.procedure for call in called(edge.op) if call.procedure not in entered]
+            entered.update(dict.fromkeys(inner))
+            work += inner
+    return [site for site in program.errors if site.span is None and site.location.procedure in entered]
 
 
 def _no_edge(program: Program, waypoint: Waypoint, what: str, character: str) -> NoReturn:

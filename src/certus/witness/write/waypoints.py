@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from certus.core.diagnostic import Span
 from certus.core.evidence import Trace
+from certus.core.memory_errors import LEAK, NOT_FREED
 from certus.core.outcome import Replay, Step, violated_site
 from certus.core.program import ErrorSite, Havoc, Location, Program
 from certus.core.sorts import MachineSort
@@ -29,7 +30,8 @@ def segments(program: Program, trace: Trace, replay: Replay) -> tuple[tuple[Wayp
 
 
 def _target(program: Program, site: ErrorSite) -> Waypoint | None:
-    for span in (site.statement, site.span):
+    at_end = site.kind in (LEAK, NOT_FREED)  # of the program, not at a statement
+    for span in (site.span, site.statement) if at_end else (site.statement, site.span):
         if span is not None and span.file in program.texts:
             return Waypoint("target", place_at(span, site.location.procedure))
     return None

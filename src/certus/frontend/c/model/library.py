@@ -15,7 +15,7 @@ from certus.core import build
 from certus.core.program import Access, Alloc, Assign, Assume, Free
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
-from certus.core.vocabulary import ASSUMING, is_input
+from certus.core.vocabulary import ALLOCATION_FAILS, ASSUMING, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from certus.frontend.c.model.unit import Unit
 
 T = TypeVar("T")
+_ENOMEM: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +136,19 @@ def _memory(call: LibraryCall, name: str) -> None:
 
 
 def stop(call: LibraryCall) -> None:
-    """End the execution."""
-    check_heap(call.body)
-    call.body.stop()
+    """End the execution. An error function without a body has no meaning for memory properties: it may also
+    return, and then no counterexample gets past it."""
+    body = call.body
+
+    def end() -> None:
+        check_heap(body)
+        body.stop()
+
+    if body.unit.rules.memory and call.name == "reach_error":
+        body.when(maybe(body), end)
+        body.bar_counterexamples(f"what happens after `{call.name}`")
+    else:
+        end()
 
 
 @with_options
@@ -220,6 +231,9 @@ def allocate(
         if wanted < (1 if into is None else body.layout.word) or wanted & (wanted - 1):
             raise Unmodelled("unsupported-alignment", f"this alignment in a call of `{call.name}`")
         align = max(wanted, 16)
+    if body.unit.rules.malloc_may_fail and not stack and not fails:
+        _try_to_allocate(call, count, align, zero=zero, into=into)
+        return
     if fails:
         base = body.choose(maybe(body), lambda: NULL, lambda: new_object(body, count, align, zero=zero))
     else:
@@ -230,6 +244,29 @@ def allocate(
         call.define(base)
     else:
         call.define(build.constant(0, sort_of(call.instruction.result)))
+
+
+def allocation_fails(body: Body) -> Expr:
+    """Return the condition that the environment lets an allocation fail."""
+    return build.ne(body.havoc(U8, ALLOCATION_FAILS), build.constant(0, U8))
+
+
+def _try_to_allocate(call: LibraryCall, size: Expr, align: int, *, zero: bool, into: int | None) -> None:
+    """Create a new object, or fail: with a null pointer or, if the address is stored `into` an argument, with
+    the result `ENOMEM`."""
+    body = call.body
+    fails = body.registers.in_temporary(allocation_fails(body))
+    if into is None:
+        call.define(body.choose(fails, lambda: NULL, lambda: new_object(body, size, align, zero=zero)))
+        return
+
+    def succeed() -> None:
+        store_pointer(body, call.integer(into), new_object(body, size, align, zero=zero))
+
+    body.when(build.not_(fails), succeed)
+    if call.instruction.name is not None:
+        sort = sort_of(call.instruction.result, signed=True)
+        call.define(build.ite(fails, build.constant(_ENOMEM, sort), build.constant(0, sort)))
 
 
 def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = False) -> Expr:
@@ -251,6 +288,16 @@ def reallocate(call: LibraryCall) -> None:
     byte by byte whether it belongs to the object."""
     body, old, size = call.body, call.integer(0), call.integer(1)
     check_free(body, old)
+    if body.unit.rules.malloc_may_fail:
+        fails = body.registers.in_temporary(allocation_fails(body))
+        call.define(body.choose(fails, lambda: NULL, lambda: _reallocated(call, old, size)))
+    else:
+        call.define(_reallocated(call, old, size))
+
+
+def _reallocated(call: LibraryCall, old: Expr, size: Expr) -> Expr:
+    """Create the new object of `realloc`; return the result."""
+    body = call.body
     result = base = new_object(body, size, 16, zero=False)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
     none = build.eq(size, NULL)
@@ -270,7 +317,7 @@ def reallocate(call: LibraryCall) -> None:
 
     if old is not NULL:
         body.when(build.ne(old, NULL), move)
-    call.define(result)
+    return result
 
 
 def release(call: LibraryCall) -> None:

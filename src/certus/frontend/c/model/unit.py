@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 class Rules:
     """The errors of a property: calls of `functions` (by name, with the kind of error) or checks of the
     property `kind`; `memory` are the kinds of memory errors among them. `watched` are the places of `?` that
-    must become branches; with `invariants`, probes claim that their evaluation is defined."""
+    must become branches; with `invariants`, probes claim that their evaluation is defined; with
+    `malloc_may_fail`, the environment decides whether an allocation succeeds."""
 
     kind: str
     functions: Mapping[str, str]
     memory: frozenset[str] = frozenset()
     watched: frozenset[tuple[int, int | None]] = frozenset()
     invariants: bool = False
+    malloc_may_fail: bool = False
 
 
 class LibraryState:
