@@ -14,6 +14,7 @@ The locations `entry` and `exit` of each procedure have their meaning; others ar
 from __future__ import annotations
 
 from certus.core import build
+from certus.core.diagnostic import Span
 from certus.core.program import (
     Access,
     Alloc,
@@ -93,8 +94,12 @@ class ProgramBuilder:
                 self._locations[key] = Location(len(self._locations), procedure)
         return self._locations[procedure, name]
 
-    def edge(self, procedure: str, source: str, target: str, op: Op, text: str = "") -> Edge:
-        made = Edge(self._edge_count, self.at(procedure, source), op, self.at(procedure, target), text=text)
+    def edge(
+        self, procedure: str, source: str, target: str, op: Op, text: str = "", line: int | None = None
+    ) -> Edge:
+        span = None if line is None else Span("", line, 1, line, 2)
+        ends = self.at(procedure, source), self.at(procedure, target)
+        made = Edge(self._edge_count, ends[0], op, ends[1], span, text=text)
         self._edge_count += 1
         self._edges[procedure].append(made)
         return made

@@ -33,6 +33,7 @@ _FORMS: dict[type, dict[str, Form]] = {
         "invocations": [om.Invocation],
         "results": [om.Result],
         "properties": dict,
+        "taxonomies": [om.ToolComponent],
     },
     om.Tool: {"driver": om.ToolComponent},
     om.ToolComponent: {
@@ -41,9 +42,13 @@ _FORMS: dict[type, dict[str, Form]] = {
         "semanticVersion": str,
         "rules": [om.ReportingDescriptor],
         "notifications": [om.ReportingDescriptor],
+        "shortDescription": om.MultiformatMessageString,
+        "informationUri": str,
+        "taxa": [om.ReportingDescriptor],
     },
     om.ReportingDescriptor: {
         "id": str,
+        "helpUri": str,
         "name": str,
         "shortDescription": om.MultiformatMessageString,
         "fullDescription": om.MultiformatMessageString,
@@ -69,7 +74,8 @@ _FORMS: dict[type, dict[str, Form]] = {
         "message": _TEXT,
         "locations": [om.Location],
     },
-    om.ReportingDescriptorReference: {"id": str},
+    om.ReportingDescriptorReference: {"id": str, "toolComponent": om.ToolComponentReference},
+    om.ToolComponentReference: {"name": str},
     om.Result: {
         "ruleId": str,
         "ruleIndex": int,
@@ -80,8 +86,11 @@ _FORMS: dict[type, dict[str, Form]] = {
         "codeFlows": [om.CodeFlow],
         "stacks": [om.Stack],
         "partialFingerprints": {"": str},
+        "taxa": [om.ReportingDescriptorReference],
+        "relatedLocations": [om.Location],
     },
     om.Location: {
+        "id": int,
         "message": _TEXT,
         "physicalLocation": om.PhysicalLocation,
         "logicalLocations": [om.LogicalLocation],

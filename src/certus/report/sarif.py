@@ -135,7 +135,7 @@ def _taxonomy(about: Sequence[Rule]) -> Json:
     if not numbers:
         return {}
     taxa = [{"id": str(number), "helpUri": f"{_CWE_SITE}/{number}.html"} for number in numbers]
-    about_cwe = {"name": CWE, "organization": "MITRE", "shortDescription": text("weaknesses of software")}
+    about_cwe = {"name": CWE, "shortDescription": text("weaknesses of software")}
     return {"taxonomies": [{**about_cwe, "informationUri": "https://cwe.mitre.org/", "taxa": taxa}]}
 
 

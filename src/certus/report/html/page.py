@@ -119,7 +119,7 @@ def _claim(outcome: Outcome, violation: Counterexample | None) -> str:
         claim = f" {code(violation.error.text)}" if violation.error.text else ""
         kind = text(violation.error.kind.replace("-", " "))
         if violation.wrong:
-            claim = f": {sentence(violation.wrong)}"
+            return f"{name} is violated {place}: {sentence(violation.wrong)} ({source})"
         return f"{name} is violated: {kind}{claim} {place} ({source})"
     if outcome.answer == "VIOLATED":
         return f"The clauses contradict each other ({source})"
