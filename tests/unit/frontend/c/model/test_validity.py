@@ -130,7 +130,8 @@ class TestWhichAccesses:
         ],
     )
     def test_input_and_output(self, tmp_path: Path, call: str, wanted: list[tuple[str, int | None]]) -> None:
-        text = f"void f(char *p, int n) {{ {call}; }}\nint main(void) {{ f(malloc(9), __VERIFIER_nondet_int()); }}"
+        main = "int main(void) { f(malloc(9), __VERIFIER_nondet_int()); }"
+        text = f"void f(char *p, int n) {{ {call}; }}\n{main}"
         assert checks(lowered(tmp_path, text), "f") == wanted
 
 
