@@ -30,7 +30,8 @@ static struct object *release(void *old, size_t *frame)
     size_t start = (size_t)old, number = in_heap(start) ? objects_up_to(start) : 0;
     struct object *object = objects + number - 1;
     circumstance = PLAIN;
-    if (!number || object->start != start || object->freed) fail(INVALID_FREE, start, 0, frame);
+    if (!number || object->start != start || object->freed || object->local)
+        fail(INVALID_FREE, start, 0, frame);
     object->freed = 1;
     record_origin(object->released, frame);
     fill(heap_shadow + (start - heap >> 3), object->size + 7 >> 3, FREED);
@@ -76,6 +77,21 @@ static void own_free(void *old) { if (old) release(old, OWN_FRAME); }
 OWN(own_free) void free(void *old);
 OWN(own_free) void cfree(void *old);
 
+/* Clang treats `alloca` as a function if it is declared with another type. The end of its object is seen at the
+ * next access of a calling function. */
+WEAK void *alloca(size_t size)
+{
+    end_local_objects((size_t)(OWN_FRAME + 2));
+    void *start = allocate(size, 16, OWN_FRAME);
+    struct object *object = objects + object_count - 1;
+    object->local = 1;
+    object->caller = *OWN_FRAME;
+    object->next = local_objects;
+    local_objects = object_count;
+    report->blind |= AMBIGUOUS_STACK;
+    return start;
+}
+
 /* ---------------------------------------------------------------------------------------------- leaks */
 
 static size_t unsearched; /* a list of objects; number + 1 */
@@ -87,7 +103,7 @@ static void reach(size_t address)
     size_t number = objects_up_to(address);
     if (!number) return;
     struct object *object = objects + number - 1;
-    if (object->freed || object->reached || address - object->start > object->size) return;
+    if (object->freed || object->reached || object->local || address - object->start > object->size) return;
     object->reached = 1;
     object->next = unsearched;
     unsearched = number;
@@ -116,7 +132,7 @@ static unsigned long count_unreached(const struct object **first)
 {
     unsigned long count = 0;
     for (size_t i = object_count; i-- > 0;)
-        if (!objects[i].freed && !objects[i].reached) count++, *first = objects + i;
+        if (!objects[i].freed && !objects[i].reached && !objects[i].local) count++, *first = objects + i;
     return count;
 }
 
@@ -127,6 +143,8 @@ __attribute__((noinline)) static void search_stack(void)
         for (size_t number = 0; rings[kind].active && number < FRAME_NUMBERS >> kind; number++)
             if (active_frames[(size_t)kind * FRAME_NUMBERS + number])
                 search(frame_start(kind, number), frame_start(kind, number + 1));
+    for (size_t i = 0; i < object_count; i++)
+        if (objects[i].local && !objects[i].freed) search(objects[i].start, objects[i].start + objects[i].size);
     search_reached();
 }
 

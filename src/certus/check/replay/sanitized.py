@@ -45,6 +45,7 @@ _BLIND: Final[Mapping[int, str]] = {
     2: "the local objects of a function were on the stack, where their end is not seen",
     4: "memory of `alloca` or of an array of variable length was used again",
     8: "the address of an access overflowed to a place before the object",
+    16: "an object of a loop has the same address in each round",
 }
 _PLACES: Final = 8
 _ORIGINS: Final = 4

@@ -22,7 +22,7 @@ enum { LIVE, ENDED };
  * the object that it names, code was expected there, the memory is read-only. */
 enum { PLAIN, WRAPPED, OUTSIDE, NO_CODE, READ_ONLY };
 /* Why an error may not have been seen. */
-enum { FRAMES_REUSED = 1, FRAME_ON_STACK = 2, AMBIGUOUS_STACK = 4, BELOW_BASE = 8 };
+enum { FRAMES_REUSED = 1, FRAME_ON_STACK = 2, AMBIGUOUS_STACK = 4, BELOW_BASE = 8, SCOPE_AGAIN = 16 };
 enum { PLACES = 8, ORIGINS = 4, NAME = 256 };
 
 struct report {
@@ -67,9 +67,10 @@ static void record_calls(word *places, int most, size_t *frame)
 #define PAGE ((size_t)4096)
 #define RESERVED (PRIVATE_ANONYMOUS | 0x4000) /* pages exist when they are used */
 
-/* Values of the shadow: those of Clang, and AFTER_RETURN for stack memory of `alloca` and of arrays of variable
- * length that have ended. */
-enum { AFTER_RETURN = 0xf5, STATIC_ZONE = 0xf9, FREED = 0xfd, ALLOCA_LEFT = 0xca, ALLOCA_RIGHT = 0xcb };
+/* Values of the shadow: those of Clang; FRESH for the memory of a new frame, which is valid; AFTER_SCOPE instead of
+ * BEFORE_SCOPE for an object that has been valid before; AFTER_RETURN also for stack memory of `alloca` and of
+ * arrays of variable length that have ended. */
+enum { FRESH = 8, BEFORE_SCOPE = 0xf8, AFTER_SCOPE = 0xf7, AFTER_RETURN = 0xf5, STATIC_ZONE = 0xf9, FREED = 0xfd, ALLOCA_LEFT = 0xca, ALLOCA_RIGHT = 0xcb };
 
 static size_t heap, frames, image, image_size;
 static size_t stack_start; /* the frame of `main` lies below */
@@ -105,16 +106,15 @@ static int permitted_on_heap(size_t address, size_t n)
     }
 }
 
-/* Whether the stack may be accessed by a function whose stack pointer is `top`. Memory below it has ended, and so
- * has memory marked AFTER_RETURN, unless another function uses it now. `top` may lie below the function's own
- * memory by the size of the arguments. */
+/* Whether the stack may be accessed by a function whose stack pointer is `top`. Memory below it has ended. Memory
+ * marked AFTER_RETURN may belong to another function by now, whose own objects have no marks. */
 static int permitted_on_stack(size_t address, size_t n, size_t top)
 {
     if (address < top) return 0;
     if (permitted(local_shadow(address), address, n)) return 1;
-    size_t bad = address;
-    while (permitted(local_shadow(bad), bad, 1)) bad++;
-    if (*local_shadow(bad) != AFTER_RETURN || bad < top + 32) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (*local_shadow(address + i) != AFTER_RETURN && !permitted(local_shadow(address + i), address + i, 1))
+            return 0;
     report->blind |= AMBIGUOUS_STACK;
     return 1;
 }
@@ -141,14 +141,16 @@ static void permit(byte *shadow, size_t n)
 
 struct object {
     size_t start, size;
-    unsigned freed, reached;
-    size_t next; /* objects that are reached but not yet searched form a list: number + 1 */
+    unsigned freed, reached, local; /* an object of `alloca` as a function is local: it must not be freed */
+    size_t next;   /* objects that are reached but not yet searched form a list: number + 1; so do local ones */
+    size_t caller; /* the frame of the function that called `alloca` */
     size_t allocated[ORIGINS], released[ORIGINS];
 };
 
 static struct object *objects; /* in the order of their addresses */
 static size_t object_count;
 static size_t room; /* where the next object may start */
+static size_t local_objects;
 
 /* The number of objects that start at or below an address. */
 static size_t objects_up_to(size_t address)
@@ -164,7 +166,8 @@ static size_t objects_up_to(size_t address)
 
 static void record_origin(size_t *origins, size_t *frame)
 {
-    word places[ORIGINS] = {0};
+    word places[ORIGINS];
+    for (int i = 0; i < ORIGINS; i++) places[i] = 0;
     record_calls(places, ORIGINS, frame);
     for (int i = 0; i < ORIGINS; i++) origins[i] = (size_t)places[i];
 }
@@ -172,7 +175,7 @@ static void record_origin(size_t *origins, size_t *frame)
 /* Describe a heap object in the report. */
 static void describe_object(const struct object *object, size_t address)
 {
-    report->storage = HEAP;
+    report->storage = object->local ? LOCAL : HEAP;
     report->state = object->freed ? ENDED : LIVE;
     report->object_size = object->size;
     report->offset = (word)(long long)(long)(address - object->start);
@@ -286,7 +289,7 @@ static void describe(size_t address)
         size_t size = (size_t)64 << frame_class(address);
         value = *local_shadow(address);
         describe_local(address - (address - frames) % size, address);
-        report->state = value == AFTER_RETURN || value == 0xf8 ? ENDED : LIVE;
+        report->state = value == AFTER_RETURN || value == AFTER_SCOPE || value == BEFORE_SCOPE ? ENDED : LIVE;
     } else if (on_stack((byte *)address)) {
         value = *local_shadow(address);
         if (value < 8 || value == ALLOCA_LEFT || value == ALLOCA_RIGHT) describe_dynamic(address);
@@ -311,11 +314,23 @@ __attribute__((noreturn, noinline)) static void fail(int error, size_t address, 
     certus_finish(CRASHED);
 }
 
+/* End the objects of `alloca` whose function has returned: the stack pointer is above its frame. */
+static void end_local_objects(size_t top)
+{
+    while (local_objects && objects[local_objects - 1].caller < top) {
+        struct object *object = objects + local_objects - 1;
+        object->freed = 1;
+        fill(heap_shadow + (object->start - heap >> 3), object->size + 7 >> 3, FREED);
+        local_objects = object->next;
+    }
+}
+
 /* Check an access by the function that called the function with this frame. What the program said about its next
  * access holds for this one. */
 static inline void check(int error, size_t address, size_t n, size_t *frame)
 {
     if (!report) return;
+    if (local_objects) end_local_objects((size_t)(frame + 2));
     if (circumstance == WRAPPED && address - wrapped_result >= PAGE) circumstance = PLAIN;
     if (circumstance != PLAIN && n) fail(error, address, n, frame);
     if (!valid(address, n, (size_t)(frame + 2))) fail(error, address, n, frame);
@@ -488,10 +503,31 @@ void __asan_handle_no_return(void) { }
 
 /* --------------------------------------------------------------------------- calls from Clang: local objects */
 
-#define SET_SHADOW(value) \
-    void __asan_set_shadow_##value(byte *shadow, size_t n) { fill(shadow, n, 0x##value); }
-SET_SHADOW(00) SET_SHADOW(01) SET_SHADOW(02) SET_SHADOW(03) SET_SHADOW(04) SET_SHADOW(05) SET_SHADOW(06)
-SET_SHADOW(07) SET_SHADOW(f1) SET_SHADOW(f2) SET_SHADOW(f3) SET_SHADOW(f5) SET_SHADOW(f8)
+/* The scope of an object begins: its bytes are valid. If it has begun before, in a loop, a pointer to the earlier
+ * object leads to the new one, and its use is not seen. */
+static void begin_scope(byte *shadow, size_t n, int value)
+{
+    for (; n--; shadow++) {
+        if (*shadow == AFTER_SCOPE) report->blind |= SCOPE_AGAIN;
+        *shadow = (byte)value;
+    }
+}
+
+#define BEGIN_SCOPE(value) \
+    void __asan_set_shadow_0##value(byte *shadow, size_t n) { begin_scope(shadow, n, value); }
+BEGIN_SCOPE(0) BEGIN_SCOPE(1) BEGIN_SCOPE(2) BEGIN_SCOPE(3) BEGIN_SCOPE(4) BEGIN_SCOPE(5) BEGIN_SCOPE(6)
+BEGIN_SCOPE(7)
+void __asan_set_shadow_f1(byte *shadow, size_t n) { fill(shadow, n, 0xf1); }
+void __asan_set_shadow_f2(byte *shadow, size_t n) { fill(shadow, n, 0xf2); }
+void __asan_set_shadow_f3(byte *shadow, size_t n) { fill(shadow, n, 0xf3); }
+void __asan_set_shadow_f5(byte *shadow, size_t n) { fill(shadow, n, AFTER_RETURN); }
+
+/* Clang calls this when a function is entered, and at the end of scopes. */
+void __asan_set_shadow_f8(byte *shadow, size_t n)
+{
+    for (; n--; shadow++)
+        *shadow = *shadow == FRESH || *shadow == BEFORE_SCOPE ? BEFORE_SCOPE : AFTER_SCOPE;
+}
 
 /* Frames of one class form a ring: a frame is used again when all others have been. */
 static struct { size_t next, active; int reused; } rings[CLASSES];
@@ -519,7 +555,7 @@ static size_t new_frame(int kind)
     if (rings[kind].reused) report->blind |= FRAMES_REUSED;
     active[number] = 1;
     rings[kind].active++;
-    fill(local_shadow(frame_start(kind, number)), (size_t)8 << kind, 0);
+    fill(local_shadow(frame_start(kind, number)), (size_t)8 << kind, FRESH);
     return frame_start(kind, number);
 }
 
@@ -542,6 +578,7 @@ int __asan_option_detect_stack_use_after_return = 1;
 void __asan_alloca_poison(size_t start, size_t n)
 {
     size_t end = start + n, after = (end + 31 & ~(size_t)31) + 32;
+    if (end < start || !on_stack((byte *)start - 32) || after > (size_t)stack) certus_finish(NO_STACK);
     fill(local_shadow(start - 32), 4, ALLOCA_LEFT);
     fill(local_shadow(start), after - start >> 3, ALLOCA_RIGHT);
     permit(local_shadow(start), n);

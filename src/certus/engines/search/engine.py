@@ -29,6 +29,7 @@ from certus.core.values import Datum
 from certus.core.walk import postorder
 from certus.engines.search.states import State, States
 from certus.interpreter.compile import Compiled
+from certus.interpreter.indeterminate import Fault
 from certus.interpreter.inputs import TraceInputs, constants
 from certus.interpreter.interpreter import Ending, Machine, Observer, Run, Snapshot
 
@@ -174,7 +175,14 @@ class _Exploration:
         snapshot = self.machine.snapshot()
         if snapshot is None:
             self.complete = False
-        elif (state := self.states.of(snapshot)) not in self.seen:
+            return
+        try:
+            state = self.states.of(snapshot)
+            new = state not in self.seen
+        except Fault:  # a value without a number: states with it cannot be compared
+            self.complete = False
+            return
+        if new:
             self.seen[state] = origin
             self.waiting.append((state, snapshot))
 

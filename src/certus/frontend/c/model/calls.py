@@ -302,7 +302,7 @@ def allocate(body: Body, instruction: ir.Alloca) -> None:
         size = build.mul(as_sort(term_of(body, instruction.count), INT), size)
     base = body.fresh(INT)
     align = instruction.align or body.layout.align(instruction.type)
-    body.emit(Alloc(base, size, align, "stack", instruction.name or "array"))
+    body.emit(Alloc(base, size, align, "stack", body.locals.shown(instruction.name or "")))
     body.registers.define(instruction, base)
     body.locals.arrays.begin(instruction, base)
 

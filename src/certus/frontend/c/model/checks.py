@@ -9,6 +9,7 @@ it is an error site of the probe.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
@@ -87,11 +88,13 @@ def _kind(body: Body, name: str) -> str:
 
 def _claim(body: Body, location: int | None) -> tuple[Span | None, str]:
     """Return the span of the operation that is checked at a debug location, and the claim in words."""
-    part, cursor = body.unit.sources.part(location, expressions.operation), body.cursor
+    index = body.unit.rules.kind == "array-bounds"
+    find = partial(expressions.place, subscripts=1) if index else expressions.operation
+    part, cursor = body.unit.sources.part(location, find), body.cursor
     span, text = part or (cursor.span, cursor.text)
     if body.unit.rules.kind == "no-div-zero":
         return span, f"the divisor of {text} is not 0"
-    if body.unit.rules.kind == "array-bounds":
+    if index:
         return span, f"the index of {text} is within the array"
     return span, f"{text} does not overflow"
 

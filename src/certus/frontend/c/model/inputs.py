@@ -17,7 +17,7 @@ from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type
-from certus.frontend.c.model import nondeterminism
+from certus.frontend.c.model import nondeterminism, printed
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall, any_count, maybe, with_options
 from certus.frontend.c.model.operands import address_of
@@ -173,14 +173,17 @@ _SIZES: Final = {"hh": 1, "h": 2, "": 4, "ll": 8, "j": 8, "q": 8}
 
 def _conversions(text: str | None, number: int, word: int) -> list[tuple[str, int]]:
     """Return what a format gives each of a number of targets: `any` value of a number of bytes; `some` value,
-    if a width limits it or it is a character; or `text`. Empty if the format is not understood."""
+    if a width limits it or it is a character; or `text`, of at most so many bytes unless the number is 0.
+    Empty if the format is not understood."""
     conversions = [m for m in _CONVERSION.findall(text or "") if not m[0]]
     if len(conversions) != number or any(letter == "n" for *_, letter in conversions):
         return []
     targets: list[tuple[str, int]] = []
     for _, width, length, letter in conversions:
         if letter in "s[SC" or (letter == "c" and width):
-            targets.append(("text", 0))
+            narrow = letter in "s[c" and not length
+            most = int(width) + (letter != "c") if narrow and width else 0
+            targets.append(("text", most))
         elif letter in "cp":
             targets.append(("some", 1 if letter == "c" else word))
         elif letter in "diouxX":
@@ -213,14 +216,16 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
         reads = what or ("" if kind == "any" else "the text that a function of the `scanf` family reads")
         below = build.lt(build.constant(number, result.sort), result)
         success = below if conversions else maybe(body, what)
-        body.when(success, partial(_scanned, body, target, size, reads))
+        body.when(success, partial(_scanned, body, target, kind, size, reads))
     call.define(result)
 
 
-def _scanned(body: Body, target: Operand, size: int, reads: str) -> None:
-    """Write the value of a conversion: a number of `size` bytes or, for 0, text."""
+def _scanned(body: Body, target: Operand, kind: str, size: int, reads: str) -> None:
+    """Write the value of a conversion: a number of `size` bytes, or text."""
     address = address_of(body, target)
-    if size:
+    if kind == "text" and size and is_checked(body, "write"):
+        nondeterminism.write_checked(body, address, build.integer(size), reads)
+    elif kind != "text":
         check(body, address, size, "write")
         body.emit(Store(address, body.havoc(machine(8 * size, signed=False), approximates=reads)))
     else:
@@ -247,8 +252,10 @@ def print_(
     """Model a function of the `printf` family: only `%n` writes, and `buffer` receives at most as many bytes
     as the argument `limit` says. `format` is None if the arguments come in a `va_list`."""
     body = call.body
-    _read_strings(call, format)
-    if buffer is not None and limit is not None:
+    printed.check_strings(call, format)
+    if buffer is not None and is_checked(body, "write"):
+        printed.write(call, format, buffer, limit)
+    elif buffer is not None and limit is not None:
         nondeterminism.write_up_to(
             body, call.operand(buffer), call.address(buffer), call.integer(limit), _PRINTED
         )
@@ -261,49 +268,6 @@ def print_(
                 if isinstance(operand.type, PointerType) and address_of(body, operand) is not NULL:
                     _count(body, address_of(body, operand), text)
     call.define_anything()
-
-
-_PRINTS: Final = re.compile(r"%(?:%|[-+ #0']*(\*|\d*)(?:\.(\*|\d*))?(hh|h|ll|l|[jztLq])?([a-zA-Z]))")
-
-
-def _read_strings(call: LibraryCall, format: int | None) -> None:
-    """Check the strings that a function of the `printf` family reads. Which ones a computed format, or a
-    `va_list`, refers to is not known."""
-    body = call.body
-    if not is_checked(body, "read"):
-        return
-    what = f"what `{call.name}` reads"
-    text = None if format is None else body.module.literal(call.operand(format))
-    if text is None or format is None:
-        if format is not None:
-            run_model(body, "__certus_string", (call.address(format), build.integer(2**31)))
-        for operand in call.arguments[0 if format is None else format + 1 :]:
-            if isinstance(operand.type, PointerType):
-                nondeterminism.read_unknown(body, address_of(body, operand), what)
-        return
-    number = format + 1
-    for width, precision, length, letter in _PRINTS.findall(text):
-        number += width == "*"
-        most: Expr = build.integer(2**31)
-        if precision == "*":
-            most = call.integer(number)
-            most = build.ite(build.lt(most, NULL), build.integer(2**31), most)
-            number += 1
-        elif precision:
-            most = build.integer(int(precision))
-        if not letter:
-            continue
-        if letter in "sS" and number < len(call.arguments):
-            wide = letter == "S" or length == "l"
-            model = "__certus_wide_string" if wide else "__certus_string"
-            run_model(body, model, (call.address(number), most))
-        number += 1
-
-
-def read_string(call: LibraryCall, number: int) -> None:
-    """Check the string that an argument points to."""
-    if is_checked(call.body, "read") and number < len(call.arguments):
-        run_model(call.body, "__certus_string", (call.address(number), build.integer(2**31)))
 
 
 def _count(body: Body, address: Expr, text: str | None) -> None:

@@ -22,7 +22,7 @@ from certus.frontend.c.ir.module import Module, Parameter
 from certus.frontend.c.ir.text import word_set
 from certus.frontend.c.ir.types import IntegerType, PointerType
 from certus.frontend.c.library import models as c_models
-from certus.frontend.c.model import external_calls, inputs, memory
+from certus.frontend.c.model import external_calls, inputs, memory, printed
 from certus.frontend.c.model.c_types import declared_kinds, may_be, returns_pointer
 from certus.frontend.c.model.cells import element
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
@@ -136,15 +136,17 @@ def _memory(call: LibraryCall, name: str) -> None:
 
 
 def stop(call: LibraryCall) -> None:
-    """End the execution. An error function without a body has no meaning for memory properties: it may also
-    return, and then no counterexample gets past it."""
+    """End the execution. An error function without a body has no meaning for memory properties: unless it is
+    declared so, it may also return, and then no counterexample gets past it."""
     body = call.body
+    declared = body.module.functions.get(call.name)
+    attributes = call.instruction.words | (frozenset() if declared is None else declared.attributes)
 
     def end() -> None:
         check_heap(body)
         body.stop()
 
-    if body.unit.rules.memory and call.name == "reach_error":
+    if body.unit.rules.memory and call.name == "reach_error" and "noreturn" not in attributes:
         body.when(maybe(body), end)
         body.bar_counterexamples(f"what happens after `{call.name}`")
     else:
@@ -566,7 +568,7 @@ def _read_arguments(call: LibraryCall) -> None:
     if not is_checked(call.body, "read"):
         return
     for number in _STRINGS.get(call.name, ()):
-        inputs.read_string(call, number)
+        printed.check_string(call, number)
     if call.name in ("fwrite", "fwrite_unlocked"):
         check(call.body, call.address(0), build.mul(call.integer(1), call.integer(2)), "read")
     elif call.name in ("write", "pwrite", "send"):

@@ -92,6 +92,11 @@ class LocalVariables:
         declare = self.declared.get(name)
         return None if declare is None else self._body.module.debug.variable(declare.variable)
 
+    def shown(self, name: str) -> str:
+        """Return the name to show for an object whose size is known only at run time."""
+        debug = self._debug(name)
+        return debug.name if debug is not None and debug.name else "alloca"
+
     def location(self, name: str) -> int | None:
         """Return the debug location of a variable's declaration."""
         return self.declared[name].location if name in self.declared else None
@@ -212,7 +217,7 @@ class LocalVariables:
                 if has_markers and returns:
                     what = f"a `goto` back over the declaration of `{shown}`"
                     body.refuse("unsupported-lifetime", what)
-                elif not has_markers and not returns and outlives_scope(body, name, self.declared.get(name)):
+                elif not has_markers and outlives_scope(body, name, self.declared.get(name)):
                     what = f"the lifetime of `{shown}`, whose block is entered by a jump or is not marked,"
                     body.refuse("unsupported-lifetime", what)
             if declare is None and not has_markers:

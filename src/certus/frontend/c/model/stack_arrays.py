@@ -71,7 +71,7 @@ class StackArrays:
         name = getattr(load.pointer, "name", "") if isinstance(load, ir.Load) else ""
         for base, alloca in self._arrays.items():
             if self._owner(alloca) == name and flow.dominates(alloca, restore):
-                self._end(base, alloca.name or "array")
+                self._end(base, self._body.locals.shown(alloca.name or ""))
 
     def end_all(self) -> None:
         """End the objects of `alloca`: the function returns."""
