@@ -81,6 +81,7 @@ CLAIMS: Final = {  # the claims of error sites in operations, by their kind; `{}
     "overflow": "{} does not overflow",
     "division-by-zero": "the divisor of {} is not 0",
     "shift": "the shift {} is defined",
+    "array-bounds": "the index of {} is within the array",
 }
 
 

@@ -134,7 +134,8 @@ class MemoryDefect:
         name = f"`{self.object.name}`, allocated{line}," if line else f"`{self.object.name}`"
         others = f" ({self.count - 1:,} more {'is' if self.count == 2 else 'are'})" if self.count > 1 else ""
         if self.kind is DefectKind.NOT_FREED:
-            return f"{name} is not freed{others}"
+            more = f", nor {'is 1 other' if self.count == 2 else f'are {self.count - 1:,} others'}"
+            return f"{name} is not freed{more * (self.count > 1)}"
         return f"{name} is lost{others}: {self._loss(program)}"
 
     def _loss(self, program: Program) -> str:

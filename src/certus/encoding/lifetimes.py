@@ -25,8 +25,8 @@ program too can the answer be yes, in some executions; in others it is no. Hence
 the lowered program implies that no access is invalid.
 
 The converse does not hold. The answer may be "no" for a valid access
-- through an address that was stored in a region of bytes, computed from a number, or moved by more than
-  2**(bits - 2) bytes from its object and back;
+- through an address that was copied in parts, computed from a number, or moved by more than 2**(bits - 2)
+  bytes from its object and back;
 - to a region of stride 0 with a phase of -`BASE` or less.
 A counterexample that relies on it does not replay. For "tracked" see `encoding.tracking`.
 
@@ -394,10 +394,11 @@ class Lifetimes:
             return empty
         size = self._size_of(pointer.region, target)
         conditions = [target.live, build.le(number_of_bytes, size)]
-        if bounds is None or bounds[0] < 0 or bounds[1] > self.address.high:
-            exact = self._terms.plain(op.size)
-            within = build.le(exact, build.integer(self.address.high))
-            conditions += [build.le(build.integer(0), exact), within]
+        exact = self._terms.plain(op.size)
+        if bounds is None or bounds[0] < 0:
+            conditions.append(build.le(build.integer(0), exact))
+        if bounds is None or bounds[1] > self.address.high:
+            conditions.append(build.le(exact, build.integer(self.address.high)))
         last = build.sub(size, number_of_bytes)
         sort = target.offset.sort
         conditions.append(build.le(build.constant(0, sort), target.offset))

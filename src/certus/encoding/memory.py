@@ -320,6 +320,11 @@ class MemoryLowering:
             return []
         assert isinstance(op.target.sort, MachineSort)
         field = None if pointer is None else self.types.field(pointer, op.target.sort.width // 8)
+        if pointer is not None and self._word_has_twin(pointer):
+            at, loaded = self.terms.machine(self._anchored(op.address)), self.load(op)
+            assert isinstance(loaded, Assign)
+            start = build.select(self._twin_bytes(pointer), at)
+            return [(twin, self.provenance.near(build.wrap(loaded.values[0], self.address), start))]
         if pointer is None or field is None or not self._has_twin(field):
             return [(twin, self.provenance.none)]
         if pointer.region in self.objects:
@@ -331,9 +336,15 @@ class MemoryLowering:
         pointer = self.types.of(op.address)
         assert isinstance(op.value.sort, MachineSort)
         field = None if pointer is None else self.types.field(pointer, op.value.sort.width // 8)
+        start = self.provenance.start(op.value)
+        if pointer is not None and self._word_has_twin(pointer):
+            if op.value.sort.width != self.partition.bits:
+                return []  # of a word that is written in part the twin may be wrong: `_loaded` compares
+            words = self._twin_bytes(pointer)
+            at = self.terms.machine(self._anchored(op.address))
+            return [(words, build.store(words, at, start))]
         if pointer is None or field is None or not self._has_twin(field):
             return []
-        start = self.provenance.start(op.value)
         if pointer.region in self.objects:
             written = self._write(self._twin_objects[pointer.region], field, pointer, op.address, start)
             return list(zip(written.targets, written.values, strict=True))
@@ -374,6 +385,20 @@ class MemoryLowering:
 
     def _has_twin(self, field: Field) -> bool:
         return field.holds is not None and field.holds.region in self.provenance.regions
+
+    def _word_has_twin(self, pointer: Pointer) -> bool:
+        """Return whether the addresses in a region of bytes have twins, by the address of their word."""
+        region = self._region(pointer)
+        return (
+            region.fields is None
+            and region.holds is not None
+            and region.holds.region in self.provenance.regions
+        )
+
+    def _twin_bytes(self, pointer: Pointer) -> Expr:
+        words = build.var(f"mem${pointer.region}$base", array(self.address, self.address))
+        self._declare(words, None)
+        return words
 
     def _twin_array(self, pointer: Pointer, field: Field) -> Expr:
         memory = build.var(f"mem${pointer.region}${field.offset}$base", array(self.address, self.address))

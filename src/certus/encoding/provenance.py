@@ -93,6 +93,15 @@ class Provenance:
             conditions.append(build.lt(offset, build.constant(self._reach, offset.sort)))
         return build.ite(build.conjunction(conditions), start, self.none)
 
+    def near(self, word: Expr, start: Expr) -> Expr:
+        """Return the start of an object if an address is near it, else 0: for an address that may not
+        be the one that the twin belongs to. Addresses in regions of bytes are arbitrary numbers, and whatever
+        lies inside an object can be accessed."""
+        reach = build.constant(self._reach, self._address)
+        after = build.lt(build.sub(word, start), reach)
+        before = build.lt(build.sub(start, word), reach)
+        return build.ite(build.ite(build.le(start, word), after, before), start, self.none)
+
     def split(self, address: Expr) -> tuple[Expr, Expr]:
         """Split an address into the address that it was derived from and a number: their sum is `address`.
         The choice is that of the typing rules (`encoding.addresses`)."""

@@ -30,7 +30,7 @@ from certus.core.evidence import (
 )
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.memory import uses_memory
-from certus.core.memory_errors import FREE, READ, kinds_of
+from certus.core.memory_errors import FREE, READ, WRITE, kinds_of
 from certus.core.outcome import Outcome, ProofCheck, Replay, Step, Undecided, violated_site
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort
@@ -325,8 +325,8 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
     ops = [edge.op for edge in program.edge.values()]
     ended = {op.storage for op in ops if isinstance(op, Free)}
     sentences, observed, compared = [], False, False
-    checked = kinds_of(outcome.property_name)
-    if READ not in checked and (uses_memory(program) or isinstance(verdict.proof, Partitioned)):
+    checked = kinds_of(",".join(outcome.kinds) or outcome.property_name)
+    if not {READ, WRITE} <= checked and (uses_memory(program) or isinstance(verdict.proof, Partitioned)):
         sentences.append("memory accesses are valid")
     elif READ in checked and FREE not in checked and "heap" in ended:
         sentences.append("calls of `free` are valid")

@@ -81,7 +81,8 @@ def _kind(refusal: Refusal) -> DefectKind:
     if refusal.question == "freed":
         return DefectKind.NOT_FREED
     if target is None:
-        return DefectKind.NULL if 0 <= offset < _NEAR_NULL else DefectKind.NO_OBJECT
+        is_null = 0 <= offset < _NEAR_NULL and refusal.question != "free"
+        return DefectKind.NULL if is_null else DefectKind.NO_OBJECT
     inside = 0 <= offset < max(target.extent, 1)
     if not target.live and inside:
         return DefectKind.FREED if target.storage == "heap" else DefectKind.OUT_OF_SCOPE

@@ -149,6 +149,13 @@ def test_null(offset: int, words: str) -> None:
     assert sentence(lines, 476) == words
 
 
+def test_a_number_cannot_be_freed() -> None:
+    lines = Lines()
+    p = lines.local("p")
+    lines.do(lines.b.assign((p, 8))).ask("free", p)
+    assert sentence(lines, 590) == "free of an address where no object is"
+
+
 def test_an_uninitialised_pointer_in_memory() -> None:
     lines = Lines()
     a, word = lines.local("a"), lines.local("word", U64)
@@ -239,7 +246,7 @@ def test_several_objects_are_not_freed() -> None:
     lines = Lines()
     p = lines.local("&p")
     lines.do(*[lines.b.alloc(p, 8, storage="heap") for _ in range(3)]).retained("freed")
-    assert sentence(lines, 401) == "`p`, allocated at line 1, is not freed (2 more are)"
+    assert sentence(lines, 401) == "`p`, allocated at line 1, is not freed, nor are 2 others"
 
 
 def loop(rounds: int) -> tuple[Program, Location]:

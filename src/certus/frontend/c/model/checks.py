@@ -9,6 +9,7 @@ it is an error site of the probe.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
@@ -94,7 +95,9 @@ def _kind(body: Body, name: str) -> str:
 
 def _claim(body: Body, location: int | None, kind: str) -> tuple[Span | None, str]:
     """Return the span of the operation that is checked at a debug location, and the claim in words."""
-    part, cursor = body.unit.sources.part(location, expressions.operation), body.cursor
+    index = kind == "array-bounds"
+    find = partial(expressions.place, subscripts=1) if index else expressions.operation
+    part, cursor = body.unit.sources.part(location, find), body.cursor
     span, text = part or (cursor.span, cursor.text)
     return span, CLAIMS[kind].format(text)
 

@@ -46,6 +46,9 @@ def threaded(blocks: list[Block]) -> list[Block]:
                 order.append(point)
         copies.setdefault(label, []).append(_copy(block, _name((label, number)), names, target))
     result = [copy for block in blocks for copy in copies.get(block.label, ())]
+    if not any(_first_access(block) == "load" for block in result):
+        for block in result:
+            block.instructions = [each for each in block.instructions if not _is_of_slot(each)]
     sources: dict[str, set[str]] = {}
     for block in result:
         for label in ir.successors(block.last):
@@ -87,6 +90,13 @@ def _reading(blocks: list[Block]) -> set[str]:
                 reading.add(block.label)
                 changed = True
     return reading
+
+
+def _is_of_slot(instruction: ir.Instruction) -> bool:
+    """Whether an instruction creates or writes the slot."""
+    if isinstance(instruction, ir.Store):
+        return getattr(instruction.pointer, "name", "") == SLOT
+    return isinstance(instruction, ir.Alloca) and instruction.name == SLOT
 
 
 def _first_access(block: Block) -> str:

@@ -165,7 +165,7 @@ class _Function:
     def _go(self, target: str, values: tuple[Expr, ...] | None = None) -> None:
         """Go to a block; its phis get the values of this edge."""
         body = self.body
-        if target == self.exit and self._return_at_once():
+        if self._leads_to_exit(target) and self._return_at_once():
             return
         phis = phis_of(body, target)
         if values is None:
@@ -225,6 +225,19 @@ class _Function:
                 body.cursor.move_to(branch)
             self._fork(condition, branch.then, branch.otherwise, {})
         body.cursor.block = here
+
+    def _leads_to_exit(self, label: str) -> bool:
+        """Whether nothing happens from the start of a block until the function returns its result. Blocks in
+        between have only markers of variables without objects."""
+        for _ in self.flow.order:
+            if label == self.exit:
+                return True
+            match self._steps_of(label):
+                case [ir.Jump(target=label)]:
+                    pass
+                case _:
+                    break
+        return False
 
     def _return_at_once(self) -> bool:
         """Return from here, if the last step set the result; return whether it did."""

@@ -136,15 +136,17 @@ def _memory(call: LibraryCall, name: str) -> None:
 
 
 def stop(call: LibraryCall) -> None:
-    """End the execution. An error function without a body has no meaning for memory properties: it may also
-    return, and then no counterexample gets past it."""
+    """End the execution. An error function without a body has no meaning for memory properties: unless it is
+    declared so, it may also return, and then no counterexample gets past it."""
     body = call.body
+    declared = body.module.functions.get(call.name)
+    attributes = call.instruction.words | (frozenset() if declared is None else declared.attributes)
 
     def end() -> None:
         check_heap(body)
         body.stop()
 
-    if body.unit.rules.memory and call.name == "reach_error":
+    if body.unit.rules.memory and call.name == "reach_error" and "noreturn" not in attributes:
         body.when(maybe(body), end)
         body.bar_counterexamples(f"what happens after `{call.name}`")
     else:

@@ -218,7 +218,7 @@ class LocalVariables:
                 if has_markers and returns:
                     what = f"a `goto` back over the declaration of `{shown}`"
                     body.refuse("unsupported-lifetime", what)
-                elif not has_markers and not returns and outlives_scope(body, name, self.declared.get(name)):
+                elif not has_markers and outlives_scope(body, name, self.declared.get(name)):
                     what = f"the lifetime of `{shown}`, whose block is entered by a jump or is not marked,"
                     body.refuse("unsupported-lifetime", what)
             if declare is None and not has_markers:

@@ -15,6 +15,7 @@ from typing import Final
 from certus.core import build
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
+from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.memory import run_model
@@ -76,7 +77,7 @@ def check_strings(call: LibraryCall, format: int | None) -> None:
     body = call.body
     if not is_checked(body, "read"):
         return
-    text = None if format is None else body.module.literal(call.operand(format))
+    text = _literal(call, format)
     if format is None or text is None:
         if format is not None:
             check_string(call, format)
@@ -135,7 +136,7 @@ def write(call: LibraryCall, format: int | None, buffer: int, limit: int | None)
 
 def _bounds(call: LibraryCall, format: int | None) -> tuple[int, int | None]:
     """Return bounds of the number of bytes that are written, with the zero at the end."""
-    text = None if format is None else call.body.module.literal(call.operand(format))
+    text = _literal(call, format)
     if text is None or format is None:
         return 1, None
     plain = len(_CONVERSION.sub(lambda match: "%" if match[1] else "", text)) + 1
@@ -159,9 +160,8 @@ def _bounds_of(call: LibraryCall, each: _Conversion) -> tuple[int, int | None]:
     if each.letter == "s" and not each.length:
         return _bounds_of_string(call, each)
     if each.letter in "diuxX" and each.precision is None and each.precision_argument is None:
-        constant = (
-            _constant(call, each) if each.letter == "d" and not each.flags and not each.length else None
-        )
+        plain = each.letter == "d" and not each.flags and not each.length
+        constant = _constant(call, each) if plain else None
         if constant is not None:
             return len(str(constant)), len(str(constant))
         return 1, _DIGITS.get(each.length, 20) + 2  # a sign, or `0x`
@@ -180,9 +180,20 @@ def _bounds_of_string(call: LibraryCall, each: _Conversion) -> tuple[int, int | 
     """Return bounds of the length of a string: exact ones for a literal."""
     if each.precision_argument is not None or each.argument >= len(call.arguments):
         return 0, None
-    literal = call.body.module.literal(call.operand(each.argument))
+    literal = _literal(call, each.argument)
     if literal is None:
         return 0, each.precision
-    length = len(literal.split("\0")[0].encode("utf-8", "surrogateescape"))
-    length = length if each.precision is None else min(length, each.precision)
+    length = len(literal) if each.precision is None else min(len(literal), each.precision)
     return length, length
+
+
+def _literal(call: LibraryCall, number: int | None) -> str | None:
+    """Return an argument that is a string literal of ASCII characters."""
+    operand = None if number is None else call.operand(number)
+    if not isinstance(operand, Symbol):
+        return None
+    variable = call.body.module.globals.get(operand.name)
+    text = call.body.module.literal(operand)
+    if variable is None or not variable.constant or text is None or not text.isascii():
+        return None
+    return text.split("\0")[0]
