@@ -1,13 +1,14 @@
 """Small programs with memory, and two ways to run them: on bytes, and after memory has been replaced.
 
-Objects have wide gaps between them, so an access out of bounds hits none. Unwritten contents are 0 in both.
+Objects have wide gaps between them, so an access out of bounds hits none, and an address is inside an object
+only if it was derived from it. Unwritten contents are 0 in both.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from hypothesis import strategies as st
@@ -15,14 +16,18 @@ from tests.builders import ProgramBuilder
 
 from certus.core import build
 from certus.core.build import monomial
+from certus.core.effects import targets, terms
 from certus.core.evaluate import evaluate
 from certus.core.program import (
+    Access,
     Alloc,
     Assign,
     Assume,
     Call,
     Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Location,
     Op,
@@ -31,13 +36,15 @@ from certus.core.program import (
     Return,
     Store,
 )
-from certus.core.sorts import INT, MachineSort, machine
+from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.values import Datum, default_value
 from certus.core.walk import postorder
 
 U8, I32, U64 = machine(8, signed=False), machine(32, signed=True), machine(64, signed=False)
+I64 = machine(64, signed=True)
 STEPS = 200
+ROOTS = ("main.p0", "main.p1", "main.$&o0")  # the variables of the source
 Draw = Callable[[st.SearchStrategy[int]], int]
 
 
@@ -47,20 +54,31 @@ class Invalid(Exception):
 
 @dataclass
 class Run:
-    """The edges taken that the original program has, and the last values of main's variables."""
+    """The edges taken that the original program has, the last values of main's variables, and the answers to
+    questions about memory, with their edges."""
 
     edges: list[int]
     values: dict[str, Datum]
+    answers: list[tuple[int, Datum]]
 
 
 # ------------------------------------------------------------------------------------- execution
 
 
 @dataclass
+class Object:
+    """An object: its size, where it is, and whether it is live."""
+
+    size: int
+    op: Alloc
+    live: bool = True
+
+
+@dataclass
 class Bytes:
     """Memory as it is: objects by address, and the bytes written."""
 
-    objects: dict[int, int]
+    objects: dict[int, Object]
     contents: dict[int, int]
     rounds: Counter[int]  # executions of each allocation
 
@@ -69,9 +87,61 @@ class Bytes:
         self.rounds[edge] += 1
         return 1_000_000 * self.rounds[edge] + 10_000 * edge
 
-    def check(self, address: int, width: int) -> None:
-        if not any(base <= address and address + width <= base + size for base, size in self.objects.items()):
+    def holds(self, address: int, width: int, *, ended: bool = False) -> bool:
+        """Whether bytes belong to one live object, or, with `ended`, to any one."""
+        return any(
+            base <= address and address + width <= base + each.size and (each.live or ended)
+            for base, each in self.objects.items()
+        )
+
+    def check(self, address: int, width: int, *, ended: bool = False) -> None:
+        if not self.holds(address, width, ended=ended):
             raise Invalid
+
+    def freeable(self, address: int) -> bool:
+        """Whether `free` may be called with the address."""
+        target = self.objects.get(address)
+        return address == 0 or (target is not None and target.live and target.op.storage == "heap")
+
+    def free(self, address: int) -> None:
+        if not self.freeable(address):
+            raise Invalid
+        if address:
+            self.objects[address].live = False
+
+    def kept(self, op: InspectHeap, variables: Iterable[Datum]) -> bool:
+        """The answer to a question about the heap."""
+        live = {base for base, each in self.objects.items() if each.live}
+        heap = {base for base in live if self.objects[base].op.storage == "heap"}
+        if op.retained == "freed":
+            return not heap
+        reached: set[int] = set()
+        work = sorted(live - heap)
+        values = [value for value in variables if isinstance(value, int)]
+        while work or values:
+            while values:
+                value = values.pop()
+                inside = [base for base in live if base <= value <= base + self.objects[base].size]
+                work += (base for base in inside if base not in reached)
+                reached.update(inside)
+            if work:
+                base = work.pop()
+                reached.add(base)
+                for at in {written - n for written in self.contents for n in range(8)}:
+                    if base <= at <= base + self.objects[base].size - 8:
+                        word = bytes(self.contents.get(at + n, 0) for n in range(8))
+                        values.append(int.from_bytes(word, "little"))
+        return heap <= reached
+
+    def answer(self, op: Inspect, address: int, size: int) -> bool:
+        """The answer to a question about memory."""
+        if op.access == "free":
+            return self.freeable(address)
+        constant = any(
+            base <= address < base + max(each.size, 1) and each.op.constant
+            for base, each in self.objects.items()
+        )
+        return size == 0 or (self.holds(address, size) and not (op.access == "write" and constant))
 
 
 def run(program: Program, inputs: Mapping[int, int], known: frozenset[int] | None = None) -> tuple[Run, bool]:
@@ -83,12 +153,14 @@ def run(program: Program, inputs: Mapping[int, int], known: frozenset[int] | Non
     env: dict[Expr, Datum] = {x: default_value(x.sort) for x in program.globals}
     env |= {x: evaluate(value, {}) for x, value in program.initial.items()}
     edges: list[int] = []
+    answers: list[tuple[int, Datum]] = []
+    invalid = False
     try:
-        _activation(program, program.procedures[program.main], env, memory, inputs, edges)
+        _activation(program, program.procedures[program.main], env, memory, inputs, edges, answers)
     except Invalid:
-        return Run(edges, {x.name: v for x, v in env.items()}), True
+        invalid = True
     noted = edges if known is None else [e for e in edges if e in known]
-    return Run(noted, {x.name: v for x, v in env.items()}), False
+    return Run(noted, {x.name: v for x, v in env.items()}, answers), invalid
 
 
 def _activation(
@@ -98,6 +170,7 @@ def _activation(
     memory: Bytes,
     inputs: Mapping[int, int],
     edges: list[int],
+    answers: list[tuple[int, Datum]],
 ) -> None:
     for x in procedure.variables:
         if x not in procedure.parameters:
@@ -118,10 +191,12 @@ def _activation(
             callee = program.procedures[edge.op.procedure]
             values = [evaluate(a, env) for a in edge.op.arguments]
             env |= dict(zip(callee.parameters, values, strict=True))
-            _activation(program, callee, env, memory, inputs, edges)
+            _activation(program, callee, env, memory, inputs, edges, answers)
             env |= {t: env[r] for t, r in zip(edge.op.targets, callee.results, strict=False)}
         else:
             _step(edge.index, edge.op, procedure, env, memory, inputs)
+            answered = (x for x in targets(edge.op) if x.name.startswith("main.ok"))
+            answers.extend((edge.index, env[x]) for x in answered)
         at = edge.target
 
 
@@ -130,8 +205,8 @@ def _step(
 ) -> None:
     if isinstance(op, Assign | Return):
         _check_distances(op.values, env, memory)
-        targets = op.targets if isinstance(op, Assign) else procedure.results
-        env |= dict(zip(targets, [evaluate(v, env) for v in op.values], strict=True))
+        written = op.targets if isinstance(op, Assign) else procedure.results
+        env |= dict(zip(written, [evaluate(v, env) for v in op.values], strict=True))
     elif isinstance(op, Havoc):
         for x in op.targets:
             given = inputs.get(index)
@@ -142,7 +217,7 @@ def _step(
     elif isinstance(op, Alloc):
         address, size = memory.new(index), evaluate(op.size, env)
         assert isinstance(size, int)
-        memory.objects[address] = size
+        memory.objects[address] = Object(size, op)
         env[op.target] = address
     elif isinstance(op, Load):
         address, sort = evaluate(op.address, env), op.target.sort
@@ -159,8 +234,17 @@ def _step(
         memory.check(address, sort.width // 8)
         raw = (value % (1 << sort.width)).to_bytes(sort.width // 8, "little")
         memory.contents |= {address + n: byte for n, byte in enumerate(raw)}
+    elif isinstance(op, Free):
+        address = evaluate(op.address, env)
+        assert isinstance(address, int)
+        memory.free(address)
+    elif isinstance(op, InspectHeap):
+        env[op.target] = memory.kept(op, [env[build.var(name, INT)] for name in ROOTS])
+    elif isinstance(op, Inspect):
+        values = [evaluate(term, env) for term in terms(op)]
+        env[op.target] = memory.answer(op, *(value for value in values if isinstance(value, int)))
     else:
-        assert isinstance(op, Assume | Free)
+        assert isinstance(op, Assume)
 
 
 def _check_distances(values: Iterable[Expr], env: Mapping[Expr, Datum], memory: Bytes) -> None:
@@ -171,7 +255,7 @@ def _check_distances(values: Iterable[Expr], env: Mapping[Expr, Datum], memory: 
                 for _, x in parts:
                     address = env.get(x, 0)
                     assert isinstance(address, int)
-                    memory.check(address, 0)
+                    memory.check(address, 0, ended=True)
 
 
 # ------------------------------------------------------------------------------------ generation
@@ -184,8 +268,9 @@ class Made:
 
 
 @st.composite
-def memory_programs(draw: Draw, *, statements: int = 9) -> Made:  # type: ignore[misc]
-    """Statements over a few objects, pointers and integers; some in a callee with a pointer parameter."""
+def memory_programs(draw: Draw, *, statements: int = 9, inspected: bool = False) -> Made:  # type: ignore[misc]
+    """Statements over a few objects, pointers and integers; some in a callee with a pointer parameter. If
+    `inspected`, questions about memory stand before accesses, and indexes and sizes may be any numbers."""
     b = ProgramBuilder()
     inputs: dict[int, int] = {}
     bases = [b.local("main", f"$&o{n}") for n in range(draw(st.integers(1, 3)))]
@@ -193,7 +278,7 @@ def memory_programs(draw: Draw, *, statements: int = 9) -> Made:  # type: ignore
     pointers = [b.local("main", f"p{n}") for n in range(2)]
     smalls = [b.local("main", f"i{n}", I32) for n in range(2)]
     wides = [b.local("main", f"w{n}", U64) for n in range(2)]
-    byte = b.local("main", "c", U8)
+    byte, far = b.local("main", "c", U8), b.local("main", "far", I64)
     again = draw(st.booleans())
     _callee(b, draw)
     numbers = count()
@@ -206,21 +291,74 @@ def memory_programs(draw: Draw, *, statements: int = 9) -> Made:  # type: ignore
         at = after
         return edge.index
 
-    inputs[emit(Havoc((smalls[0],)))] = draw(st.integers(0, 3))
+    def inspect(address: Expr, size: Expr, access: Access) -> None:
+        emit(Inspect(b.local("main", f"ok{next(numbers)}", BOOL), address, size, access))
+
+    inputs[emit(Havoc((smalls[0],)))] = draw(
+        st.sampled_from((0, 1, 2, 3, -1, 2**30, -(2**31))) if inspected else st.integers(0, 3)
+    )
+    if inspected:
+        inputs[emit(Havoc((far,)))] = draw(st.sampled_from((0, 1, 2**61, 2**62, -(2**62), 2**63 - 1)))
     if again:  # the objects are allocated again in every round of a loop
         b.skip("main", at, "loop")
         b.branch("main", "loop", build.lt(smalls[1], build.constant(2, I32)), "body", "exit")
         at = "body"
     for base, size in zip(bases, sizes, strict=True):
-        emit(b.alloc(base, size, zero=draw(st.booleans()), storage="heap"))
+        if inspected:
+            emit(_inspected_object(draw, b, base, size, smalls[0]))
+        else:
+            emit(b.alloc(base, size, zero=draw(st.booleans()), storage="heap"))
     for _ in range(draw(st.integers(1, statements))):
-        emit(_statement(b, draw, (*bases, *pointers), pointers, smalls, wides, byte))
+        op = _statement(b, draw, (*bases, *pointers), pointers, smalls, wides, byte)
+        if inspected and draw(st.integers(0, 3)) == 0:
+            op = _asked(b, draw, (*bases, *pointers), pointers, far)
+        if inspected and isinstance(op, Load | Store | Free):
+            width = build.integer(_width(op))
+            access: Access = "free" if isinstance(op, Free) else "read" if isinstance(op, Load) else "write"
+            inspect(op.address, width, access)
+            if draw(st.integers(0, 3)) == 0:
+                inspect(op.address, build.to_int(smalls[draw(st.integers(0, 1))]), "write")
+        emit(op)
+        if inspected:
+            at_hand = (*bases, *pointers)[draw(st.integers(0, len(bases) + 1))]
+            inspect(at_hand, build.integer(4), "write")
+    if inspected:
+        emit(InspectHeap(b.local("main", f"ok{next(numbers)}", BOOL), "freed"))
+        emit(InspectHeap(b.local("main", f"ok{next(numbers)}", BOOL), "tracked"))
     if again:
         emit(b.assign((smalls[1], build.add(smalls[1], build.constant(1, I32)))))
         b.skip("main", at, "loop")
     else:
         b.skip("main", at, "exit")
-    return Made(b.build(), inputs)
+    named = {x: x.name for x in (*pointers, bases[0])}
+    return Made(replace(b.build(), source_names=named), inputs)
+
+
+def _width(op: Load | Store | Free) -> int:
+    sort = U8 if isinstance(op, Free) else op.target.sort if isinstance(op, Load) else op.value.sort
+    assert isinstance(sort, MachineSort)
+    return 0 if isinstance(op, Free) else sort.width // 8
+
+
+def _inspected_object(draw: Draw, b: ProgramBuilder, base: Expr, size: int, i: Expr) -> Alloc:
+    """An object of any storage, of a constant size, or one that may be negative."""
+    storage = draw(st.sampled_from(("heap", "heap", "heap", "stack")))
+    op = b.alloc(base, size, zero=draw(st.booleans()), storage=storage)  # type: ignore[arg-type]
+    if draw(st.integers(0, 5)) == 0:
+        return replace(op, size=build.scale(4, build.to_int(i)))
+    return replace(op, constant=draw(st.integers(0, 5)) == 0)
+
+
+def _asked(b: ProgramBuilder, draw: Draw, readable: tuple[Expr, ...], pointers: list[Expr], far: Expr) -> Op:
+    """A statement that frees an object, or goes far away."""
+    p, target = readable[draw(st.integers(0, len(readable) - 1))], pointers[draw(st.integers(0, 1))]
+    distance = build.scale(4, build.to_int(far))
+    return (
+        Free(p, "heap"),
+        b.assign((target, build.add(p, distance))),
+        b.load(b.local("main", "i0", I32), p, distance),
+        b.store(p, -4, b.local("main", "i0", I32)),
+    )[draw(st.sampled_from((0, 0, 0, 1, 2, 3)))]
 
 
 def _callee(b: ProgramBuilder, draw: Draw) -> None:

@@ -15,6 +15,7 @@ from certus.core.errors import Unsupported
 from certus.core.memory import Field, Partition, Pointer
 from certus.core.program import Program
 from certus.core.sorts import INT
+from certus.core.values import Datum
 from certus.encoding.memory import lower_memory
 from certus.passes.memory import find_partition
 
@@ -50,6 +51,42 @@ def test_partitions_that_are_found_are_accepted_and_keep_all_runs(made: Made) ->
     assert check_partition(made.program, partition) is None
     assert same_runs(made, partition)
     assert decode_partition(encode_partition(partition)) == partition
+
+
+@settings(RUNS, max_examples=300)
+@given(memory_programs(inspected=True))
+def test_no_invalid_access_is_called_valid(made: Made) -> None:
+    try:
+        partition = find_partition(made.program)
+    except Unsupported:
+        return
+    assert check_partition(made.program, partition) is None
+    for (edge, expected), (same, answer) in zip(*_answers(made, partition), strict=False):
+        assert edge == same
+        assert expected or not answer, f"edge {edge} accesses no live object"
+
+
+def _answers(made: Made, partition: Partition) -> list[list[tuple[int, Datum]]]:
+    """The answers to questions about memory, up to the first invalid access: those of the program, and
+    those after memory operations have been replaced."""
+    expected, invalid = run(made.program, made.inputs)
+    found, _ = run(lower_memory(made.program, partition), made.inputs, frozenset(made.program.edge))
+    assert invalid or found.edges == expected.edges or len(found.edges) < len(expected.edges)
+    return [expected.answers, found.answers]
+
+
+@RUNS
+@given(memory_programs(statements=5, inspected=True), st.data())
+def test_no_accepted_partition_calls_an_invalid_access_valid(made: Made, data: st.DataObject) -> None:
+    try:
+        partition = find_partition(made.program)
+    except Unsupported:
+        return
+    for _ in range(data.draw(st.integers(1, 2))):
+        partition = data.draw(_changed(partition))
+    if check_partition(made.program, partition) is None:
+        for (_, expected), (_, answer) in zip(*_answers(made, partition), strict=False):
+            assert expected or not answer
 
 
 @RUNS

@@ -1,9 +1,8 @@
 """What statements and procedures read and write: the one definition for passes, analyses and encodings.
 
 Memory is not a variable here: `Load` reads its address, `Store` its address and its value, `Inspect` its
-address and its size. `check`
-computes what a procedure may write by its own code (`check.proofs.expansion`), because it must not repeat a
-mistake made here.
+address and its size. `check` computes what a procedure may write by its own code (`check.proofs.expansion`),
+because it must not repeat a mistake made here.
 """
 
 from __future__ import annotations

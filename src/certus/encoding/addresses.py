@@ -176,6 +176,12 @@ class AddressTypes:
         return pointer.region
 
     @property
+    def pointers(self) -> dict[Pointer, None]:
+        """The types of all addresses seen so far."""
+        seen = (*self.partition.carriers.values(), *self._types.values())
+        return {pointer: None for pointer in seen if pointer is not None}
+
+    @property
     def intruded(self) -> dict[int, None]:
         """The regions whose addresses plain numbers may be used as, or be made equal to."""
         return {**self.intruders, **{region: None for region in self.leaks if region in self._open}}

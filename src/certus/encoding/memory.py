@@ -11,8 +11,8 @@ addresses into objects, or one past their end.
 - A region whose only object is in variables has one *variable per cell*. An access at an address that is not
   constant is a choice between cells.
 - The addresses of a region with fixed layout are assigned upwards from `BASE`, separately in each region.
-Those
-  of the others are arbitrary, aligned, and below or above all earlier objects (`mem$brk$low`, `mem$brk`).
+  Those of the others are arbitrary, aligned, and below or above all earlier objects (`mem$brk$low`,
+  `mem$brk`).
 
 The result admits every execution of the program whose memory accesses are valid, whose objects end before
 the last `MARGIN` bytes of the address space, and none of whose objects with arbitrary addresses is between
@@ -23,7 +23,7 @@ all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -39,6 +39,8 @@ from certus.core.program import (
     Edge,
     Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Location,
     Op,
@@ -51,6 +53,8 @@ from certus.core.sorts import ArraySort, MachineSort, array, machine
 from certus.core.terms import Expr, Kind
 from certus.encoding.address_terms import AddressTerms
 from certus.encoding.addresses import MARGIN, AddressTypes, Mistyped
+from certus.encoding.lifetimes import Lifetimes
+from certus.encoding.tracking import Held, Tracking
 
 BASE = 4096  # the first address of a fixed layout
 GAP = 16  # between objects of a fixed layout; their alignment is not observable
@@ -91,12 +95,22 @@ class MemoryLowering:
         self._zeroed = self._zeroed_regions()
         self.objects = dict(self._find_objects())
         self.anchors = self._find_anchors()
+        self.lifetimes = Lifetimes(
+            program, partition, self.types, self.terms, self.anchors, BASE, self._declare
+        )
+        self.provenance = self.lifetimes.provenance
+        self._twin_objects = {number: self._twins(each) for number, each in self.objects.items()}
+        self._tracking = Tracking(
+            program, partition, self.lifetimes, self.terms, self._contents_of, self._rooted
+        )
 
     # ----------------------------------------------------------------------------- the program
 
     def program(self) -> Program:
         """Return the program without memory operations."""
         procedures = {name: self._procedure(p) for name, p in self.original.procedures.items()}
+        for twin in self.provenance.twins(self.original.globals):
+            self._declare(twin, self.provenance.none)
         shared = (*map(self.terms.variable, self.original.globals), *self.globals)
         initial = {
             self.terms.variable(x): self.terms.value(value, x) for x, value in self.original.initial.items()
@@ -111,17 +125,38 @@ class MemoryLowering:
         )
 
     def _procedure(self, procedure: Procedure) -> Procedure:
-        cells = (x for o in self.objects.values() if o.scope == procedure.name for x in o.cells.values())
+        objects = (*self.objects.values(), *self._twin_objects.values())
+        cells = (x for o in objects if o.scope == procedure.name for x in o.cells.values())
+        ghosts = self.lifetimes.local_variables(procedure.name)
+        twins = dict.fromkeys(self.provenance.twins(procedure.variables))
         edges: list[Edge] = []
         for edge in procedure.edges:
             edges += self._edge(edge, procedure)
+        unused = build.var(f"{procedure.name}.$base", self.address)
+        if any(isinstance(edge.op, Call) and unused in edge.op.targets for edge in edges):
+            twins[unused] = None
         rename = self.terms.variable
         return replace(
             procedure,
-            parameters=tuple(map(rename, procedure.parameters)),
-            results=tuple(map(rename, procedure.results)),
-            variables=(*map(rename, procedure.variables), *cells),
+            parameters=self._with_twins(procedure.parameters),
+            results=self._with_twins(procedure.results),
+            variables=(*map(rename, procedure.variables), *cells, *ghosts, *twins),
             edges=tuple(edges),
+        )
+
+    def _declare(self, x: Expr, initial: Expr | None) -> None:
+        """Add a global, with its value at the start."""
+        self.globals[x] = None
+        if initial is not None:
+            self.initial[x] = initial
+
+    def _with_twins(self, variables: Iterable[Expr]) -> tuple[Expr, ...]:
+        """Return variables as they are renamed, each followed by its twin."""
+        return tuple(
+            each
+            for x in variables
+            for each in (self.terms.variable(x), self.provenance.twin(x))
+            if each is not None
         )
 
     def _cell_names(self) -> dict[Expr, str]:
@@ -177,28 +212,65 @@ class MemoryLowering:
         if isinstance(op, Assign):
             return [self._assign(op.targets, op.values)]
         if isinstance(op, Return):
-            return [Return(tuple(map(terms.value, op.values, procedure.results)))]
+            return [Return(self._bound(op.values, procedure.results))]
         if isinstance(op, Assume):
             return [Assume(terms.plain(op.condition))]
         if isinstance(op, Havoc):
-            return [Havoc(tuple(map(terms.variable, op.targets)))]
+            twins = self.provenance.twins(op.targets)  # of values that are derived from no object
+            return [Havoc(tuple(map(terms.variable, op.targets))), *self._no_object(twins)]
         if isinstance(op, Call):
-            callee = self.original.procedures[op.procedure]
-            arguments = tuple(map(terms.value, op.arguments, callee.parameters))
-            return [Call(op.procedure, arguments, tuple(map(terms.variable, op.targets)))]
+            return self._call(op, procedure)
         if isinstance(op, Load):
-            return [self.load(op)]
+            return [self._with(self.load(op), self._loaded(op))]
         if isinstance(op, Store):
-            return [self._store(op)]
+            return [self._with(self._store(op), self._stored(op))]
         if isinstance(op, Alloc):
-            return self._alloc(op)
+            begun = self.lifetimes.begun(op, self._allocated(op).region)
+            return [*self.lifetimes.promise(op), *self._alloc(op), *begun]
+        if isinstance(op, Inspect):
+            return [self.lifetimes.inspected(op)]
+        if isinstance(op, InspectHeap):
+            reached = self._tracking.reached(procedure) if op.retained == "tracked" else []
+            return [Assign((op.target,), (self.lifetimes.retained(reached),))]
         assert isinstance(op, Free), "memory is partitioned before blocks are formed"
-        return [Assume(build.TRUE)]
+        return self.lifetimes.ended(op) or [Assume(build.TRUE)]
 
-    def _assign(self, targets: Iterable[Expr], values: Iterable[Expr]) -> Assign:
+    def _bound(self, values: Iterable[Expr], targets: Iterable[Expr]) -> tuple[Expr, ...]:
+        """Return the values of parameters or results, each followed by that of its twin."""
+        bound: list[Expr] = []
+        for value, x in zip(values, targets, strict=True):
+            bound.append(self.terms.value(value, x))
+            bound += (start for _, start in self.provenance.copied((x,), (value,)))
+        return tuple(bound)
+
+    def _call(self, op: Call, procedure: Procedure) -> list[BasicOp]:
+        callee = self.original.procedures[op.procedure]
+        targets: list[Expr] = []
+        lost: list[Expr] = []  # the twins of targets that get a number
+        for result, x in zip(callee.results, op.targets, strict=False):
+            targets.append(self.terms.variable(x))
+            twin = self.provenance.twin(x)
+            if self.provenance.twin(result) is not None:  # it may be used as a number afterwards
+                targets.append(twin or build.var(f"{procedure.name}.$base", self.address))
+            elif twin is not None:
+                lost.append(twin)
+        arguments = self._bound(op.arguments, callee.parameters)
+        return [Call(op.procedure, arguments, tuple(targets)), *self._no_object(lost)]
+
+    def _no_object(self, twins: list[Expr]) -> list[BasicOp]:
+        return [Assign(tuple(twins), (self.provenance.none,) * len(twins))] if twins else []
+
+    def _with(self, op: BasicOp, pairs: list[tuple[Expr, Expr]]) -> BasicOp:
+        """Return a statement that assigns to more variables at the same time."""
+        if not pairs or not isinstance(op, Assign):
+            return op
+        return Assign((*op.targets, *(x for x, _ in pairs)), (*op.values, *(v for _, v in pairs)))
+
+    def _assign(self, targets: Sequence[Expr], values: Sequence[Expr]) -> Assign:
         pairs = [
             (self.terms.variable(x), self.terms.value(v, x)) for x, v in zip(targets, values, strict=True)
         ]
+        pairs += self.provenance.copied(targets, values)
         return Assign(tuple(x for x, _ in pairs), tuple(v for _, v in pairs))
 
     def load(self, op: Load) -> BasicOp:
@@ -238,6 +310,115 @@ class MemoryLowering:
             return self._write(self.objects[pointer.region], field, pointer, op.address, value)
         memory = self.array(pointer.region, field)
         return Assign((memory,), (build.store(memory, self._index(op.address, pointer), value),))
+
+    # ------------------------------------------------------------------------------------ twins
+
+    def _loaded(self, op: Load) -> list[tuple[Expr, Expr]]:
+        """Return what a load assigns to the twin of its target."""
+        twin, pointer = self.provenance.twin(op.target), self.types.of(op.address)
+        if twin is None:
+            return []
+        assert isinstance(op.target.sort, MachineSort)
+        field = None if pointer is None else self.types.field(pointer, op.target.sort.width // 8)
+        if pointer is not None and self._word_has_twin(pointer):
+            at, loaded = self.terms.machine(self._anchored(op.address)), self.load(op)
+            assert isinstance(loaded, Assign)
+            start = build.select(self._twin_bytes(pointer), at)
+            return [(twin, self.provenance.near(build.wrap(loaded.values[0], self.address), start))]
+        if pointer is None or field is None or not self._has_twin(field):
+            return [(twin, self.provenance.none)]
+        if pointer.region in self.objects:
+            return [(twin, self._read(self._twin_objects[pointer.region], field, pointer, op.address))]
+        return [(twin, build.select(self._twin_array(pointer, field), self._index(op.address, pointer)))]
+
+    def _stored(self, op: Store) -> list[tuple[Expr, Expr]]:
+        """Return what a store assigns to the twins of memory."""
+        pointer = self.types.of(op.address)
+        assert isinstance(op.value.sort, MachineSort)
+        field = None if pointer is None else self.types.field(pointer, op.value.sort.width // 8)
+        start = self.provenance.start(op.value)
+        if pointer is not None and self._word_has_twin(pointer):
+            if op.value.sort.width != self.partition.bits:
+                return []  # of a word that is written in part the twin may be wrong: `_loaded` compares
+            words = self._twin_bytes(pointer)
+            at = self.terms.machine(self._anchored(op.address))
+            return [(words, build.store(words, at, start))]
+        if pointer is None or field is None or not self._has_twin(field):
+            return []
+        if pointer.region in self.objects:
+            written = self._write(self._twin_objects[pointer.region], field, pointer, op.address, start)
+            return list(zip(written.targets, written.values, strict=True))
+        memory = self._twin_array(pointer, field)
+        return [(memory, build.store(memory, self._index(op.address, pointer), start))]
+
+    def tracked(self, procedure: Procedure) -> Expr:
+        """Return whether all objects on the heap are tracked at a location of a procedure, over the variables
+        of the lowered program, if it asks for that anywhere."""
+        return self.lifetimes.retained(self._tracking.reached(procedure))
+
+    def _contents_of(self, number: int, field: Field, start: Expr | None) -> tuple[Expr, Expr | None] | None:
+        """Return the contents of a field of an object in a region of stride 0, and their twin."""
+        if number in self.objects:
+            object_, twins = self.objects[number], self._twin_objects[number]
+            return object_.cells[field.offset], twins.cells.get(field.offset)
+        pointer = Pointer(number, field.offset)
+        at = build.constant(BASE, self.address) if start is None else start
+        if start is None and self._region(pointer).layout != "fixed":
+            return None
+        twin = build.select(self._twin_array(pointer, field), at) if self._has_twin(field) else None
+        return build.select(self.array(number, field), at), twin
+
+    def _rooted(self, procedure: Procedure) -> Iterator[tuple[Held, Expr]]:
+        """Yield the addresses in objects that are kept in variables a procedure can name, each with the
+        condition that its object is live."""
+        for alloc in self._allocs():
+            number = self._allocated(alloc).region
+            object_, region = self.objects.get(number), self.partition.regions[number]
+            if object_ is None or object_.scope not in (None, procedure.name) or alloc.storage == "heap":
+                continue
+            for offset, cell in object_.cells.items():
+                place = offset % region.stride if region.stride else offset
+                for field in region.fields or ():
+                    if field.offset == place and field.holds is not None:
+                        held = (field.holds, cell, self._twin_objects[number].cells.get(offset))
+                        yield held, self.lifetimes.live(number)
+
+    def _has_twin(self, field: Field) -> bool:
+        return field.holds is not None and field.holds.region in self.provenance.regions
+
+    def _word_has_twin(self, pointer: Pointer) -> bool:
+        """Return whether the addresses in a region of bytes have twins, by the address of their word."""
+        region = self._region(pointer)
+        return (
+            region.fields is None
+            and region.holds is not None
+            and region.holds.region in self.provenance.regions
+        )
+
+    def _twin_bytes(self, pointer: Pointer) -> Expr:
+        words = build.var(f"mem${pointer.region}$base", array(self.address, self.address))
+        self._declare(words, None)
+        return words
+
+    def _twin_array(self, pointer: Pointer, field: Field) -> Expr:
+        memory = build.var(f"mem${pointer.region}${field.offset}$base", array(self.address, self.address))
+        self._declare(memory, None)
+        return memory
+
+    def _twins(self, object_: _Object) -> _Object:
+        """Return the twins of the cells of an object that hold addresses."""
+        region = self._region(self.partition.carriers[object_.base])
+        stride = region.stride
+        held = {each.offset for each in region.fields or () if self._has_twin(each)}
+        cells = {
+            offset: build.var(f"{cell.name}$base", self.address)
+            for offset, cell in object_.cells.items()
+            if (offset % stride if stride else offset) in held
+        }
+        if object_.scope is None:
+            for cell in cells.values():
+                self._declare(cell, None)
+        return replace(object_, cells=cells)
 
     # ----------------------------------------------------------------------------------- arrays
 
@@ -356,7 +537,7 @@ class MemoryLowering:
             value = build.ite(condition, cell, value)
         return value
 
-    def _write(self, object_: _Object, field: Field, pointer: Pointer, address: Expr, value: Expr) -> BasicOp:
+    def _write(self, object_: _Object, field: Field, pointer: Pointer, address: Expr, value: Expr) -> Assign:
         choices = self._candidates(object_, field, pointer, address)
         written = [(cell, build.ite(condition, value, cell)) for condition, cell in choices]
         changed = [(cell, after) for cell, after in written if after is not cell]
@@ -382,14 +563,15 @@ class MemoryLowering:
         return [Assign((target,), (base,)), Havoc(cells)]
 
     def _size(self, op: Alloc) -> Expr:
-        return self.terms.machine(op.size)
+        return self.lifetimes.size(op)
 
     def _next_address(self, op: Alloc, target: Expr, region: int) -> list[BasicOp]:
         brk = build.var(f"mem$brk${region}", self.address)
         self.globals[brk] = None
         self.initial[brk] = build.constant(BASE, self.address)
-        step = build.constant(GAP, self.address)
-        if not self.partition.regions[region].stride:  # only the starts of objects are compared
+        stride = self.partition.regions[region].stride
+        step = build.constant(1 if self.lifetimes.active and not stride else GAP, self.address)
+        if not stride:  # only the starts of objects are compared
             return [Assign((target, brk), (brk, build.add(brk, step)))]
         size, top = self._size(op), build.constant((1 << self.address.width) - MARGIN, self.address)
         after = build.add(brk, build.add(size, step))

@@ -15,15 +15,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from certus.core import build
 from certus.core.diagnostic import Diagnostic
 from certus.core.effects import assigned_variables
 from certus.core.errors import Unsupported
-from certus.core.evidence import Partitioned, Proof, Refutation, Trace
+from certus.core.evidence import (
+    Inductive,
+    KInductive,
+    Partitioned,
+    Point,
+    Proof,
+    Refutation,
+    Trace,
+    in_frame,
+)
+from certus.core.heap import endangered
+from certus.core.loops import loop_forest
 from certus.core.memory import Field, Partition, Pointer, Region, executed_once, uses_memory
 from certus.core.program import Alloc, Edge, Havoc, Program
 from certus.core.sorts import MachineSort
 from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind, Value
+from certus.core.walk import substitute
 from certus.encoding.addresses import AddressTypes, Mistyped
 from certus.encoding.memory import MemoryLowering, cell_offsets
 from certus.passes.pointer_flow import PointerFlow, scan_types
@@ -54,12 +67,30 @@ class Memory:
             raise pointers_unsupported(str(wrong)) from wrong
 
         def proof_back(proof: Proof) -> Proof:
-            return Partitioned(partition, proof)
+            return Partitioned(partition, _tracking(proof, lowering, lowered))
 
         def refutation_back(refutation: Refutation) -> Refutation:
             return _original_inputs(refutation, lowering) if isinstance(refutation, Trace) else refutation
 
         return replace(task, subject=lowered, facts={}), BackMap(proof_back, refutation_back)
+
+
+def _tracking(proof: Proof, lowering: MemoryLowering, lowered: Program) -> Proof:
+    """Add to the formulas at loop heads that all objects on the heap are tracked, where `check` demands it:
+    an engine need not care about objects that are lost before an endless loop. The claim often is inductive,
+    and a proof that does not imply it is refused anyway."""
+    places = endangered(lowering.original)
+    if not places or not isinstance(proof, Inductive | KInductive):
+        return proof
+    heads = {at for p in lowering.original.procedures.values() for at in loop_forest(p).heads if at in places}
+    invariants: dict[Point, Expr] = {}
+    for point, formula in proof.invariants.items():
+        invariants[point] = formula
+        if point.location in heads:
+            procedure = lowering.original.procedures[point.location.procedure]
+            frame = {x: in_frame(x, len(point.calls)) for x in lowered.procedures[procedure.name].variables}
+            invariants[point] = build.and_(formula, substitute(lowering.tracked(procedure), frame))
+    return replace(proof, invariants=invariants)
 
 
 def _original_inputs(trace: Trace, lowering: MemoryLowering) -> Trace:

@@ -13,7 +13,7 @@ from math import gcd
 from certus.core.build import monomial
 from certus.core.effects import copies, terms
 from certus.core.memory import Partition
-from certus.core.program import Alloc, Edge, Havoc, Load, Procedure, Program, Store
+from certus.core.program import Alloc, Edge, Havoc, Inspect, Load, Procedure, Program, Store
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import completed, postorder
@@ -88,6 +88,8 @@ class PointerFlow:
             self._access(op.address, op.target, op.target)
         elif isinstance(op, Store):
             self._access(op.address, op.value, None)
+        elif isinstance(op, Inspect):
+            self._spot(op.address)  # it has a type, but nothing is accessed
 
     def _flow(self, value: Expr, target: Expr) -> None:
         node = self.nodes.get(target)

@@ -34,20 +34,17 @@ from certus.core.effects import terms, written
 from certus.core.evidence import Proof, Unrolling
 from certus.core.loops import LoopForest, call_graph, loop_forest, recursive
 from certus.core.program import (
-    Alloc,
     Assign,
     Assume,
     Call,
     Edge,
-    Free,
     Havoc,
-    Load,
     Location,
+    MemoryOp,
     Op,
     Procedure,
     Program,
     Return,
-    Store,
 )
 from certus.core.task import BackMap, Task
 from certus.core.terms import Expr
@@ -171,7 +168,7 @@ class _Relevance:
                 self.goals.add(at)
                 self._locate(at)
         for edge in procedure.edges:
-            if isinstance(edge.op, Load | Store | Alloc | Free):
+            if isinstance(edge.op, MemoryOp):
                 self._locate(edge.source)
                 self._mention(terms(edge.op))
             elif isinstance(edge.op, Call) and edge.op.procedure in looping:
@@ -311,7 +308,7 @@ def _reached(
     for at, outgoing in edges.items():
         for edge in outgoing:
             sources[edge.target].append(at)
-            if isinstance(edge.op, Call | Load | Store | Alloc | Free):
+            if isinstance(edge.op, Call | MemoryOp):
                 useful.append(edge.target)
     before = _closure(useful, sources.__getitem__)
     kept = {at: [e for e in outgoing if e.target in before] for at, outgoing in edges.items()}

@@ -19,6 +19,8 @@ from certus.core.program import (
     Choice,
     Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Op,
     Program,
@@ -44,6 +46,8 @@ def with_terms(op: Op, new: Sequence[Expr]) -> Op:
         return replace(op, address=new[0])
     if isinstance(op, Store):
         return Store(new[0], new[1])
+    if isinstance(op, Inspect):
+        return replace(op, address=new[0], size=new[1])
     return replace(op, size=new[0]) if isinstance(op, Alloc) else op
 
 
@@ -54,7 +58,7 @@ def renamed(op: Op, names: Mapping[Expr, Expr], substitution: Substitution, resu
     op = with_terms(op, substitution.apply_all(terms(op)))
     if isinstance(op, Assign | Havoc | Call):
         return replace(op, targets=tuple(names.get(x, x) for x in op.targets))
-    if isinstance(op, Load | Alloc):
+    if isinstance(op, Load | Alloc | Inspect | InspectHeap):
         return replace(op, target=names.get(op.target, op.target))
     return assignment(results, op.values) if isinstance(op, Return) else op
 

@@ -301,9 +301,11 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
     ops = [edge.op for edge in program.edge.values()]
     ended = {op.storage for op in ops if isinstance(op, Free)}
     sentences, observed, compared = [], False, False
-    checked = {READ, WRITE, FREE} <= kinds_of(outcome.property_name)
-    if not checked and (uses_memory(program) or isinstance(verdict.proof, Partitioned)):
+    checked = kinds_of(outcome.property_name)
+    if not {READ, WRITE} <= checked and (uses_memory(program) or isinstance(verdict.proof, Partitioned)):
         sentences.append("memory accesses are valid")
+    elif READ in checked and FREE not in checked and "heap" in ended:
+        sentences.append("calls of `free` are valid")
     if isinstance(verdict.proof, Partitioned):
         partition = verdict.proof.partition
         observed = any(region.layout == "free" for region in partition.regions)

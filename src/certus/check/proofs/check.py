@@ -12,6 +12,7 @@ from dataclasses import replace
 from certus.check.proofs.clauses import proof_clauses
 from certus.check.proofs.discharge import discharge
 from certus.check.proofs.expansion import Refused
+from certus.check.proofs.leaks import explained, leak_clauses
 from certus.check.proofs.partition import check_partition
 from certus.check.proofs.random_runs import challenge
 from certus.check.proofs.ssa import Clause
@@ -23,7 +24,7 @@ from certus.core.evidence import Execution, Inductive, KInductive, Partitioned, 
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.encoding.memory import lower_memory
+from certus.encoding.memory import MemoryLowering
 
 CHALLENGE = 0.2  # seconds of random runs, at most
 
@@ -38,7 +39,12 @@ def clauses_of(program: Program, proof: Proof, budget: Budget, statistics: Stati
         mistake = check_partition(program, proof.partition)
         if mistake is not None:
             raise Refused(mistake.code, mistake.message)
-        return clauses_of(lower_memory(program, proof.partition), proof.proof, budget, statistics)
+        lowering = MemoryLowering(program, proof.partition)
+        lowered = lowering.program()
+        clauses = clauses_of(lowered, proof.proof, budget, statistics)
+        if isinstance(proof.proof, Inductive | KInductive):
+            clauses += leak_clauses(lowering, lowered, proof.proof)
+        return clauses
     raise Refused("proof-malformed", f"{type(proof).__name__} is not a proof about a program")
 
 
@@ -79,7 +85,7 @@ def check_proof(
             size_seconds=time.monotonic() - start,
         )
     except Refused as refused:
-        return refused.diagnostic
+        return explained(program, proof, refused.diagnostic)
     return replace(check, runs=runs)
 
 

@@ -206,7 +206,7 @@ class Answers:
             refuting = " and ".join(solver for solver in SOLVERS if by_solver.get(solver) is Answer.SAT)
             if refuting:
                 message = f"{refuting} found a counterexample to the claim: {clause.title}"
-                raise Refused("proof-refuted", message)
+                raise Refused(clause.cause, message)
 
     def _refuse_missing(self) -> None:
         for clause, by_solver in zip(self.clauses, self.answers, strict=True):

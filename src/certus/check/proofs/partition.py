@@ -33,6 +33,8 @@ from certus.core.program import (
     Edge,
     Free,
     Havoc,
+    Inspect,
+    InspectHeap,
     Load,
     Procedure,
     Program,
@@ -150,6 +152,11 @@ class _Scan:
             self._check_store(op)
         elif isinstance(op, Free):
             self.types.of(op.address)
+        elif isinstance(op, Inspect):
+            self.types.of(op.address)
+            self.types.enters(op.size, None)
+        elif isinstance(op, InspectHeap):
+            pass  # it names no address
         elif isinstance(op, Seq | Choice):
             raise Mistyped("memory is partitioned before blocks are formed")
         else:

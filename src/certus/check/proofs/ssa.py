@@ -30,10 +30,12 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A proof obligation: the conjunction of `formulas` is unsatisfiable. `title` names the claim."""
+    """A proof obligation: the conjunction of `formulas` is unsatisfiable. `title` names the claim, `cause`
+    the reason for UNKNOWN if it is refuted."""
 
     title: str
     formulas: tuple[Expr, ...]
+    cause: str = "proof-refuted"
 
 
 @dataclass(slots=True)

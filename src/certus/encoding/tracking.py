@@ -1,0 +1,91 @@
+"""Find objects on the heap that pointers reach, for the answer to `InspectHeap`. Trusted.
+
+All live objects on the heap are tracked if as many different ones are reached as are live. The search goes
+from the roots over at most `LINKS` pointers in memory and gives up at `OBJECTS` candidates. So it finds some
+of the objects that are reached, and never one that is not: the answer is "yes" only if every live object is
+tracked, and it may be "no" although every object is.
+
+Roots are variables of the source, globals or of the procedure that asks, and the cells of live objects that
+are kept in variables. Variables of its callers are roots, too, but no term can mention them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from certus.core import build
+from certus.core.memory import Field, Partition, Pointer
+from certus.core.program import Procedure, Program
+from certus.core.sorts import INT
+from certus.core.terms import Expr
+from certus.encoding.address_terms import AddressTerms
+from certus.encoding.lifetimes import Lifetimes, Target
+
+LINKS = 3  # most pointers in memory on the way from a root to an object
+OBJECTS = 24  # most candidates
+Held = tuple[Pointer, Expr, Expr | None]  # the type of an address, its machine value, and its twin
+Reader = Callable[[int, Field, Expr | None], tuple[Expr, Expr | None] | None]
+Cells = Callable[[Procedure], Iterator[tuple[Held, Expr]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tracking:
+    """The search in one program. `read` gives the contents of a field of the object at a start, if it can be
+    named, and their twin; `cells` the addresses in objects that are roots, with their conditions."""
+
+    program: Program
+    partition: Partition
+    lifetimes: Lifetimes
+    terms: AddressTerms
+    read: Reader
+    cells: Cells
+
+    def reached(self, procedure: Procedure) -> list[Expr]:
+        """Return truth values, of which as many hold as different live objects on the heap are found."""
+        found: dict[tuple[int, Expr | None], list[Expr]] = {}  # by region and start: reached in these cases
+        work = [(held, build.TRUE, 0) for held in self._variables(procedure)]
+        work += ((held, live, 0) for held, live in self.cells(procedure))
+        for (pointer, word, twin), condition, links in work:
+            target = self.lifetimes.located(pointer, word, twin)
+            if target is None or not self.lifetimes.on_heap(pointer.region):
+                continue
+            holds = build.and_(condition, self.lifetimes.tracks(pointer.region, target))
+            if holds is build.FALSE:
+                continue
+            if len(found) == OBJECTS:
+                break
+            found.setdefault((pointer.region, target.start), []).append(holds)
+            if links < LINKS:
+                work += ((held, holds, links + 1) for held in self._contents(pointer, target))
+        return list(_different({key: build.disjunction(holds) for key, holds in found.items()}))
+
+    def _variables(self, procedure: Procedure) -> Iterator[Held]:
+        for x in (*self.program.globals, *procedure.variables):
+            pointer = self.partition.carriers.get(x)
+            if pointer is not None and x in self.program.source_names:
+                word = self.terms.machine(x) if x.sort is INT else build.wrap(x, self.partition.address)
+                yield pointer, word, self.lifetimes.provenance.twin(x)
+
+    def _contents(self, pointer: Pointer, target: Target) -> Iterator[Held]:
+        """Yield the addresses in an object."""
+        region = self.partition.regions[pointer.region]
+        for field in region.fields or ():
+            if field.holds is not None and not region.stride:
+                contents = self.read(pointer.region, field, target.start)
+                if contents is not None:
+                    yield field.holds, *contents
+
+
+def _different(found: dict[tuple[int, Expr | None], Expr]) -> Iterator[Expr]:
+    """Yield, for each candidate, whether it is reached and none before it is the same object."""
+    before: dict[int, list[tuple[Expr | None, Expr]]] = {}
+    for (number, start), holds in found.items():
+        others = before.setdefault(number, [])
+        same = [
+            build.and_(other_holds, build.eq(start, other))
+            for other, other_holds in others
+            if start is not None and other is not None
+        ]
+        yield build.conjunction([holds, *map(build.not_, same)])
+        others.append((start, holds))
