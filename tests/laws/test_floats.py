@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from tests.laws import float_hardware as hardware
 
-from certus.core import build, floats
+from certus.core import build, float_terms, floats
 from certus.core.budget import Budget
 from certus.core.errors import Undefined
 from certus.core.evaluate import evaluate
@@ -42,7 +42,7 @@ def drawn(kind: Kind, random: Random) -> tuple[Expr, dict[Expr, int]]:
     """Return an operation on variables, and values for them."""
     format = random.choice((F16, F32) if kind is Kind.F_REM else tuple(FORMATS.values()))
     data, sort = format.name, None
-    sorts = [build.float_sort(format)] * _OPERANDS.get(kind, 2)
+    sorts = [float_terms.float_sort(format)] * _OPERANDS.get(kind, 2)
     values = [random.choice(special_floats(format)) for _ in sorts]
     if random.random() < 0.7:
         values = [hardware.random_bits(format, random, near=values[0]) for _ in sorts]
@@ -56,10 +56,10 @@ def drawn(kind: Kind, random: Random) -> tuple[Expr, dict[Expr, int]]:
     operands = [build.var(f"x{number}", each) for number, each in enumerate(sorts)]
     env = dict(zip(operands, values, strict=True))
     if kind not in _UNROUNDED:
-        mode = build.var("mode", build.ROUNDING)
+        mode = build.var("mode", float_terms.ROUNDING)
         env[mode] = random.choice(MODES)
-        operands.append(mode if random.random() < 0.3 else build.constant(env[mode], build.ROUNDING))
-    return build.float_term(kind, data, operands, sort), env
+        operands.append(mode if random.random() < 0.3 else build.constant(env[mode], float_terms.ROUNDING))
+    return float_terms.float_term(kind, data, operands, sort), env
 
 
 @pytest.mark.parametrize("kind", sorted(FLOATS))
@@ -110,18 +110,18 @@ def interpreted(term: Expr, env: dict[Expr, int]) -> object:
 
 def test_equal_results_of_different_operations_may_have_different_bits() -> None:
     """-0.0 == 0.0, but no solver may conclude that the bits are equal."""
-    x = build.var("x", build.float_sort(F64))
+    x = build.var("x", float_terms.float_sort(F64))
     zero = build.constant(0, x.sort)
-    formulas = [build.float_term(Kind.F_EQ, "f64", (x, zero)), build.ne(x, zero)]
+    formulas = [float_terms.float_term(Kind.F_EQ, "f64", (x, zero)), build.ne(x, zero)]
     assert {answer for _, answer in answers(formulas)} == {Answer.SAT}
 
 
 def test_nothing_is_folded_that_holds_only_for_real_numbers() -> None:
-    x = build.var("x", build.float_sort(F32))
-    nearest = build.TO_NEAREST
-    difference = build.float_term(Kind.F_SUB, "f32", (x, x, nearest))
-    product = build.float_term(Kind.F_MUL, "f32", (x, build.constant(0, x.sort), nearest))
-    same = build.float_term(Kind.F_EQ, "f32", (x, x))
+    x = build.var("x", float_terms.float_sort(F32))
+    nearest = float_terms.TO_NEAREST
+    difference = float_terms.float_term(Kind.F_SUB, "f32", (x, x, nearest))
+    product = float_terms.float_term(Kind.F_MUL, "f32", (x, build.constant(0, x.sort), nearest))
+    same = float_terms.float_term(Kind.F_EQ, "f32", (x, x))
     assert [t.kind for t in (difference, product, same)] == [Kind.F_SUB, Kind.F_MUL, Kind.F_EQ]
     for formula in (build.not_(same), build.ne(difference, build.constant(0, x.sort))):
         assert {answer for _, answer in answers([formula])} == {Answer.SAT}
@@ -129,11 +129,11 @@ def test_nothing_is_folded_that_holds_only_for_real_numbers() -> None:
 
 def test_extended_patterns_that_the_hardware_does_not_make() -> None:
     """An unnormal number is NaN, a small one with a leading 1 has the value of that bit."""
-    bits = build.var("x", build.float_sort(X87))
+    bits = build.var("x", float_terms.float_sort(X87))
     unnormal, small = 0x3FFF << 64 | 5, 1 << 63 | 5
     assert floats.is_nan(X87, unnormal)
     assert floats.to_fraction(X87, small) == floats.to_fraction(X87, 1 << 64 | small)
-    equal = build.float_term(Kind.F_EQ, "x87", (bits, build.constant(1 << 64 | small, bits.sort)))
+    equal = float_terms.float_term(Kind.F_EQ, "x87", (bits, build.constant(1 << 64 | small, bits.sort)))
     z3 = Z3Solver(Statistics())
     z3.add(build.eq(bits, build.constant(small, bits.sort)), build.not_(equal))
     assert z3.check(budget=Budget(20), purpose="law") is Answer.UNSAT

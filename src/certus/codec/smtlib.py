@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
+from certus.codec import smtlib_floats
 from certus.core import floats
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Unsupported
@@ -269,17 +270,24 @@ class Writer:
             source = term.args[0].sort
             assert isinstance(source, MachineSort)
             cast = "to_fp" if source.signed else "to_fp_unsigned"
-            number = f"({_float_cast(cast, formats[0])} {_mode(term.args[1], args[1])} {args[0]})"
+            mode = smtlib_floats.mode_text(term.args[1], args[1])
+            number = f"({smtlib_floats.float_cast(cast, formats[0])} {mode} {args[0]})"
         else:
-            count = len(args) if kind in _UNROUNDED else len(args) - 1
+            count = len(args) if kind in smtlib_floats.UNROUNDED else len(args) - 1
             operands = [self._number(t, formats[0], a) for t, a in zip(term.args[:count], args, strict=False)]
             if kind is Kind.F_TO:
                 arbitrary = _applied(self._symbols[_symbol_key(term)], args)
-                return _to_integer(term, formats[0], operands[0], arbitrary)
-            words = [] if kind in _UNROUNDED else [_mode(term.args[-1], args[-1])]
-            operator = _float_cast("to_fp", formats[1]) if kind is Kind.F_CONVERT else _FLOAT_OPERATORS[kind]
+                return smtlib_floats.integer_text(term, formats[0], operands[0], arbitrary)
+            words = (
+                [] if kind in smtlib_floats.UNROUNDED else [smtlib_floats.mode_text(term.args[-1], args[-1])]
+            )
+            operator = (
+                smtlib_floats.float_cast("to_fp", formats[1])
+                if kind is Kind.F_CONVERT
+                else smtlib_floats.OPERATORS[kind]
+            )
             number = _applied(operator, [*words, *operands])
-            if kind in _CONDITIONS:
+            if kind in smtlib_floats.CONDITIONS:
                 return number
         if scope:
             message = "A floating-point result that depends on a quantified variable is not supported."
@@ -292,17 +300,17 @@ class Writer:
 
     def _from_bits(self, format: floats.Format, text: str) -> str:
         if not format.explicit:
-            return f"({_float_cast('to_fp', format)} {text})"
+            return f"({smtlib_floats.float_cast('to_fp', format)} {text})"
         name = f"from_{format.name}!"
         if name not in self._taken:
             self._taken.add(name)
-            self.lines.append(_explicit(name, format))
+            self.lines.append(smtlib_floats.explicit_cast(name, format))
         return f"({name} {text})"
 
     def _result(self, term: Expr, format: floats.Format, number: str) -> str:
         """Define the number of a result, and its bits if something reads them."""
         name = self._numbers[term] = self._name("n")
-        self.lines.append(f"(define-fun {name} () {_float_sort(format)} {number})")
+        self.lines.append(f"(define-fun {name} () {smtlib_floats.float_sort(format)} {number})")
         if term not in self._read_as_bits:
             return name  # only `_numbers` is used
         bits = self._name("f")
@@ -350,78 +358,6 @@ _ARBITRARY: Final = {
 def _symbol_key(term: Expr) -> _Symbol:
     """Return the key of the function for the undefined values of an operation."""
     return term.kind, tuple(a.sort for a in term.args), term.sort
-
-
-_CONDITIONS: Final = frozenset((Kind.F_EQ, Kind.F_LT, Kind.F_LE))
-_UNROUNDED: Final = _CONDITIONS | {Kind.F_REM, Kind.F_TO}
-_FLOAT_OPERATORS: Final = {
-    Kind.F_ADD: "fp.add",
-    Kind.F_SUB: "fp.sub",
-    Kind.F_MUL: "fp.mul",
-    Kind.F_DIV: "fp.div",
-    Kind.F_REM: "fp.rem",
-    Kind.F_FMA: "fp.fma",
-    Kind.F_SQRT: "fp.sqrt",
-    Kind.F_RTI: "fp.roundToIntegral",
-    Kind.F_EQ: "fp.eq",
-    Kind.F_LT: "fp.lt",
-    Kind.F_LE: "fp.leq",
-}
-_MODES: Final = ("RNE", "RTN", "RTP", "RTZ", "RNA")  # in the order of `core.floats`
-
-
-def _float_sort(format: floats.Format) -> str:
-    return f"(_ FloatingPoint {format.exponent} {format.precision})"
-
-
-def _float_cast(word: str, format: floats.Format) -> str:
-    return f"(_ {word} {format.exponent} {format.precision})"
-
-
-def _mode(mode: Expr, text: str) -> str:
-    """Return a rounding mode; numbers without a mode stand for rounding to nearest."""
-    if mode.kind is Kind.CONST:
-        return _MODES[int(mode.value)] if mode.value in floats.MODES else _MODES[0]
-    chosen = _MODES[0]
-    for number in floats.MODES[1:]:
-        chosen = f"(ite (= {text} (_ bv{number} 8)) {_MODES[number]} {chosen})"
-    return chosen
-
-
-def _explicit(name: str, format: floats.Format) -> str:
-    """Define the conversion from a pattern with an explicit leading bit."""
-    width, fraction = format.width, format.precision - 1
-    sign, leading = f"((_ extract {width - 1} {width - 1}) b)", f"((_ extract {fraction} {fraction}) b)"
-    exponent, low = f"((_ extract {width - 2} {fraction + 1}) b)", f"((_ extract {fraction - 1} 0) b)"
-    zero, one = f"(_ bv0 {format.exponent})", f"(_ bv1 {format.exponent})"
-    denormal = f"(fp {sign} (ite (= {leading} #b1) {one} {zero}) {low})"
-    nan = f"(_ NaN {format.exponent} {format.precision})"
-    valid = f"(ite (= {leading} #b1) (fp {sign} {exponent} {low}) {nan})"
-    body = f"(ite (= {exponent} {zero}) {denormal} {valid})"
-    return f"(define-fun {name} ((b (_ BitVec {width}))) {_float_sort(format)} {body})"
-
-
-def _to_integer(term: Expr, format: floats.Format, number: str, arbitrary: str) -> str:
-    """Return a number without its fraction as an integer; an arbitrary value if that is out of range."""
-    sort = term.sort
-    assert isinstance(sort, MachineSort)
-    bounds = floats.convertible(format, sort.low, sort.high)
-    fails = [f"(fp.isNaN {number})", f"(fp.isInfinite {number})"]
-    if bounds.low is not None:
-        fails.append(f"({'fp.lt' if bounds.closed else 'fp.leq'} {number} {_literal(format, bounds.low)})")
-    if bounds.high is not None:
-        fails.append(f"(fp.leq {_literal(format, bounds.high)} {number})")
-    value = f"((_ {'fp.to_sbv' if sort.signed else 'fp.to_ubv'} {sort.width}) RTZ {number})"
-    return f"(ite (or {' '.join(fails)}) {arbitrary} {value})"
-
-
-def _literal(format: floats.Format, bits: int) -> str:
-    """Return a finite number."""
-    fraction = format.precision - 1
-    exponent = (bits >> format.fraction) & ((1 << format.exponent) - 1)
-    low = bits & ((1 << fraction) - 1)
-    sign = "#b1" if bits & format.sign else "#b0"
-    return f"(fp {sign} (_ bv{exponent} {format.exponent}) (_ bv{low} {fraction}))"
 
 
 def _is_value(term: Expr) -> bool:

@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import Final
 
 from certus.codec.reading import Json, JsonObject, mapping, natural, position, sequence, shown, text
-from certus.core import build, floats
+from certus.core import build, float_terms, floats
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, sort_named
 from certus.core.terms import FLOATS, Data, Expr, Function, Kind, Value
 from certus.core.values import ArrayValue, Datum
@@ -241,7 +241,7 @@ def _float(kind: Kind, data: str, sorts: tuple[Sort, ...], sort: Sort) -> bool:
     first, last = formats[0], formats[-1]
     if first is None or last is None or len(formats) != (2 if kind is Kind.F_CONVERT else 1):
         return False
-    bits, mode = build.float_sort(first), build.ROUNDING
+    bits, mode = float_terms.float_sort(first), float_terms.ROUNDING
     if kind is Kind.F_TO:
         return sorts == (bits,) and isinstance(sort, MachineSort)
     if kind is Kind.F_FROM:
@@ -251,7 +251,7 @@ def _float(kind: Kind, data: str, sorts: tuple[Sort, ...], sort: Sort) -> bool:
         return sorts == (bits, bits) and sort is BOOL
     operands = (bits,) * _FLOAT_OPERANDS.get(kind, 2)
     expected = operands if kind is Kind.F_REM else (*operands, mode)
-    return sorts == expected and sort is build.float_sort(last)
+    return sorts == expected and sort is float_terms.float_sort(last)
 
 
 _FLOAT_OPERANDS: Final = {Kind.F_FMA: 3, Kind.F_SQRT: 1, Kind.F_RTI: 1, Kind.F_CONVERT: 1}

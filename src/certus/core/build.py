@@ -11,10 +11,9 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Final
 
-from certus.core import floats
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array, keeps, machine
+from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array, keeps
 from certus.core.terms import Expr, Function, Kind, Value, read
-from certus.core.values import fold_bits, fold_division, fold_float
+from certus.core.values import fold_bits, fold_division
 
 
 def constant(value: Value, sort: Sort) -> Expr:
@@ -447,44 +446,6 @@ def floor(a: Expr) -> Expr:
 def _machine(a: Expr) -> MachineSort:
     assert isinstance(a.sort, MachineSort), f"{a!r} is not a machine integer"
     return a.sort
-
-
-# ------------------------------------------------------------------------------ floating point
-
-
-def float_sort(format: floats.Format) -> MachineSort:
-    """Return the sort of the bit patterns of a format."""
-    return machine(format.width, signed=False)
-
-
-ROUNDING: Final = machine(8, signed=False)  # the sort of rounding modes
-TO_NEAREST: Final = Expr(Kind.CONST, (), floats.NEAREST, ROUNDING)
-
-
-def float_term(kind: Kind, data: str, args: Sequence[Expr], sort: Sort | None = None) -> Expr:
-    """Return the operation `kind` on floating-point numbers; `data` names the formats, and `sort` is the
-    result of F_TO. Only constants are folded: no law of real numbers holds for NaN and both zeros."""
-    if sort is None:
-        sort = BOOL if kind in _FLOAT_CONDITIONS else float_sort(floats.FORMATS[data.rsplit(maxsplit=1)[-1]])
-    operands = tuple(args)
-    if all(a.kind is Kind.CONST for a in operands):
-        value = fold_float(kind, data, [int(a.value) for a in operands], sort)
-        if value is not None:
-            return constant(value, sort)
-    return Expr(kind, operands, data, sort)
-
-
-def float_fits(a: Expr, format: floats.Format, sort: MachineSort) -> Expr:
-    """Return the condition that a number without its fraction is an integer of `sort`."""
-    bits, name = float_sort(format), format.name
-    bounds = floats.convertible(format, sort.low, sort.high)
-    least = constant(format.infinity | format.sign if bounds.low is None else bounds.low, bits)
-    most = constant(format.infinity if bounds.high is None else bounds.high, bits)
-    above = float_term(Kind.F_LE if bounds.closed and bounds.low is not None else Kind.F_LT, name, (least, a))
-    return and_(above, float_term(Kind.F_LT, name, (a, most)))
-
-
-_FLOAT_CONDITIONS: Final = (Kind.F_EQ, Kind.F_LT, Kind.F_LE)
 
 
 # ------------------------------------------------------------- arrays, functions, quantifiers

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import count
 from typing import Final
 
-from certus.core import build, floats
+from certus.core import float_terms, float_text, floats
 from certus.core.build import monomial
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import FLOATS, Expr, Kind, Value
@@ -232,7 +232,7 @@ def _float(term: Expr) -> Text:
         args = list(_arguments(term.args))
     if rounds:
         mode = args.pop()
-        if term.args[-1] is not build.TO_NEAREST:
+        if term.args[-1] is not float_terms.TO_NEAREST:
             args.append(mode if isinstance(mode, str) else (term.args[-1], _QUANTIFIER))
     if kind in _FLOAT_OPERATORS and len(args) == 2:
         operator, strength = _FLOAT_OPERATORS[kind]
@@ -251,8 +251,8 @@ def _arguments(args: Sequence[Expr]) -> list[Fragment]:
 
 def _number(term: Expr, format: floats.Format) -> Fragment:
     """Return an operand: a constant of the format as a number."""
-    is_pattern = term.kind is Kind.CONST and term.sort is build.float_sort(format)
-    return floats.literal(format, int(term.value)) if is_pattern else (term, _QUANTIFIER)
+    is_pattern = term.kind is Kind.CONST and term.sort is float_terms.float_sort(format)
+    return float_text.literal(format, int(term.value)) if is_pattern else (term, _QUANTIFIER)
 
 
 _FLOAT_TYPES: Final = {"f16": "_Float16", "f32": "float", "f64": "double", "x87": "long double"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from certus.core import build
+from certus.core import build, float_terms
 from certus.core.sorts import ArraySort, MachineSort
 from certus.core.terms import FLOATS, Expr, Kind
 
@@ -205,7 +205,7 @@ def _product(args: Sequence[Expr]) -> Expr:
 
 def _float(term: Expr, args: Sequence[Expr]) -> Expr:
     assert isinstance(term.data, str)
-    return build.float_term(term.kind, term.data, args, term.sort)
+    return float_terms.float_term(term.kind, term.data, args, term.sort)
 
 
 _BUILDERS: dict[Kind, Callable[[Expr, Sequence[Expr]], Expr]] = {

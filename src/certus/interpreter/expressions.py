@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from itertools import product as product_of
+from typing import Final, cast
 
 from certus.core import floats
 from certus.core.diagnostic import Diagnostic
@@ -31,6 +32,7 @@ from certus.core.walk import postorder
 from certus.interpreter.indeterminate import Indeterminate, number
 
 Namespace = dict[str, object]  # the globals of generated code
+_FEW: Final = 2  # unknown bits of an operand for which all values are tried
 _DEPTH: Final = 8  # operators nested in one Python expression
 _LENGTH: Final = 300  # characters of one Python expression
 _WIDTH: Final = 16  # operands of one n-ary operator
@@ -258,23 +260,50 @@ class _FloatOperation:
     sort: Sort
     operand: floats.Format  # of the operands
 
-    def __call__(self, *args: int) -> int | bool | None:
+    def __call__(self, *args: int) -> object:
         for argument in args:
             if argument.__class__ is not int:
-                args = tuple(_known(self.operand, a) for a in args)
-                break
+                return self._partly_known(args)
         return fold_float(self.kind, self.data, args, self.sort)
 
+    def _partly_known(self, args: Sequence[object]) -> object:
+        """Return the result where bits of operands are unknown: the bits that are the same in all cases."""
+        cases = list(product_of(*(_cases(self.operand, a) for a in args)))
+        results = [fold_float(self.kind, self.data, case, self.sort) for case in cases]
+        first = results[0]
+        if all(result == first for result in results):
+            return first
+        fault = next(a.fault for a in args if isinstance(a, Indeterminate))
+        if any(result is None or isinstance(result, bool) for result in results) or self.sort_is_signed:
+            raise type(fault)(*fault.args)
+        different = 0
+        for result in results:
+            different |= cast(int, result) ^ cast(int, first)
+        return Indeterminate(cast(int, first) & ~different, different, fault)
 
-def _known(format: floats.Format, value: object) -> int:
-    """Return an operand as an integer; one that is certainly NaN need not be known bit by bit."""
-    if isinstance(value, Indeterminate):
-        fraction = (1 << (format.precision - 1)) - 1
-        unknown = value.unknown & ((1 << format.width) - 1)
-        is_nan = value.bits & format.infinity == format.infinity and value.bits & fraction
-        if is_nan and not unknown & format.infinity:
-            return format.nan
-    return number(value)
+    @property
+    def sort_is_signed(self) -> bool:
+        return isinstance(self.sort, MachineSort) and self.sort.signed
+
+
+def _cases(format: floats.Format, value: object) -> list[int]:
+    """Return all values of an operand, if few of its bits are unknown. One that is certainly NaN need not be
+    known bit by bit."""
+    if not isinstance(value, Indeterminate):
+        return [number(value)]
+    fraction = (1 << (format.precision - 1)) - 1
+    unknown = value.unknown & ((1 << format.width) - 1)
+    is_nan = value.bits & format.infinity == format.infinity and value.bits & fraction
+    if is_nan and not unknown & format.infinity:
+        return [format.nan]
+    if unknown.bit_count() > _FEW:
+        return [number(value)]  # raises its fault
+    values = [value.bits & ((1 << format.width) - 1)]
+    while unknown:
+        bit = unknown & -unknown
+        values += [each | bit for each in values]
+        unknown ^= bit
+    return values
 
 
 _OPERATIONS: dict[Kind, Operation] = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from certus.core import floats
+from certus.core import float_text, floats
 from certus.core.c_text import c_text
 from certus.core.check_kinds import KINDS, operation_of
 from certus.core.diagnostic import Span
@@ -136,7 +136,7 @@ class FloatBits(int):
 def value_text(value: Datum) -> str:
     """Return a value as C programmers write it; very large numbers are abbreviated."""
     if isinstance(value, FloatBits):
-        return floats.shown(floats.FORMATS[value.format], int(value))
+        return float_text.shown(floats.FORMATS[value.format], int(value))
     if isinstance(value, ArrayValue):
         return repr(value)
     if isinstance(value, bool):

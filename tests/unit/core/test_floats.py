@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from certus.core import floats
+from certus.core import float_text, floats
 from certus.core.floats import AWAY, DOWN, F16, F32, F64, NEAREST, TO_ZERO, UP, X87, Format
 
 
@@ -102,7 +102,7 @@ def test_fused_multiplication_rounds_once() -> None:
     ],
 )
 def test_texts(format: Format, bits: int, text: str) -> None:
-    assert floats.shown(format, bits) == text
+    assert float_text.shown(format, bits) == text
 
 
 @pytest.mark.parametrize("format", [F16, F32, F64, X87], ids=lambda f: f.name)

@@ -74,7 +74,7 @@ class Question:
 
     @cached_property
     def has_floats(self) -> bool:
-        """Whether there are operations on floating-point numbers, of which integers know nothing."""
+        """Whether there are operations on floating-point numbers, which integers do not express."""
         return any(term.kind in FLOATS for term in postorder(*self.formulas))
 
     def integers(self, budget: Budget) -> Encoded:

@@ -15,7 +15,8 @@ from enum import IntEnum
 from typing import Final
 
 from certus.core import vocabulary
-from certus.core.floats import FORMATS, Format, shown
+from certus.core.float_text import shown
+from certus.core.floats import FORMATS, Format
 from certus.core.program import Program
 
 ARGUMENT: Final = "is an argument of the program"  # how the front end describes `argc` and `argv`

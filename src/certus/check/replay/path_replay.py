@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from certus.core import build
+from certus.core import build, float_terms
 from certus.core.effects import terms, written
 from certus.core.evaluate import evaluate
 from certus.core.floats import FORMATS
@@ -285,7 +285,7 @@ class SymbolicPath:
                 yield build.and_(build.le(build.constant(0, term.sort), amount), build.lt(amount, width))
             elif term.kind is Kind.F_TO and isinstance(term.sort, MachineSort):
                 format = FORMATS[str(term.data)]
-                yield build.float_fits(term.args[0], format, term.sort)
+                yield float_terms.float_fits(term.args[0], format, term.sort)
         if isinstance(op, Load | Store) and values:
             address = values[0]
             sort = op.target.sort if isinstance(op, Load) else op.value.sort

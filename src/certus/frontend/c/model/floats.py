@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from certus.core import build, floats
+from certus.core import build, float_terms, floats
 from certus.core.floats import Format
 from certus.core.program import NAN_BITS
 from certus.core.sorts import BOOL, MachineSort, machine
@@ -34,11 +34,11 @@ def format_of(type_: Type) -> Format:
 
 def pattern(value: Expr, format: Format) -> Expr:
     """Return a value as a bit pattern of the format."""
-    return as_sort(value, build.float_sort(format))
+    return as_sort(value, float_terms.float_sort(format))
 
 
 def constant(bits: int, format: Format) -> Expr:
-    return build.constant(bits, build.float_sort(format))
+    return build.constant(bits, float_terms.float_sort(format))
 
 
 def literal(operand: ir.Float) -> Expr:
@@ -76,21 +76,21 @@ def is_valid(value: Expr) -> Expr:
 # ------------------------------------------------------------------------------------ operations
 
 
-def operation(kind: Kind, format: Format, *operands: Expr, mode: Expr = build.TO_NEAREST) -> Expr:
+def operation(kind: Kind, format: Format, *operands: Expr, mode: Expr = float_terms.TO_NEAREST) -> Expr:
     """Return an operation that rounds."""
-    return build.float_term(kind, format.name, (*operands, mode))
+    return float_terms.float_term(kind, format.name, (*operands, mode))
 
 
 def equal(format: Format, a: Expr, b: Expr) -> Expr:
-    return build.float_term(Kind.F_EQ, format.name, (a, b))
+    return float_terms.float_term(Kind.F_EQ, format.name, (a, b))
 
 
 def less(format: Format, a: Expr, b: Expr) -> Expr:
-    return build.float_term(Kind.F_LT, format.name, (a, b))
+    return float_terms.float_term(Kind.F_LT, format.name, (a, b))
 
 
 def less_equal(format: Format, a: Expr, b: Expr) -> Expr:
-    return build.float_term(Kind.F_LE, format.name, (a, b))
+    return float_terms.float_term(Kind.F_LE, format.name, (a, b))
 
 
 def is_number(format: Format, a: Expr) -> Expr:
@@ -144,7 +144,7 @@ def remainder_of_division(format: Format, a: Expr, b: Expr) -> Expr:
     """Return `fmod(a, b)` from the remainder of IEEE 754: where that is negative for the magnitudes, one more
     divisor belongs to it. Both are exact."""
     x, y = magnitude(format, a), magnitude(format, b)
-    rest = build.float_term(Kind.F_REM, format.name, (x, y))
+    rest = float_terms.float_term(Kind.F_REM, format.name, (x, y))
     more = operation(Kind.F_ADD, format, rest, y)
     below = less(format, rest, constant(0, format))
     return with_sign(format, build.ite(below, more, rest), a)
@@ -167,7 +167,7 @@ def convert(operation_name: str, term: Expr, source: Type, type_: Type, mode: Ex
     if operation_name in ("fpext", "fptrunc"):
         old, new = format_of(source), format_of(type_)
         names = f"{old.name} {new.name}"
-        return build.float_term(Kind.F_CONVERT, names, (pattern(term, old), mode))
+        return float_terms.float_term(Kind.F_CONVERT, names, (pattern(term, old), mode))
     if operation_name in ("sitofp", "uitofp"):
         format = format_of(type_)
         if term.sort is BOOL:
@@ -185,7 +185,7 @@ def convert(operation_name: str, term: Expr, source: Type, type_: Type, mode: Ex
 
 def to_integer(format: Format, a: Expr, sort: MachineSort) -> Expr:
     """Return a number without its fraction as an integer; undefined if it is out of range."""
-    return build.float_term(Kind.F_TO, format.name, (a,), sort)
+    return float_terms.float_term(Kind.F_TO, format.name, (a,), sort)
 
 
 def is_class(format: Format, a: Expr, mask: int) -> Expr:
@@ -228,7 +228,7 @@ def opened(body: Body, result: Expr, format: Format, name: str | None) -> Expr:
     if body.registers.folding:
         raise Unmodelled("unsupported-float", "the bits of a NaN")
     result = body.registers.in_temporary(result)
-    choice = body.havoc(build.float_sort(format), approximates=NAN_BITS)
+    choice = body.havoc(float_terms.float_sort(format), approximates=NAN_BITS)
     free = constant(format.sign | (format.quiet - 1), format)
     bits = build.bit_or(constant(format.nan, format), build.bit_and(choice, free))
     return build.ite(is_number(format, result), result, bits)

@@ -387,11 +387,9 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (inputs.print_(None, buffer=0, limit=1), "i(pipa) vsnprintf"),
     (signal, "F(iF) signal bsd_signal"),
     *math_functions.MEANINGS,
-    # refused
     (refuse("unsupported-threads"), "pthread_create pthread_join pthread_exit pthread_cond_wait"),
     (refuse("unsupported-threads"), "thrd_create thrd_join fork vfork"),
     (refuse("unsupported-setjmp"), "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),
-    (refuse("unsupported-float"), "fesetenv feupdateenv"),
     (_REFUSED, "sigaction on_exit at_quick_exit sbrk brk putenv getopt getopt_long getopt_long_only"),
     (_REFUSED, "pthread_once call_once pthread_atfork qsort_r lfind lsearch ftw nftw scandir tsearch tfind"),
     (_REFUSED, "tdelete twalk sigset timer_create fmemopen open_memstream open_wmemstream initstate"),
@@ -598,6 +596,5 @@ def _primitive(body: Body, instruction: ir.Call, name: str) -> None:
     elif name.startswith("__certus_unspecified_"):
         body.registers.define(instruction, unspecified(body, name, instruction))
     else:
-        what = f"what `{body.name}` does" if name.startswith("__certus_unknown_") else ""
-        value = body.havoc(sort_of(instruction.result), _ARGUMENT_INPUTS.get(name), what)
-        body.registers.define(instruction, value)
+        what, type_ = f"what `{body.name}` does" if "_unknown_" in name else "", instruction.result
+        body.registers.define(instruction, body.havoc(sort_of(type_), _ARGUMENT_INPUTS.get(name), what))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from certus.core import build
+from certus.core import build, float_terms
 from certus.core import floats as numbers
 from certus.core.floats import AWAY, DOWN, NEAREST, TO_ZERO, UP, Format
 from certus.core.program import UNSPECIFIED
@@ -34,7 +34,7 @@ Compute = Callable[["Body", Format, Operands], Expr]
 
 def _rounding(mode: int) -> Compute:
     def compute(_: Body, format: Format, args: Operands) -> Expr:
-        return floats.operation(Kind.F_RTI, format, args[0], mode=build.constant(mode, build.ROUNDING))
+        return floats.operation(Kind.F_RTI, format, args[0], mode=build.constant(mode, float_terms.ROUNDING))
 
     return compute
 
@@ -77,7 +77,7 @@ _COMPUTED: Final[dict[str, tuple[int, Compute]]] = {  # the number of operands, 
     "sqrt": (1, _arithmetic(Kind.F_SQRT)),
     "fma": (3, _arithmetic(Kind.F_FMA)),
     "fmod": (2, lambda _, f, a: floats.remainder_of_division(f, a[0], a[1])),
-    "remainder": (2, lambda _, f, a: build.float_term(Kind.F_REM, f.name, a)),
+    "remainder": (2, lambda _, f, a: float_terms.float_term(Kind.F_REM, f.name, a)),
     "fdim": (2, _difference),
 }
 _PASSED: Final[dict[str, tuple[int, Compute]]] = {  # the result may be an operand
@@ -93,7 +93,7 @@ _TO_INTEGER: Final = {"lrint": None, "llrint": None, "lround": AWAY, "llround": 
 def _integer(body: Body, name: str, format: Format, a: Expr, type_: Type) -> Expr:
     """Return the result of `lrint` or `lround`."""
     mode = _TO_INTEGER[name]
-    rounding = body.unit.rounding if mode is None else build.constant(mode, build.ROUNDING)
+    rounding = body.unit.rounding if mode is None else build.constant(mode, float_terms.ROUNDING)
     sort = sort_of(type_, signed=True)
     assert isinstance(sort, MachineSort)
     return floats.to_integer(format, floats.operation(Kind.F_RTI, format, a, mode=rounding), sort)
@@ -282,7 +282,7 @@ _NAN_KEPT: Final = 1  # operands: a function of one operand gives NaN for NaN
 def _bounded(body: Body, format: Format, name: str, args: Operands, called: str) -> Expr:
     """Return any result that the bounds of a function allow."""
     count, bound = _BOUNDED[name]
-    result = body.havoc(build.float_sort(format), approximates=f"the result of `{called}`")
+    result = body.havoc(float_terms.float_sort(format), approximates=f"the result of `{called}`")
     facts = _Bounds(body, format, result, args)
     if count == _NAN_KEPT:
         facts.nan_if(build.not_(floats.is_number(format, args[0])))
@@ -346,11 +346,16 @@ def set_rounding(call: LibraryCall) -> None:
     modes = [(mode, build.eq(wanted, build.constant(mode << 10, wanted.sort))) for mode in range(4)]
     chosen = variable
     for mode, condition in modes:
-        chosen = build.ite(condition, build.constant(mode, build.ROUNDING), chosen)
+        chosen = build.ite(condition, build.constant(mode, float_terms.ROUNDING), chosen)
     sort = sort_of(call.instruction.result, signed=True)
     known = build.disjunction(condition for _, condition in modes)
     call.define(build.ite(known, build.constant(0, sort), build.constant(1, sort)))
     body.registers.assign(variable, chosen)
+
+
+def refuse_environment(call: LibraryCall) -> None:
+    """`fesetenv`: it sets the rounding mode to one that is not known."""
+    raise Unmodelled("unsupported-float", f"the function `{call.name}`")
 
 
 def get_rounding(call: LibraryCall) -> None:
@@ -406,6 +411,7 @@ def _table() -> tuple[tuple[Meaning, str], ...]:
         *((function, text) for text in texts),
         (not_a_number, "f(p) nan nanf nanl"),
         (complex_result, "__muldc3 __mulsc3 __mulxc3 __divdc3 __divsc3 __divxc3"),
+        (refuse_environment, "fesetenv feupdateenv"),
         (set_rounding, "i(i) fesetround"),
         (get_rounding, "i() fegetround"),
     )
@@ -458,7 +464,7 @@ def _saturated(format: Format, a: Expr, sort: MachineSort) -> Expr:
         build.constant(sort.low, sort),
         build.constant(sort.high, sort),
     )
-    inside = build.ite(build.float_fits(a, format, sort), value, beyond)
+    inside = build.ite(float_terms.float_fits(a, format, sort), value, beyond)
     return build.ite(floats.is_number(format, a), inside, build.constant(0, sort))
 
 

@@ -29,7 +29,7 @@ FORMATS: Final = {"half": "f16", "float": "f32", "double": "f64", "x86_fp80": "x
 HINTS: Final = {
     "unsupported-asm": "Replace the assembly by C, or remove it if the property does not depend on it.",
     "unsupported-builtin": "Write what it computes in C.",
-    "unsupported-float": "Use integers, or exclude the line by an assumption: only reachable lines count.",
+    "unsupported-float": "Use `double`, or exclude the line by an assumption: only reachable lines count.",
     "unsupported-library-function": "Define the function in the program, or call one that is modelled.",
     "unsupported-setjmp": "Return error codes instead.",
     "unsupported-threads": "Verify the functions of each thread alone.",

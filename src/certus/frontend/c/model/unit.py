@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from certus.core import build
+from certus.core import build, float_terms
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.program import Call
@@ -21,12 +21,12 @@ from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.c_types import leads_to_functions
 from certus.frontend.c.model.memory import run_model
-from certus.frontend.c.model.nan_bits import VisibleNans
 from certus.frontend.c.model.sources import Sources
 from certus.frontend.c.model.symbols import Symbols
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.calls import IndirectCall
+    from certus.frontend.c.model.nan_bits import VisibleNans
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,8 @@ class Unit:
     def rounding(self) -> Expr:
         """The rounding mode: to nearest, or what `fesetround` set."""
         if not self.symbols.mentions("fesetround"):
-            return build.TO_NEAREST
-        return self.library.variable("rounding", build.ROUNDING)
+            return float_terms.TO_NEAREST
+        return self.library.variable("rounding", float_terms.ROUNDING)
 
     def sees_nans(self, module: Module, function: str = "", name: str = "") -> bool:
         """Whether the program may see the bits of a NaN that is the value `name` of a function; without a
@@ -147,6 +147,7 @@ class Unit:
         if self._nans is None:
             reached = self.symbols.usage.mentioned
             from certus.frontend.c.model.math_functions import COMPUTING, PASSING
+            from certus.frontend.c.model.nan_bits import VisibleNans
 
             self._nans = VisibleNans(module, reached, COMPUTING, PASSING)
         return self._nans.sees(function, name) if name else self._nans.any

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.frontend.c.model.test_model import Given, ending, ops
 
 from certus import Settings, verify
-from certus.core import floats
+from certus.core import float_text, floats
 from certus.core.budget import Budget
 from certus.core.evidence import Safe, Unknown, Unsafe
 from certus.core.floats import F32, F64
@@ -216,4 +216,4 @@ def test_engines_without_floating_point_say_so(tmp_path: Path) -> None:
 def test_values_are_shown_as_numbers(tmp_path: Path) -> None:
     program = loaded(tmp_path, "int main(void) { float x = __VERIFIER_nondet_float(); CHECK(x != 0.1f); }")
     assert set(program.formats.values()) == {"f32"}
-    assert floats.shown(F32, 0x3DCCCCCD) == "0.1f (0x1.99999ap-4)"
+    assert float_text.shown(F32, 0x3DCCCCCD) == "0.1f (0x1.99999ap-4)"
