@@ -15,6 +15,7 @@ from certus.check.replay.harness import ARGUMENT, ARGUMENT_BYTE, ARGUMENT_LENGTH
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, CertusError
+from certus.core.memory_errors import PART_OF_KIND
 from certus.core.outcome import UNDEFINED
 from certus.core.program import Havoc, Program
 from certus.core.terms import Expr
@@ -196,6 +197,8 @@ class Model:
         warning = _warning(end, inputs) if end.ending is Ending.UNDEFINED else None
         asked = tuple(name for name, _ in inputs.used)
         kind = self._program.error_at(end.location).kind if end.ending is Ending.ERROR else ""
+        if kind in PART_OF_KIND:  # the compiled program does not notice memory errors
+            return Behaviour(End.OTHER, f"it has the memory error {kind}")
         behaviour = _ENDS.get(end.ending, End.OTHER)
         return Behaviour(behaviour, detail, asked, inputs.count, warning=warning, error=kind)
 

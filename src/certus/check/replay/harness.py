@@ -72,6 +72,7 @@ CHECK_CODES: Final[Mapping[str, tuple[ExitCode, ...]]] = {
     "shift": (ExitCode.SHIFTED,),
 }
 _HANDLER: Final = "__ubsan_handle_"  # the functions that both compilers call when a check fails
+_OF_SANITIZER: Final = ("pointer_overflow", "local_out_of_bounds")  # those that sanitizer.c defines
 
 
 @dataclass(slots=True)
@@ -149,7 +150,7 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
             yield from _supplied(name, supply.values.get(name, []), supply.formats.get(name, ""))
         elif name in _FIXED:
             yield _FIXED[name].format(name=name)
-        elif name.startswith(_HANDLER):
+        elif _is_handler(name):
             yield _handler(name)
 
 
@@ -180,9 +181,13 @@ def runs_harness(
             lines.append(f"unsigned long long {name}() {{ certus_finish({ExitCode.EXHAUSTED}); return 0; }}")
         elif name in _FIXED:
             lines.append(_FIXED[name].format(name=name))
-        elif name.startswith(_HANDLER):
+        elif _is_handler(name):
             lines.append(_handler(name))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _is_handler(name: str) -> bool:
+    return name.startswith(_HANDLER) and name.removeprefix(_HANDLER) not in _OF_SANITIZER
 
 
 def _handler(name: str) -> str:
