@@ -11,8 +11,9 @@ are kept in variables. Variables of its callers are roots, too, but no term can 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from certus.core import build
 from certus.core.memory import Field, Partition, Pointer
@@ -25,27 +26,36 @@ from certus.encoding.lifetimes import Lifetimes, Target
 LINKS = 3  # most pointers in memory on the way from a root to an object
 OBJECTS = 24  # most candidates
 Held = tuple[Pointer, Expr, Expr | None]  # the type of an address, its machine value, and its twin
-Reader = Callable[[int, Field, Expr | None], tuple[Expr, Expr | None] | None]
-Cells = Callable[[Procedure], Iterator[tuple[Held, Expr]]]
+
+
+class Contents(Protocol):
+    """Memory with twins."""
+
+    def contents_of(self, number: int, field: Field, start: Expr | None) -> tuple[Expr, Expr | None] | None:
+        """Return the contents of a field of the object at a start, and their twin; None if they have no
+        name."""
+        ...
+
+    def rooted(self, procedure: Procedure) -> Iterator[tuple[Held, Expr]]:
+        """Yield the addresses in objects that are roots, with their conditions."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """The search in one program. `read` gives the contents of a field of the object at a start, if it can be
-    named, and their twin; `cells` the addresses in objects that are roots, with their conditions."""
+    """The search in one program."""
 
     program: Program
     partition: Partition
     lifetimes: Lifetimes
     terms: AddressTerms
-    read: Reader
-    cells: Cells
+    contents: Contents
 
     def reached(self, procedure: Procedure) -> list[Expr]:
         """Return truth values, of which as many hold as different live objects on the heap are found."""
         found: dict[tuple[int, Expr | None], list[Expr]] = {}  # by region and start: reached in these cases
         work = [(held, build.TRUE, 0) for held in self._variables(procedure)]
-        work += ((held, live, 0) for held, live in self.cells(procedure))
+        work += ((held, live, 0) for held, live in self.contents.rooted(procedure))
         for (pointer, word, twin), condition, links in work:
             target = self.lifetimes.located(pointer, word, twin)
             if target is None or not self.lifetimes.on_heap(pointer.region):
@@ -72,7 +82,7 @@ class Tracking:
         region = self.partition.regions[pointer.region]
         for field in region.fields or ():
             if field.holds is not None and not region.stride:
-                contents = self.read(pointer.region, field, target.start)
+                contents = self.contents.contents_of(pointer.region, field, target.start)
                 if contents is not None:
                     yield field.holds, *contents
 
