@@ -1,8 +1,8 @@
 """Choose the addresses of new objects (see `encoding.memory`). Trusted.
 
 An object that does not fit into the address space is not allocated: the execution ends at an `Assume`. That
-is the promise that allocations succeed, which every proof about a heap states; a negative size is no such
-case (`Lifetimes.size`).
+is the promise that allocations succeed, which every proof about a heap states. An object of negative size is
+allocated (`Lifetimes.size`).
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Tracking:
     contents: Contents
 
     def reached(self, procedure: Procedure) -> list[Expr]:
-        """Return truth values, of which as many hold as different live objects on the heap are found."""
+        """Return truth values: as many of them hold as different live objects on the heap are found."""
         found: dict[tuple[int, Expr | None], list[Expr]] = {}  # by region and start: reached in these cases
         work = [(held, build.TRUE, 0) for held in self._variables(procedure)]
         work += ((held, live, 0) for held, live in self.contents.rooted(procedure))
