@@ -29,6 +29,7 @@ from itertools import count
 
 from certus.core import build
 from certus.core.effects import assigned_variables
+from certus.core.evidence import Point, in_frame
 from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.program import (
     Alloc,
@@ -55,7 +56,7 @@ from certus.encoding.address_terms import AddressTerms, composed, decomposed
 from certus.encoding.addresses import AddressTypes, Mistyped
 from certus.encoding.lifetimes import Lifetimes
 from certus.encoding.placement import BASE, Placement
-from certus.encoding.tracking import Tracking
+from certus.encoding.tracking import Frame, Tracking
 from certus.encoding.twin_memory import TwinMemory
 
 ZEROED = 256  # the largest object, in bytes, that is set to zero by single stores
@@ -229,7 +230,7 @@ class MemoryLowering:
         if isinstance(op, Inspect):
             return [self.lifetimes.inspected(op)]
         if isinstance(op, InspectHeap):
-            reached = self._tracking.reached(procedure) if op.retained == "tracked" else []
+            reached = self._tracking.reached([(procedure, {})]) if op.retained == "tracked" else []
             return [Assign((op.target,), (self.lifetimes.retained(reached),))]
         assert isinstance(op, Free), "memory is partitioned before blocks are formed"
         return self.lifetimes.ended(op) or [Assume(build.TRUE)]
@@ -310,10 +311,14 @@ class MemoryLowering:
         memory = self.array(pointer.region, field)
         return Assign((memory,), (build.store(memory, self.index(op.address, pointer), value),))
 
-    def tracked(self, procedure: Procedure) -> Expr:
-        """Return whether all objects on the heap are tracked at a location of a procedure, over the variables
-        of the lowered program, if it asks for that anywhere."""
-        return self.lifetimes.retained(self._tracking.reached(procedure))
+    def tracked(self, program: Program, point: Point) -> Expr:
+        """Return whether all objects on the heap are tracked at a point of the lowered `program`."""
+        callers = [program.edge[call].source.procedure for call in point.calls]
+        frames: list[Frame] = []
+        for depth, name in enumerate((*callers, point.location.procedure)):
+            local = {x: in_frame(x, depth) for x in program.procedures[name].variables}
+            frames.append((self.original.procedures[name], local))
+        return self.lifetimes.retained(self._tracking.reached(frames))
 
     # ----------------------------------------------------------------------------------- arrays
 
