@@ -125,3 +125,18 @@ class AddressTerms:
         return all(
             a.kind is Kind.CONST and (term.kind is Kind.EQ or 0 <= a.value <= self._sort.high) for a in others
         )
+
+
+def composed(parts: list[Expr]) -> Expr:
+    """Return the number with these little-endian bytes."""
+    sort = machine(8 * len(parts), signed=False)
+    total = build.wrap(parts[0], sort)
+    for n, byte in enumerate(parts[1:], 1):
+        total = build.bit_or(total, build.shl(build.wrap(byte, sort), build.constant(8 * n, sort)))
+    return total
+
+
+def decomposed(value: Expr, width: int) -> list[Expr]:
+    """Return the little-endian bytes of an unsigned number."""
+    byte = machine(8, signed=False)
+    return [build.wrap(build.shr(value, build.constant(8 * n, value.sort)), byte) for n in range(width)]

@@ -23,12 +23,13 @@ all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
 from certus.core import build
 from certus.core.effects import assigned_variables
+from certus.core.evidence import Point, in_frame
 from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.program import (
     Alloc,
@@ -51,13 +52,13 @@ from certus.core.program import (
 )
 from certus.core.sorts import ArraySort, MachineSort, array, machine
 from certus.core.terms import Expr, Kind
-from certus.encoding.address_terms import AddressTerms
-from certus.encoding.addresses import MARGIN, AddressTypes, Mistyped
+from certus.encoding.address_terms import AddressTerms, composed, decomposed
+from certus.encoding.addresses import AddressTypes, Mistyped
 from certus.encoding.lifetimes import Lifetimes
-from certus.encoding.tracking import Held, Tracking
+from certus.encoding.placement import BASE, Placement
+from certus.encoding.tracking import Frame, Tracking
+from certus.encoding.twin_memory import TwinMemory
 
-BASE = 4096  # the first address of a fixed layout
-GAP = 16  # between objects of a fixed layout; their alignment is not observable
 ZEROED = 256  # the largest object, in bytes, that is set to zero by single stores
 
 
@@ -67,7 +68,7 @@ def lower_memory(program: Program, partition: Partition) -> Program:
 
 
 @dataclass(frozen=True, slots=True)
-class _Object:
+class CellObject:
     """The only object of a region that is kept in variables: its cells by offset."""
 
     base: Expr  # the variable that gets the address of the object
@@ -96,13 +97,12 @@ class MemoryLowering:
         self.objects = dict(self._find_objects())
         self.anchors = self._find_anchors()
         self.lifetimes = Lifetimes(
-            program, partition, self.types, self.terms, self.anchors, BASE, self._declare
+            program, partition, self.types, self.terms, self.anchors, BASE, self.declare
         )
         self.provenance = self.lifetimes.provenance
-        self._twin_objects = {number: self._twins(each) for number, each in self.objects.items()}
-        self._tracking = Tracking(
-            program, partition, self.lifetimes, self.terms, self._contents_of, self._rooted
-        )
+        self._placement = Placement(partition, self.lifetimes, self.declare)
+        self._twins = TwinMemory(self)
+        self._tracking = Tracking(program, partition, self.lifetimes, self.terms, self._twins)
 
     # ----------------------------------------------------------------------------- the program
 
@@ -110,7 +110,7 @@ class MemoryLowering:
         """Return the program without memory operations."""
         procedures = {name: self._procedure(p) for name, p in self.original.procedures.items()}
         for twin in self.provenance.twins(self.original.globals):
-            self._declare(twin, self.provenance.none)
+            self.declare(twin, self.provenance.none)
         shared = (*map(self.terms.variable, self.original.globals), *self.globals)
         initial = {
             self.terms.variable(x): self.terms.value(value, x) for x, value in self.original.initial.items()
@@ -125,8 +125,8 @@ class MemoryLowering:
         )
 
     def _procedure(self, procedure: Procedure) -> Procedure:
-        objects = (*self.objects.values(), *self._twin_objects.values())
-        cells = (x for o in objects if o.scope == procedure.name for x in o.cells.values())
+        cells = [x for o in self.objects.values() if o.scope == procedure.name for x in o.cells.values()]
+        cells += self._twins.local_cells(procedure.name)
         ghosts = self.lifetimes.local_variables(procedure.name)
         twins = dict.fromkeys(self.provenance.twins(procedure.variables))
         edges: list[Edge] = []
@@ -144,7 +144,7 @@ class MemoryLowering:
             edges=tuple(edges),
         )
 
-    def _declare(self, x: Expr, initial: Expr | None) -> None:
+    def declare(self, x: Expr, initial: Expr | None) -> None:
         """Add a global, with its value at the start."""
         self.globals[x] = None
         if initial is not None:
@@ -162,8 +162,8 @@ class MemoryLowering:
     def _cell_names(self) -> dict[Expr, str]:
         """Return the names in the source of cells that are a whole object."""
         names: dict[Expr, str] = {}
-        for alloc in self._allocs():
-            object_ = self.objects.get(self._allocated(alloc).region)
+        for alloc in self.allocs():
+            object_ = self.objects.get(self.allocated(alloc).region)
             if object_ is not None and list(object_.cells) == [0] and alloc.size.kind is Kind.CONST:
                 sort = object_.cells[0].sort
                 assert isinstance(sort, MachineSort)
@@ -171,14 +171,14 @@ class MemoryLowering:
                     names[object_.cells[0]] = alloc.name
         return names
 
-    def _allocated(self, alloc: Alloc) -> Pointer:
+    def allocated(self, alloc: Alloc) -> Pointer:
         """Return the type of the address of a new object."""
         pointer = self.types.of(alloc.target)
         if pointer is None:
             raise Mistyped(f"the object {alloc.name} has no region")
         return pointer
 
-    def _allocs(self) -> Iterable[Alloc]:
+    def allocs(self) -> Iterable[Alloc]:
         for procedure in self.original.procedures.values():
             for edge in procedure.edges:
                 if isinstance(edge.op, Alloc):
@@ -201,7 +201,7 @@ class MemoryLowering:
             else:
                 edges.append(Edge(next(self._edges), source, op, target, edge.span))
             source = target
-        if isinstance(edge.op, Alloc) and (region := self._allocated(edge.op).region) in self.objects:
+        if isinstance(edge.op, Alloc) and (region := self.allocated(edge.op).region) in self.objects:
             cells = self.objects[region].cells
             self.contents.update((e.index, (edge.index, cells)) for e in edges if isinstance(e.op, Havoc))
         return edges
@@ -221,16 +221,16 @@ class MemoryLowering:
         if isinstance(op, Call):
             return self._call(op, procedure)
         if isinstance(op, Load):
-            return [self._with(self.load(op), self._loaded(op))]
+            return [self._with(self.load(op), self._twins.loaded(op))]
         if isinstance(op, Store):
-            return [self._with(self._store(op), self._stored(op))]
+            return [self._with(self._store(op), self._twins.stored(op))]
         if isinstance(op, Alloc):
-            begun = self.lifetimes.begun(op, self._allocated(op).region)
+            begun = self.lifetimes.begun(op, self.allocated(op).region)
             return [*self.lifetimes.promise(op), *self._alloc(op), *begun]
         if isinstance(op, Inspect):
             return [self.lifetimes.inspected(op)]
         if isinstance(op, InspectHeap):
-            reached = self._tracking.reached(procedure) if op.retained == "tracked" else []
+            reached = self._tracking.reached([(procedure, {})]) if op.retained == "tracked" else []
             return [Assign((op.target,), (self.lifetimes.retained(reached),))]
         assert isinstance(op, Free), "memory is partitioned before blocks are formed"
         return self.lifetimes.ended(op) or [Assume(build.TRUE)]
@@ -283,12 +283,12 @@ class MemoryLowering:
             return Havoc((target,))
         field, width = self.types.field(pointer, sort.width // 8), sort.width // 8
         if field is None:
-            memory, index = self.bytes(pointer.region), self.terms.machine(self._anchored(op.address))
-            value = _composed([build.select(memory, self._at(index, n)) for n in range(width)])
+            memory, index = self.bytes(pointer.region), self.terms.machine(self.anchored(op.address))
+            value = composed([build.select(memory, self._at(index, n)) for n in range(width)])
         elif pointer.region in self.objects:
-            value = self._read(self.objects[pointer.region], field, pointer, op.address)
+            value = self.read(self.objects[pointer.region], field, pointer, op.address)
         else:
-            value = build.select(self.array(pointer.region, field), self._index(op.address, pointer))
+            value = build.select(self.array(pointer.region, field), self.index(op.address, pointer))
         return Assign((target,), (build.wrap(value, sort),))
 
     def _store(self, op: Store) -> BasicOp:
@@ -301,124 +301,24 @@ class MemoryLowering:
         value = build.wrap(self.terms.plain(op.value), machine(sort.width, signed=False))
         field = self.types.field(pointer, width)
         if field is None:
-            memory, index = self.bytes(pointer.region), self.terms.machine(self._anchored(op.address))
+            memory, index = self.bytes(pointer.region), self.terms.machine(self.anchored(op.address))
             after = memory
-            for n, byte in enumerate(_decomposed(value, width)):
+            for n, byte in enumerate(decomposed(value, width)):
                 after = build.store(after, self._at(index, n), byte)
             return Assign((memory,), (after,))
         if pointer.region in self.objects:
-            return self._write(self.objects[pointer.region], field, pointer, op.address, value)
+            return self.write(self.objects[pointer.region], field, pointer, op.address, value)
         memory = self.array(pointer.region, field)
-        return Assign((memory,), (build.store(memory, self._index(op.address, pointer), value),))
+        return Assign((memory,), (build.store(memory, self.index(op.address, pointer), value),))
 
-    # ------------------------------------------------------------------------------------ twins
-
-    def _loaded(self, op: Load) -> list[tuple[Expr, Expr]]:
-        """Return what a load assigns to the twin of its target."""
-        twin, pointer = self.provenance.twin(op.target), self.types.of(op.address)
-        if twin is None:
-            return []
-        assert isinstance(op.target.sort, MachineSort)
-        field = None if pointer is None else self.types.field(pointer, op.target.sort.width // 8)
-        if pointer is not None and self._word_has_twin(pointer):
-            at, loaded = self.terms.machine(self._anchored(op.address)), self.load(op)
-            assert isinstance(loaded, Assign)
-            start = build.select(self._twin_bytes(pointer), at)
-            return [(twin, self.provenance.near(build.wrap(loaded.values[0], self.address), start))]
-        if pointer is None or field is None or not self._has_twin(field):
-            return [(twin, self.provenance.none)]
-        if pointer.region in self.objects:
-            return [(twin, self._read(self._twin_objects[pointer.region], field, pointer, op.address))]
-        return [(twin, build.select(self._twin_array(pointer, field), self._index(op.address, pointer)))]
-
-    def _stored(self, op: Store) -> list[tuple[Expr, Expr]]:
-        """Return what a store assigns to the twins of memory."""
-        pointer = self.types.of(op.address)
-        assert isinstance(op.value.sort, MachineSort)
-        field = None if pointer is None else self.types.field(pointer, op.value.sort.width // 8)
-        start = self.provenance.start(op.value)
-        if pointer is not None and self._word_has_twin(pointer):
-            if op.value.sort.width != self.partition.bits:
-                return []  # of a word that is written in part the twin may be wrong: `_loaded` compares
-            words = self._twin_bytes(pointer)
-            at = self.terms.machine(self._anchored(op.address))
-            return [(words, build.store(words, at, start))]
-        if pointer is None or field is None or not self._has_twin(field):
-            return []
-        if pointer.region in self.objects:
-            written = self._write(self._twin_objects[pointer.region], field, pointer, op.address, start)
-            return list(zip(written.targets, written.values, strict=True))
-        memory = self._twin_array(pointer, field)
-        return [(memory, build.store(memory, self._index(op.address, pointer), start))]
-
-    def tracked(self, procedure: Procedure) -> Expr:
-        """Return whether all objects on the heap are tracked at a location of a procedure, over the variables
-        of the lowered program, if it asks for that anywhere."""
-        return self.lifetimes.retained(self._tracking.reached(procedure))
-
-    def _contents_of(self, number: int, field: Field, start: Expr | None) -> tuple[Expr, Expr | None] | None:
-        """Return the contents of a field of an object in a region of stride 0, and their twin."""
-        if number in self.objects:
-            object_, twins = self.objects[number], self._twin_objects[number]
-            return object_.cells[field.offset], twins.cells.get(field.offset)
-        pointer = Pointer(number, field.offset)
-        at = build.constant(BASE, self.address) if start is None else start
-        if start is None and self._region(pointer).layout != "fixed":
-            return None
-        twin = build.select(self._twin_array(pointer, field), at) if self._has_twin(field) else None
-        return build.select(self.array(number, field), at), twin
-
-    def _rooted(self, procedure: Procedure) -> Iterator[tuple[Held, Expr]]:
-        """Yield the addresses in objects that are kept in variables a procedure can name, each with the
-        condition that its object is live."""
-        for alloc in self._allocs():
-            number = self._allocated(alloc).region
-            object_, region = self.objects.get(number), self.partition.regions[number]
-            if object_ is None or object_.scope not in (None, procedure.name) or alloc.storage == "heap":
-                continue
-            for offset, cell in object_.cells.items():
-                place = offset % region.stride if region.stride else offset
-                for field in region.fields or ():
-                    if field.offset == place and field.holds is not None:
-                        held = (field.holds, cell, self._twin_objects[number].cells.get(offset))
-                        yield held, self.lifetimes.live(number)
-
-    def _has_twin(self, field: Field) -> bool:
-        return field.holds is not None and field.holds.region in self.provenance.regions
-
-    def _word_has_twin(self, pointer: Pointer) -> bool:
-        """Return whether the addresses in a region of bytes have twins, by the address of their word."""
-        region = self._region(pointer)
-        return (
-            region.fields is None
-            and region.holds is not None
-            and region.holds.region in self.provenance.regions
-        )
-
-    def _twin_bytes(self, pointer: Pointer) -> Expr:
-        words = build.var(f"mem${pointer.region}$base", array(self.address, self.address))
-        self._declare(words, None)
-        return words
-
-    def _twin_array(self, pointer: Pointer, field: Field) -> Expr:
-        memory = build.var(f"mem${pointer.region}${field.offset}$base", array(self.address, self.address))
-        self._declare(memory, None)
-        return memory
-
-    def _twins(self, object_: _Object) -> _Object:
-        """Return the twins of the cells of an object that hold addresses."""
-        region = self._region(self.partition.carriers[object_.base])
-        stride = region.stride
-        held = {each.offset for each in region.fields or () if self._has_twin(each)}
-        cells = {
-            offset: build.var(f"{cell.name}$base", self.address)
-            for offset, cell in object_.cells.items()
-            if (offset % stride if stride else offset) in held
-        }
-        if object_.scope is None:
-            for cell in cells.values():
-                self._declare(cell, None)
-        return replace(object_, cells=cells)
+    def tracked(self, program: Program, point: Point) -> Expr:
+        """Return whether all objects on the heap are tracked at a point of the lowered `program`."""
+        callers = [program.edge[call].source.procedure for call in point.calls]
+        frames: list[Frame] = []
+        for depth, name in enumerate((*callers, point.location.procedure)):
+            local = {x: in_frame(x, depth) for x in program.procedures[name].variables}
+            frames.append((self.original.procedures[name], local))
+        return self.lifetimes.retained(self._tracking.reached(frames))
 
     # ----------------------------------------------------------------------------------- arrays
 
@@ -442,19 +342,19 @@ class MemoryLowering:
     def _zeroed_regions(self) -> frozenset[int]:
         """Return the regions whose objects all start with zeros."""
         zero: dict[int, bool] = {}
-        for alloc in self._allocs():
-            region = self._allocated(alloc).region
+        for alloc in self.allocs():
+            region = self.allocated(alloc).region
             zero[region] = zero.get(region, True) and alloc.zero
         return frozenset(region for region, every in zero.items() if every)
 
     def _at(self, index: Expr, offset: int) -> Expr:
         return build.add(index, build.constant(offset, self.address))
 
-    def _index(self, address: Expr, pointer: Pointer) -> Expr:
+    def index(self, address: Expr, pointer: Pointer) -> Expr:
         """Return the address of the element: without the phase."""
-        return self.terms.machine(build.add(self._anchored(address), build.integer(-pointer.phase)))
+        return self.terms.machine(build.add(self.anchored(address), build.integer(-pointer.phase)))
 
-    def _anchored(self, address: Expr) -> Expr:
+    def anchored(self, address: Expr) -> Expr:
         """Return the address of a valid access, with a constant for a base that can have no other value
         then."""
         parts = address.args if address.kind is Kind.ADD else (address,)
@@ -470,9 +370,9 @@ class MemoryLowering:
         for procedure in self.original.procedures.values():
             for edge in procedure.edges:
                 if isinstance(edge.op, Alloc):
-                    target, pointer = edge.op.target, self._allocated(edge.op)
+                    target, pointer = edge.op.target, self.allocated(edge.op)
                     number[pointer.region] = number.get(pointer.region, 0) + 1
-                    fixed = self._region(pointer).layout == "fixed" and edge.index in once
+                    fixed = self.region_of(pointer).layout == "fixed" and edge.index in once
                     targets[target] = fixed and target not in targets
         other = assigned_variables(self.original)
         return frozenset(
@@ -483,18 +383,18 @@ class MemoryLowering:
 
     # -------------------------------------------------------------------------------- variables
 
-    def _find_objects(self) -> Iterable[tuple[int, _Object]]:
+    def _find_objects(self) -> Iterable[tuple[int, CellObject]]:
         for name, procedure in self.original.procedures.items():
             for edge in procedure.edges:
                 if isinstance(edge.op, Alloc):
-                    pointer = self._allocated(edge.op)
-                    if self._region(pointer).storage != "arrays":
+                    pointer = self.allocated(edge.op)
+                    if self.region_of(pointer).storage != "arrays":
                         yield pointer.region, self._object(edge.op, pointer.region, name)
 
-    def _region(self, pointer: Pointer) -> Region:
+    def region_of(self, pointer: Pointer) -> Region:
         return self.partition.regions[pointer.region]
 
-    def _object(self, alloc: Alloc, number: int, procedure: str) -> _Object:
+    def _object(self, alloc: Alloc, number: int, procedure: str) -> CellObject:
         region = self.partition.regions[number]
         local = region.storage == "locals"
         prefix = f"{alloc.target.name}$+" if local else f"mem${number}$"  # `$4` may end another's name
@@ -506,19 +406,19 @@ class MemoryLowering:
         if not local:
             for cell in cells.values():
                 self.globals[cell] = None
-        return _Object(alloc.target, cells, procedure if local else None)
+        return CellObject(alloc.target, cells, procedure if local else None)
 
-    def _offset(self, object_: _Object, address: Expr) -> Expr:
+    def _offset(self, object_: CellObject, address: Expr) -> Expr:
         """Return the offset of an address in the object."""
         if object_.scope is not None:
             return self.terms.machine(build.sub(address, object_.base))
-        return self.terms.machine(build.add(self._anchored(address), build.integer(-BASE)))
+        return self.terms.machine(build.add(self.anchored(address), build.integer(-BASE)))
 
     def _candidates(
-        self, object_: _Object, field: Field, pointer: Pointer, address: Expr
+        self, object_: CellObject, field: Field, pointer: Pointer, address: Expr
     ) -> list[tuple[Expr, Expr]]:
         """Return the cells that an access may touch, each with its condition."""
-        stride = self._region(pointer).stride
+        stride = self.region_of(pointer).stride
         if not stride:
             return [(build.TRUE, object_.cells[field.offset])]
         offset = self._offset(object_, address)
@@ -528,7 +428,7 @@ class MemoryLowering:
             if at % stride == field.offset
         ]
 
-    def _read(self, object_: _Object, field: Field, pointer: Pointer, address: Expr) -> Expr:
+    def read(self, object_: CellObject, field: Field, pointer: Pointer, address: Expr) -> Expr:
         choices = self._candidates(object_, field, pointer, address)
         if not choices:
             return build.constant(0, machine(8 * field.width, signed=False))
@@ -537,7 +437,9 @@ class MemoryLowering:
             value = build.ite(condition, cell, value)
         return value
 
-    def _write(self, object_: _Object, field: Field, pointer: Pointer, address: Expr, value: Expr) -> Assign:
+    def write(
+        self, object_: CellObject, field: Field, pointer: Pointer, address: Expr, value: Expr
+    ) -> Assign:
         choices = self._candidates(object_, field, pointer, address)
         written = [(cell, build.ite(condition, value, cell)) for condition, cell in choices]
         changed = [(cell, after) for cell, after in written if after is not cell]
@@ -546,15 +448,15 @@ class MemoryLowering:
     # -------------------------------------------------------------------------------- addresses
 
     def _alloc(self, op: Alloc) -> list[BasicOp]:
-        pointer, target = self._allocated(op), self.terms.variable(op.target)
-        region = self._region(pointer)
+        pointer, target = self.allocated(op), self.terms.variable(op.target)
+        region = self.region_of(pointer)
         if pointer.region in self.objects:
             return self._fresh_cells(op, target, self.objects[pointer.region])
         if region.layout == "fixed":
-            return [*self._next_address(op, target, pointer.region), *self._zeros(op, pointer)]
-        return [*self._any_address(op, target), *self._zeros(op, pointer)]
+            return [*self._placement.next_address(op, target, pointer.region), *self._zeros(op, pointer)]
+        return [*self._placement.any_address(op, target), *self._zeros(op, pointer)]
 
-    def _fresh_cells(self, op: Alloc, target: Expr, object_: _Object) -> list[BasicOp]:
+    def _fresh_cells(self, op: Alloc, target: Expr, object_: CellObject) -> list[BasicOp]:
         cells = tuple(object_.cells.values())
         zeros = tuple(build.constant(0, cell.sort) for cell in cells) if op.zero else ()
         base = build.constant(BASE, self.address)
@@ -562,53 +464,9 @@ class MemoryLowering:
             return [Assign((target, *cells[: len(zeros)]), (base, *zeros))]
         return [Assign((target,), (base,)), Havoc(cells)]
 
-    def _size(self, op: Alloc) -> Expr:
-        return self.lifetimes.size(op)
-
-    def _next_address(self, op: Alloc, target: Expr, region: int) -> list[BasicOp]:
-        brk = build.var(f"mem$brk${region}", self.address)
-        self.globals[brk] = None
-        self.initial[brk] = build.constant(BASE, self.address)
-        stride = self.partition.regions[region].stride
-        step = build.constant(1 if self.lifetimes.active and not stride else GAP, self.address)
-        if not stride:  # only the starts of objects are compared
-            return [Assign((target, brk), (brk, build.add(brk, step)))]
-        size, top = self._size(op), build.constant((1 << self.address.width) - MARGIN, self.address)
-        after = build.add(brk, build.add(size, step))
-        moved: list[BasicOp] = [Assign((target, brk), (brk, after))]
-        fits = build.and_(build.le(brk, top), build.le(size, build.sub(top, brk)))
-        return [Assume(fits), *moved]
-
-    def _any_address(self, op: Alloc, target: Expr) -> list[BasicOp]:
-        """Choose any address below all earlier objects, or above them."""
-        one, zero = build.constant(1, self.address), build.constant(0, self.address)
-        top = build.constant((1 << self.address.width) - MARGIN, self.address)
-        low, brk = (build.var(name, self.address) for name in ("mem$brk$low", "mem$brk"))
-        for edge, start in ((low, top), (brk, one)):
-            self.globals[edge] = None
-            self.initial[edge] = start
-        size = self._size(op)
-        end = build.add(target, build.ite(build.eq(size, zero), one, size))
-        conditions = [
-            build.le(one, target),
-            build.le(target, top),
-            build.le(size, build.sub(top, target)),
-            build.or_(build.le(brk, target), build.le(end, low)),
-        ]
-        if op.align > 1:
-            aligned = build.eq(build.bit_and(target, build.constant(op.align - 1, self.address)), zero)
-            conditions.append(aligned)
-        above = build.ite(build.le(brk, target), end, brk)
-        below = build.ite(build.lt(target, low), target, low)
-        return [
-            Havoc((target,)),
-            Assume(build.conjunction(conditions)),
-            Assign((low, brk), (below, above)),
-        ]
-
     def _zeros(self, op: Alloc, pointer: Pointer) -> list[BasicOp]:
         """Store zeros into a small object that shares its region with objects of arbitrary contents."""
-        region, number = self._region(pointer), pointer.region
+        region, number = self.region_of(pointer), pointer.region
         small = op.size.kind is Kind.CONST and op.size.value <= ZEROED
         if not op.zero or number in self._zeroed or not small:
             return []
@@ -640,18 +498,3 @@ def cell_offsets(region: Region, field: Field, size: Expr) -> range:
     if size.kind is not Kind.CONST:
         raise Mistyped("the cells of an object of unknown size cannot be variables")
     return range(field.offset, int(size.value) - field.width + 1, region.stride)
-
-
-def _composed(parts: list[Expr]) -> Expr:
-    """Return the number with these little-endian bytes."""
-    sort = machine(8 * len(parts), signed=False)
-    total = build.wrap(parts[0], sort)
-    for n, byte in enumerate(parts[1:], 1):
-        total = build.bit_or(total, build.shl(build.wrap(byte, sort), build.constant(8 * n, sort)))
-    return total
-
-
-def _decomposed(value: Expr, width: int) -> list[Expr]:
-    """Return the little-endian bytes of an unsigned number."""
-    byte = machine(8, signed=False)
-    return [build.wrap(build.shr(value, build.constant(8 * n, value.sort)), byte) for n in range(width)]

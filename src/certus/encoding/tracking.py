@@ -5,47 +5,71 @@ from the roots over at most `LINKS` pointers in memory and gives up at `OBJECTS`
 of the objects that are reached, and never one that is not: the answer is "yes" only if every live object is
 tracked, and it may be "no" although every object is.
 
-Roots are variables of the source, globals or of the procedure that asks, and the cells of live objects that
-are kept in variables. Variables of its callers are roots, too, but no term can mention them.
+Roots are variables of the source and the cells of live objects that are kept in variables: globals, and those
+of the procedure that asks. Variables of its callers are roots, too, but only a formula of a proof at a point
+can mention them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from certus.core import build
 from certus.core.memory import Field, Partition, Pointer
 from certus.core.program import Procedure, Program
 from certus.core.sorts import INT
 from certus.core.terms import Expr
+from certus.core.walk import substitute
 from certus.encoding.address_terms import AddressTerms
 from certus.encoding.lifetimes import Lifetimes, Target
 
 LINKS = 3  # most pointers in memory on the way from a root to an object
 OBJECTS = 24  # most candidates
+Frame = tuple[Procedure, Mapping[Expr, Expr]]  # an activation, and the names of its variables
+Key = tuple[int, Expr | None]  # a region, and the start of an object unless there is only one
 Held = tuple[Pointer, Expr, Expr | None]  # the type of an address, its machine value, and its twin
-Reader = Callable[[int, Field, Expr | None], tuple[Expr, Expr | None] | None]
-Cells = Callable[[Procedure], Iterator[tuple[Held, Expr]]]
+
+
+class Contents(Protocol):
+    """Memory with twins."""
+
+    def contents_of(self, number: int, field: Field, start: Expr | None) -> tuple[Expr, Expr | None] | None:
+        """Return the contents of a field of the object at a start, and their twin; None if they have no
+        name."""
+        ...
+
+    def rooted(self, procedure: Procedure) -> Iterator[tuple[Held, Expr]]:
+        """Yield the addresses in objects that are roots, with their conditions."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """The search in one program. `read` gives the contents of a field of the object at a start, if it can be
-    named, and their twin; `cells` the addresses in objects that are roots, with their conditions."""
+    """The search in one program."""
 
     program: Program
     partition: Partition
     lifetimes: Lifetimes
     terms: AddressTerms
-    read: Reader
-    cells: Cells
+    contents: Contents
 
-    def reached(self, procedure: Procedure) -> list[Expr]:
-        """Return truth values, of which as many hold as different live objects on the heap are found."""
-        found: dict[tuple[int, Expr | None], list[Expr]] = {}  # by region and start: reached in these cases
+    def reached(self, frames: Sequence[Frame]) -> list[Expr]:
+        """Return truth values: as many of them hold as different live objects on the heap are found from the
+        variables of these activations."""
+        found: dict[Key, list[Expr]] = {}
+        for procedure, names in frames:
+            for (number, start), holds in self._search(procedure).items():
+                named = None if start is None else substitute(start, names)
+                found.setdefault((number, named), []).extend(substitute(each, names) for each in holds)
+        return list(_different({key: build.disjunction(holds) for key, holds in found.items()}))
+
+    def _search(self, procedure: Procedure) -> dict[Key, list[Expr]]:
+        """Return the objects that are found, each with the cases in which it is reached."""
+        found: dict[Key, list[Expr]] = {}
         work = [(held, build.TRUE, 0) for held in self._variables(procedure)]
-        work += ((held, live, 0) for held, live in self.cells(procedure))
+        work += ((held, live, 0) for held, live in self.contents.rooted(procedure))
         for (pointer, word, twin), condition, links in work:
             target = self.lifetimes.located(pointer, word, twin)
             if target is None or not self.lifetimes.on_heap(pointer.region):
@@ -58,7 +82,7 @@ class Tracking:
             found.setdefault((pointer.region, target.start), []).append(holds)
             if links < LINKS:
                 work += ((held, holds, links + 1) for held in self._contents(pointer, target))
-        return list(_different({key: build.disjunction(holds) for key, holds in found.items()}))
+        return found
 
     def _variables(self, procedure: Procedure) -> Iterator[Held]:
         for x in (*self.program.globals, *procedure.variables):
@@ -72,12 +96,12 @@ class Tracking:
         region = self.partition.regions[pointer.region]
         for field in region.fields or ():
             if field.holds is not None and not region.stride:
-                contents = self.read(pointer.region, field, target.start)
+                contents = self.contents.contents_of(pointer.region, field, target.start)
                 if contents is not None:
                     yield field.holds, *contents
 
 
-def _different(found: dict[tuple[int, Expr | None], Expr]) -> Iterator[Expr]:
+def _different(found: Mapping[Key, Expr]) -> Iterator[Expr]:
     """Yield, for each candidate, whether it is reached and none before it is the same object."""
     before: dict[int, list[tuple[Expr | None, Expr]]] = {}
     for (number, start), holds in found.items():

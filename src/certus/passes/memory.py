@@ -27,7 +27,6 @@ from certus.core.evidence import (
     Proof,
     Refutation,
     Trace,
-    in_frame,
 )
 from certus.core.heap import endangered
 from certus.core.loops import loop_forest
@@ -36,7 +35,6 @@ from certus.core.program import Alloc, Edge, Havoc, Program
 from certus.core.sorts import MachineSort
 from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind, Value
-from certus.core.walk import substitute
 from certus.encoding.addresses import AddressTypes, Mistyped
 from certus.encoding.memory import MemoryLowering, cell_offsets
 from certus.passes.pointer_flow import PointerFlow, scan_types
@@ -87,9 +85,7 @@ def _tracking(proof: Proof, lowering: MemoryLowering, lowered: Program) -> Proof
     for point, formula in proof.invariants.items():
         invariants[point] = formula
         if point.location in heads:
-            procedure = lowering.original.procedures[point.location.procedure]
-            frame = {x: in_frame(x, len(point.calls)) for x in lowered.procedures[procedure.name].variables}
-            invariants[point] = build.and_(formula, substitute(lowering.tracked(procedure), frame))
+            invariants[point] = build.and_(formula, lowering.tracked(lowered, point))
     return replace(proof, invariants=invariants)
 
 

@@ -13,7 +13,8 @@ from certus.core.sorts import INT, array, machine
 from certus.core.terms import Expr
 from certus.encoding.address_terms import AddressTerms
 from certus.encoding.addresses import MARGIN, AddressTypes, Mistyped
-from certus.encoding.memory import BASE, lower_memory
+from certus.encoding.memory import lower_memory
+from certus.encoding.placement import BASE
 
 U8, U16, I32, U32 = (
     machine(8, signed=False),

@@ -21,7 +21,7 @@ from certus.core.program import Alloc, Assign, Assume, Edge, Havoc, Location, Op
 from certus.core.sorts import BOOL, ArraySort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import rebuild, transform, variables
-from certus.encoding.memory import BASE
+from certus.encoding.placement import BASE
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from certus.check.proofs.clauses import proof_clauses
 from certus.check.proofs.discharge import discharge
 from certus.check.proofs.expansion import Refused
-from certus.check.proofs.leaks import explained, leak_clauses
 from certus.check.proofs.partition import check_partition
 from certus.check.proofs.random_runs import challenge
 from certus.check.proofs.ssa import Clause
@@ -43,6 +42,8 @@ def clauses_of(program: Program, proof: Proof, budget: Budget, statistics: Stati
         lowered = lowering.program()
         clauses = clauses_of(lowered, proof.proof, budget, statistics)
         if isinstance(proof.proof, Inductive | KInductive):
+            from certus.check.proofs.leaks import leak_clauses
+
             clauses += leak_clauses(lowering, lowered, proof.proof)
         return clauses
     raise Refused("proof-malformed", f"{type(proof).__name__} is not a proof about a program")
@@ -85,6 +86,8 @@ def check_proof(
             size_seconds=time.monotonic() - start,
         )
     except Refused as refused:
+        from certus.check.proofs.leaks import explained
+
         return explained(program, proof, refused.diagnostic)
     return replace(check, runs=runs)
 

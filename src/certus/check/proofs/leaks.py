@@ -19,12 +19,11 @@ from certus.check.proofs.expansion import Refused
 from certus.check.proofs.ssa import Clause
 from certus.core import build
 from certus.core.diagnostic import Diagnostic
-from certus.core.evidence import Inductive, KInductive, Partitioned, Point, Proof, in_frame
+from certus.core.evidence import Inductive, KInductive, Partitioned, Point, Proof
 from certus.core.heap import endangered
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Call, Program, leaves
 from certus.core.terms import Expr
-from certus.core.walk import substitute
 from certus.encoding.memory import MemoryLowering
 
 CAUSE = "leak-before-endless-loop"
@@ -48,15 +47,13 @@ def leak_clauses(
         for head in loop_forest(procedure).heads:
             if head not in after:
                 continue
-            tracked = lowering.tracked(procedure)
-            variables = lowered.procedures[procedure.name].variables
             for calls in contexts[procedure.name]:
-                formula = proof.invariants.get(Point(head, calls))
+                point = Point(head, calls)
+                formula = proof.invariants.get(point)
                 if formula is None:
                     raise _refused(f"an object may be lost before the loop at {head.name}, which may not end")
-                here = substitute(tracked, {x: in_frame(x, len(calls)) for x in variables})
-                title = f"every object on the heap is tracked at {Point(head, calls).name}"
-                yield Clause(title, (formula, build.not_(here)), CAUSE)
+                title = f"every object on the heap is tracked at {point.name}"
+                yield Clause(title, (formula, build.not_(lowering.tracked(lowered, point))), CAUSE)
 
 
 def explained(program: Program, proof: Proof, diagnostic: Diagnostic) -> Diagnostic:

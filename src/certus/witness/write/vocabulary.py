@@ -22,7 +22,8 @@ from certus.core.program import Alloc, Program, SourceObject, extent, lvalue
 from certus.core.sorts import INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder, rebuild, substitute, transform, variables
-from certus.encoding.memory import BASE, MemoryLowering
+from certus.encoding.memory import MemoryLowering
+from certus.encoding.placement import BASE
 from certus.witness.write.scope import names_at
 
 _BREAK: Final = "mem$brk"  # the variables with the end of the last object

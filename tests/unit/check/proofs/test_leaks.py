@@ -38,10 +38,9 @@ def checked(program: Program, formula: Expr | None = None) -> ProofCheck | Diagn
     return check_proof(program, proof, budget=Budget(30), statistics=Statistics())
 
 
-def tracked(program: Program) -> Expr:
+def tracked(program: Program, at: str = "main:3", calls: tuple[int, ...] = ()) -> Expr:
     lowering = MemoryLowering(program, find_partition(program))
-    lowering.program()
-    return lowering.tracked(program.procedures["main"])
+    return lowering.tracked(lowering.program(), Point(program.location[at], calls))
 
 
 def test_an_object_that_is_lost_before_an_endless_loop_is_never_proved_away() -> None:  # trap 14
@@ -79,11 +78,26 @@ def test_an_object_allocated_again_and_again_is_lost() -> None:  # trap 14
     b.edge("main", "entry", "entry", b.alloc(p, 4, storage="heap"))
     b.claim("main", "after", b.inspect_heap("main", "tracked"), "exit")
     program = b.build(named=(p,))
-    for formula in (build.TRUE, tracked(program)):
+    for formula in (build.TRUE, tracked(program, program.entry.name)):
         proof = Partitioned(find_partition(program), Inductive({Point(program.entry): formula}))
         refused = check_proof(program, proof, budget=Budget(30), statistics=Statistics())
         assert isinstance(refused, Diagnostic)
         assert refused.code == "leak-before-endless-loop"
+
+
+def test_variables_of_callers_are_roots_in_a_proof() -> None:
+    b = ProgramBuilder()
+    p = b.local("main", "p")
+    b.edge("main", "entry", "made", b.alloc(p, 4, storage="heap"))
+    call = b.edge("main", "made", "back", b.call("f"))
+    b.skip("f", "entry", "loop")
+    b.skip("f", "loop", "loop")
+    b.claim("main", "back", b.inspect_heap("main", "tracked"), "exit")
+    program = b.build(named=(p,))
+    loop = b.at("f", "loop")
+    formula = tracked(program, loop.name, (call.index,))
+    proof = Partitioned(find_partition(program), Inductive({Point(loop, (call.index,)): formula}))
+    assert isinstance(check_proof(program, proof, budget=Budget(30), statistics=Statistics()), ProofCheck)
 
 
 def test_recursion_after_an_allocation_is_refused_unless_it_is_bounded() -> None:

@@ -12,7 +12,8 @@ from certus.core.program import Program
 from certus.core.sorts import array, machine
 from certus.core.terms import Expr
 from certus.core.walk import substitute, variables
-from certus.encoding.memory import BASE, lower_memory
+from certus.encoding.memory import lower_memory
+from certus.encoding.placement import BASE
 from certus.frontend.c.load import load_c
 from certus.passes.memory import find_partition
 from certus.witness.write.invariants import Translation, translate
