@@ -307,7 +307,8 @@ def allocate(body: Body, instruction: ir.Alloca) -> None:
     align = instruction.align or body.layout.align(instruction.type)
     body.emit(Alloc(base, size, align, "stack", body.locals.shown(instruction.name or "")))
     body.registers.define(instruction, base)
-    body.locals.arrays.begin(instruction, base)
+    if body.locals.arrays is not None:
+        body.locals.arrays.begin(instruction, base)
 
 
 def _check_bounds(body: Body, count: Operand) -> None:

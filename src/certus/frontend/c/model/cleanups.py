@@ -19,11 +19,6 @@ SLOT: Final = "cleanup.dest.slot"
 Point = tuple[str, int | None]  # a block, and the number that it is entered with if that matters
 
 
-def has_cleanups(blocks: list[Block]) -> bool:
-    """Whether a function has a slot for the targets of jumps."""
-    return any(isinstance(each, ir.Alloca) and each.name == SLOT for each in blocks[0].instructions)
-
-
 def threaded(blocks: list[Block]) -> list[Block]:
     """Return the blocks of a function with separate ways for its jumps. A block that cannot be copied stays
     shared: then the slot remains an ordinary variable."""

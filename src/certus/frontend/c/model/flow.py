@@ -17,8 +17,8 @@ from typing import Final
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.bodies import Block
 from certus.frontend.c.ir.instructions import Integer, Local, Symbol
-from certus.frontend.c.model.cleanups import has_cleanups, threaded
 
+CLEANUP: Final = "cleanup.dest.slot"  # the variable that holds the targets of jumps, with lifetime markers
 HANDLER: Final = "__ubsan_handle_"  # how the functions are called that report a failed check
 QUOTIENT: Final = f"{HANDLER}divrem_overflow_abort"  # of a quotient: the divisor is 0, or it overflows
 DIVISOR: Final = f"{HANDLER}division_by_zero_abort"  # our name for the first of these
@@ -29,7 +29,9 @@ class Flow:
 
     def __init__(self, blocks: list[Block]) -> None:
         self.entry = blocks[0].label
-        if has_cleanups(blocks):
+        if any(isinstance(each, ir.Alloca) and each.name == CLEANUP for each in blocks[0].instructions):
+            from certus.frontend.c.model.cleanups import threaded
+
             blocks = threaded(blocks)
         if any(block.label.startswith("handler.") for block in blocks):
             blocks = _with_checks_inside(blocks)

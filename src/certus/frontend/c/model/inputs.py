@@ -17,7 +17,7 @@ from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type
-from certus.frontend.c.model import floats, nondeterminism, printed
+from certus.frontend.c.model import floats, nondeterminism
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall, any_count, maybe, with_options
 from certus.frontend.c.model.operands import address_of
@@ -256,9 +256,12 @@ def print_(
     """Model a function of the `printf` family: only `%n` writes, and `buffer` receives at most as many bytes
     as the argument `limit` says. `format` is None if the arguments come in a `va_list`."""
     body = call.body
-    printed.check_strings(call, format)
-    if buffer is not None and is_checked(body, "write"):
-        printed.write(call, format, buffer, limit)
+    if is_checked(body, "read"):
+        from certus.frontend.c.model import printed
+
+        printed.check_strings(call, format)
+        if buffer is not None:
+            printed.write(call, format, buffer, limit)
     elif buffer is not None and limit is not None:
         nondeterminism.write_up_to(
             body, call.operand(buffer), call.address(buffer), call.integer(limit), _PRINTED

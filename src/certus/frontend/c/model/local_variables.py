@@ -25,11 +25,11 @@ from certus.frontend.c.ir.types import IntegerType, StructType, Type
 from certus.frontend.c.model.initialisers import leave_open, padding
 from certus.frontend.c.model.operands import value_is_signed
 from certus.frontend.c.model.scopes import calls, comes_back, is_outermost, marked, outlives_scope
-from certus.frontend.c.model.stack_arrays import StackArrays
 from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
+    from certus.frontend.c.model.stack_arrays import StackArrays
 
 
 @dataclass(slots=True, eq=False)
@@ -63,7 +63,11 @@ class LocalVariables:
         self.slots: dict[str, Slot] = {}
         self.objects: dict[str, LocalObject] = {}
         self.declared: dict[str, ir.Declare] = {}  # the first declaration of each variable
-        self.arrays = StackArrays(body)
+        self.arrays: StackArrays | None = None
+        if body.unit.rules.memory and body.unit.is_program(body.module):
+            from certus.frontend.c.model.stack_arrays import StackArrays
+
+            self.arrays = StackArrays(body)
         self._begun: set[str] = set()  # variables that have markers
         pointers: list[Local] = []
         for instruction in body.flow.instructions():
@@ -224,7 +228,8 @@ class LocalVariables:
             if declare is None and not has_markers:
                 body.cursor.number = flow.number[alloca]
                 self._begin(local)
-        self.arrays.prepare()
+        if self.arrays is not None:
+            self.arrays.prepare()
 
     # -------------------------------------------------------------------------------- markers
 
@@ -232,7 +237,8 @@ class LocalVariables:
         """Begin or end a lifetime where Clang marks it."""
         body = self._body
         if name.startswith("llvm.stackrestore"):
-            self.arrays.restore(instruction)
+            if self.arrays is not None:
+                self.arrays.restore(instruction)
             return
         variable = marked(instruction)
         local, slot = self.objects.get(variable), self.slots.get(variable)
@@ -281,7 +287,8 @@ class LocalVariables:
             begun = local.declaration is None or body.flow.dominates(local.declaration, last)
             if begun and not local.marked:
                 self._end(local.base, _unnamed(name))
-        self.arrays.end_all()
+        if self.arrays is not None:
+            self.arrays.end_all()
 
     def _end(self, base: Expr, shown: str) -> None:
         self._body.emit(Free(base, "stack"), text=f"end of {shown}")

@@ -13,13 +13,13 @@ from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir import types
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol
-from certus.frontend.c.model import bit_fields, terms
 from certus.frontend.c.model import cells as layouts
+from certus.frontend.c.model import terms
 from certus.frontend.c.model.cells import UNROLLED, Root, cells_at, cells_between
 from certus.frontend.c.model.operands import address_of, value_is_signed, value_of
 from certus.frontend.c.model.symbols import thread_local
 from certus.frontend.c.model.terms import Cell, Lanes, Piece, Pieces, Value, as_sort
-from certus.frontend.c.model.validity import check, is_valid
+from certus.frontend.c.model.validity import check, is_checked, is_valid
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -60,16 +60,28 @@ def load(body: Body, instruction: ir.Load) -> Value:
         return _loaded(bits, type_)
     address = address_of(body, pointer)
     size = body.layout.store_size(type_)
-    field = bit_fields.read_bytes(body, instruction)
-    if field is not None and not is_valid(body, address, build.integer(size), "write"):
-        (first, count), access = field
-        check(body, at(address, first), count, access)
-        bits = body.fresh(machine(8 * count, signed=False))
-        body.emit(Load(bits, at(address, first)))
-        unit = machine(8 * size, signed=False)
-        return _loaded(build.shl(build.wrap(bits, unit), build.constant(8 * first, unit)), type_)
+    if (instruction.name or "").startswith("bf.load") and is_checked(body, "read"):
+        field = _read_field(body, instruction, address, size)
+        if field is not None:
+            return _loaded(field, type_)
     check(body, address, size, "read")
     return read(body, address, type_, body.roots.of(pointer), signed=signed)
+
+
+def _read_field(body: Body, load: ir.Load, address: Expr, size: int) -> Expr | None:
+    """Load only the bytes of a bit-field; return the unit of `size` bytes that it is stored in. None if the
+    whole unit is valid or needed."""
+    from certus.frontend.c.model import bit_fields
+
+    field = bit_fields.read_bytes(body, load)
+    if field is None or is_valid(body, address, build.integer(size), "write"):
+        return None
+    (first, count), access = field
+    check(body, at(address, first), count, access)
+    bits = body.fresh(machine(8 * count, signed=False))
+    body.emit(Load(bits, at(address, first)))
+    unit = machine(8 * size, signed=False)
+    return build.shl(build.wrap(bits, unit), build.constant(8 * first, unit))
 
 
 def _loaded(bits: Expr, type_: types.Type) -> Expr:
@@ -134,14 +146,8 @@ def store(body: Body, instruction: ir.Store) -> None:
     if variable is None:
         address = address_of(body, instruction.pointer)
         size = body.layout.store_size(operand.type)
-        field = bit_fields.written_bytes(body, instruction)
-        if field is not None and not is_valid(body, address, build.integer(size), "write"):
-            (first, count), access = field
-            unit = terms.unsigned(terms.stored_bits(body.scalar(value), size))
-            bits = build.shr(unit, build.constant(8 * first, unit.sort))
-            if access == "read":
-                check(body, at(address, first), count, "write")
-            body.emit(Store(at(address, first), build.wrap(bits, machine(8 * count, signed=False))))
+        named = isinstance(operand, Local) and operand.name.startswith("bf.")
+        if named and is_checked(body, "write") and _write_field(body, instruction, address, value, size):
             return
         check(body, address, size, "write")
         write(body, address, value, operand.type, body.roots.of(instruction.pointer))
@@ -150,6 +156,22 @@ def store(body: Body, instruction: ir.Store) -> None:
     single = isinstance(operand, Local) and body.flow.only_use(operand.name) is instruction
     name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
     body.registers.assign(variable, as_sort(term, variable.sort), name, spare=term if single else None)
+
+
+def _write_field(body: Body, store: ir.Store, address: Expr, value: Value, size: int) -> bool:
+    """Store only the bytes of a bit-field; return false if the whole unit is valid or needed."""
+    from certus.frontend.c.model import bit_fields
+
+    field = bit_fields.written_bytes(body, store)
+    if field is None or is_valid(body, address, build.integer(size), "write"):
+        return False
+    (first, count), access = field
+    unit = terms.unsigned(terms.stored_bits(body.scalar(value), size))
+    bits = build.shr(unit, build.constant(8 * first, unit.sort))
+    if access == "read":
+        check(body, at(address, first), count, "write")
+    body.emit(Store(at(address, first), build.wrap(bits, machine(8 * count, signed=False))))
+    return True
 
 
 def write(body: Body, address: Expr, value: Value, type_: types.Type, root: Root | None) -> None:

@@ -31,14 +31,10 @@ class StackArrays:
         self._arrays: dict[Expr, ir.Alloca] = {}  # by their addresses
         self._kept: dict[int, Expr] = {}  # the results of `alloca`, by the number of the instruction
 
-    @property
-    def _modelled(self) -> bool:
-        return bool(self._body.unit.rules.memory) and self._body.unit.is_program(self._body.module)
-
     def prepare(self) -> None:
         """Create a variable for each result of `alloca`, which is null until it is called."""
         body, flow = self._body, self._body.flow
-        for instruction in flow.instructions() if self._modelled else ():
+        for instruction in flow.instructions():
             if isinstance(instruction, ir.Alloca):
                 dynamic = instruction.count is not None or flow.home[instruction] != flow.entry
                 dynamic = dynamic and self._owner(instruction) is None
@@ -53,8 +49,6 @@ class StackArrays:
     def begin(self, alloca: ir.Alloca | None, base: Expr) -> None:
         """Note a new object. It is an array if `alloca` belongs to a saved end of the stack."""
         body, flow = self._body, self._body.flow
-        if not self._modelled:
-            return
         if alloca is not None and self._owner(alloca) is not None:
             self._arrays[base] = alloca
             return

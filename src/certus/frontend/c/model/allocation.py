@@ -1,0 +1,144 @@
+"""Objects on the heap: `malloc`, `realloc`, `free` and functions like them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from certus.core import build
+from certus.core.program import Alloc, Assign, Free
+from certus.core.sorts import INT
+from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import ALLOCATION_FAILS
+from certus.frontend.c.model import memory
+from certus.frontend.c.model.nondeterminism import LibraryCall, maybe, store_pointer, with_options
+from certus.frontend.c.model.terms import NULL, U8, Unmodelled, sort_of
+from certus.frontend.c.model.validity import check_free
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+
+_ENOMEM: Final = 12
+
+
+@with_options
+def allocate(
+    call: LibraryCall,
+    *size: int,
+    zero: bool = False,
+    align: int = 16,
+    alignment: int | None = None,
+    into: int | None = None,
+    fails: bool = False,
+    stack: bool = False,
+) -> None:
+    """Create a new object whose size is the product of the arguments `size`. `alignment` is the argument that
+    must be a constant power of two, or the call is refused. `into` is the argument that points to where the
+    address is stored; then the result is 0, and the alignment is at least the size of a pointer. With
+    `fails`, the result may be null, which is an input."""
+    body = call.body
+    count: Expr = build.integer(1)
+    for number in size:
+        count = build.mul(count, call.integer(number))
+    if alignment is not None:
+        term = call.term(alignment)
+        wanted = int(term.value) if term.kind is Kind.CONST else 0
+        if wanted < (1 if into is None else body.layout.word) or wanted & (wanted - 1):
+            raise Unmodelled("unsupported-alignment", f"this alignment in a call of `{call.name}`")
+        align = max(wanted, 16)
+    if body.unit.rules.malloc_may_fail and not stack and not fails:
+        _try_to_allocate(call, count, align, zero=zero, into=into)
+        return
+    if fails:
+        base = body.choose(maybe(body), lambda: NULL, lambda: new_object(body, count, align, zero=zero))
+    else:
+        base = new_object(body, count, align, zero=zero, stack=stack)
+    if into is not None:
+        store_pointer(body, call.integer(into), base)
+    if into is None or call.instruction.name is None:
+        call.define(base)
+    else:
+        call.define(build.constant(0, sort_of(call.instruction.result)))
+
+
+def allocation_fails(body: Body) -> Expr:
+    """Return the condition that the environment lets an allocation fail."""
+    return build.ne(body.havoc(U8, ALLOCATION_FAILS), build.constant(0, U8))
+
+
+def _try_to_allocate(call: LibraryCall, size: Expr, align: int, *, zero: bool, into: int | None) -> None:
+    """Create a new object, or fail: with a null pointer or, if the address is stored `into` an argument, with
+    the result `ENOMEM`."""
+    body = call.body
+    fails = body.registers.in_temporary(allocation_fails(body))
+    if into is None:
+        call.define(body.choose(fails, lambda: NULL, lambda: new_object(body, size, align, zero=zero)))
+        return
+
+    def succeed() -> None:
+        store_pointer(body, call.integer(into), new_object(body, size, align, zero=zero))
+
+    body.when(build.not_(fails), succeed)
+    if call.instruction.name is not None:
+        sort = sort_of(call.instruction.result, signed=True)
+        call.define(build.ite(fails, build.constant(_ENOMEM, sort), build.constant(0, sort)))
+
+
+def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = False) -> Expr:
+    """Create an object; the size of one on the heap is recorded if the program uses `realloc`."""
+    base = body.fresh(INT)
+    body.emit(Alloc(base, size, align, "stack" if stack else "heap", body.cursor.text, zero))
+    if stack and body.function is not None and body.locals.arrays is not None:
+        body.locals.arrays.begin(None, base)
+    sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
+    if sizes is not None and not stack:
+        noted = build.store(sizes, build.wrap(base, sort), build.wrap(size, sort))
+        body.emit(Assign((sizes,), (noted,)), text=f"the size of {body.cursor.text}")
+    return base
+
+
+def reallocate(call: LibraryCall) -> None:
+    """`realloc(pointer, size)`: a new object with as much of the old one as fits; the old one ends. With size
+    0 the result may be null. The size of the old object was recorded when it was created, or the program asks
+    byte by byte whether it belongs to the object."""
+    body, old, size = call.body, call.integer(0), call.integer(1)
+    check_free(body, old)
+    if body.unit.rules.malloc_may_fail:
+        fails = body.registers.in_temporary(allocation_fails(body))
+        call.define(body.choose(fails, lambda: NULL, lambda: _reallocated(call, old, size)))
+    else:
+        call.define(_reallocated(call, old, size))
+
+
+def _reallocated(call: LibraryCall, old: Expr, size: Expr) -> Expr:
+    """Create the new object of `realloc`; return the result."""
+    body = call.body
+    result = base = new_object(body, size, 16, zero=False)
+    sizes, sort = body.unit.library.sizes, body.unit.pointer_sort
+    none = build.eq(size, NULL)
+    if none is not build.FALSE:
+        null = build.and_(none, maybe(body, "what `realloc` returns if no bytes are left"))
+        result = body.choose(null, lambda: NULL, lambda: base)
+
+    def move() -> None:
+        if sizes is None:
+            memory.run_model(body, "__certus_move_object", (base, old, size))
+            body.emit(Free(old, "heap"))
+            return
+        noted = build.to_int(build.select(sizes, build.wrap(old, sort)))
+        count = build.ite(build.lt(noted, size), noted, size)
+        memory.copy_loop(body, base, old, count, 1, overlapping=False)
+        body.emit(Free(old, "heap"))
+
+    if old is not NULL:
+        body.when(build.ne(old, NULL), move)
+    return result
+
+
+def release(call: LibraryCall) -> None:
+    """`free`: the object that the first argument points to ends, unless the argument is null."""
+    check_free(call.body, call.address(0))
+    call.when_not_null(0, lambda pointer: free(call.body, pointer))
+
+
+def free(body: Body, pointer: Expr) -> None:
+    body.emit(Free(pointer, "heap"))
