@@ -178,3 +178,24 @@ WITNESS = """\
               file_name: "p.c"
               line: 6
 """.replace("HASH", hashlib.sha256(BUG.encode()).hexdigest())
+
+
+FLOAT_BUG = """extern float __VERIFIER_nondet_float(void);
+extern void reach_error(void);
+int main(void) {
+  float x = __VERIFIER_nondet_float();
+  if (x > 0.1f && x * x < 0.0101f) reach_error();
+}
+"""
+
+
+def test_inputs_that_are_floating_point_numbers(certus: Certus, tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(FLOAT_BUG)
+    assert certus("verify", "p.c", "--witness", "w.yml", cwd=tmp_path).returncode == 1
+    assert re.search(r"\\result == 0x1\.[0-9a-f]+p-4f", (tmp_path / "w.yml").read_text())
+    done = validated(certus, tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith("CONFIRMED")
+    wrong = re.sub(r"0x1\.[0-9a-f]+p-4f", "0.25f", (tmp_path / "w.yml").read_text())
+    (tmp_path / "w.yml").write_text(wrong)
+    assert not validated(certus, tmp_path).stdout.startswith("CONFIRMED")

@@ -20,6 +20,11 @@ def literal(format: Format, bits: int) -> str:
     return _decimal(format, bits) + _SUFFIXES[format.name]
 
 
+def exact_literal(format: Format, bits: int) -> str:
+    """Return a finite number as a hexadecimal literal of C."""
+    return hexadecimal(format, bits) + _SUFFIXES[format.name]
+
+
 def shown(format: Format, bits: int) -> str:
     """Return a number for a report: `2.5f`, `0.1f (0x1.99999ap-4)` with the exact value where the decimal is
     not exact, or `nan (0x7fc00000)` with the bits."""

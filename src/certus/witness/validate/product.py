@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import count
 from typing import Final, NoReturn
 
@@ -27,6 +28,8 @@ from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
 from certus.core.evidence import Trace
+from certus.core.float_terms import float_term
+from certus.core.floats import FORMATS, NEAREST, Format, from_fraction
 from certus.core.program import (
     Assign,
     Assume,
@@ -40,13 +43,15 @@ from certus.core.program import (
     called,
 )
 from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, Kind
 from certus.core.witness import Place, ViolationWitness, Waypoint, probe_kind, probe_number
 
 SEGMENT: Final = "$segment"
 _RESULT: Final = re.compile(
-    r"\(*\s*\\result\s*(==|!=|<=|>=|<|>)\s*\(?\s*(-?\s*(?:0[xX][0-9a-fA-F]+|\d+))[uUlL]*\s*\)*"
+    r"\(*\s*\\result\s*(==|!=|<=|>=|<|>)\s*\(?\s*"
+    r"(-?\s*(?:0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]+(?:[pP][-+]?\d+)?|\d*\.?\d+(?:[eE][-+]?\d+)?))[uUlLfF]*\s*\)*"
 )
+_INTEGER: Final = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)")
 _COMPARE: Final = {
     "==": build.eq,
     "!=": build.ne,
@@ -202,7 +207,7 @@ def _calls(program: Program, waypoint: Waypoint) -> list[Passing]:
     early = waypoint.kind == "function_enter"
     if waypoint.constraint is None:
         return [Passing(e.index, early=early and isinstance(e.op, Call)) for e in edges]
-    return [Passing(e.index, _result(waypoint, e)) for e in edges]
+    return [Passing(e.index, _result(program, waypoint, e)) for e in edges]
 
 
 def _closing(call: Span) -> Span:
@@ -210,7 +215,7 @@ def _closing(call: Span) -> Span:
     return Span(call.file, call.end_line, max(call.end_column - 1, 1), call.end_line, call.end_column)
 
 
-def _result(waypoint: Waypoint, edge: Edge) -> Expr:
+def _result(program: Program, waypoint: Waypoint, edge: Edge) -> Expr:
     r"""Translate `\result op constant`, or several of these joined by `&&`, to a condition after the call."""
     targets = edge.op.targets if isinstance(edge.op, Call | Havoc) else ()
     if len(targets) != 1:
@@ -223,8 +228,35 @@ def _result(waypoint: Waypoint, edge: Edge) -> Expr:
         match = _RESULT.fullmatch(text.strip())
         if match is None:
             _refuse(waypoint, r"The constraint is not of the form `\result == constant`.")
-        parts.append(_COMPARE[match[1]](value, build.integer(int(match[2].replace(" ", ""), 0))))
+        number = match[2].replace(" ", "")
+        if target in program.formats:
+            parts.append(_float_comparison(match[1], target, FORMATS[program.formats[target]], number))
+        elif _INTEGER.fullmatch(number) is None:
+            _refuse(waypoint, "A floating-point constant is compared with an integer.")
+        else:
+            parts.append(_COMPARE[match[1]](value, build.integer(int(number, 0))))
     return build.conjunction(parts)
+
+
+def _bits(format: Format, number: str) -> int:
+    """Return the bits of a constant, which is rounded once."""
+    if number.lower().removeprefix("-").startswith("0x"):
+        sign, _, digits = number.lower().rpartition("0x")
+        mantissa, _, power = digits.partition("p")
+        whole, _, fraction = mantissa.partition(".")
+        value = Fraction(int(f"{sign}{whole or 0}{fraction}", 16)) / 16 ** len(fraction)
+        value *= Fraction(2) ** int(power or 0)
+    else:
+        value = Fraction(number)
+    return from_fraction(format, NEAREST, value, negative=number.startswith("-"))
+
+
+def _float_comparison(operator: str, target: Expr, format: Format, number: str) -> Expr:
+    constant = build.constant(_bits(format, number), target.sort)
+    left, right = (constant, target) if operator in (">", ">=") else (target, constant)
+    kind = {"<": Kind.F_LT, ">": Kind.F_LT, "<=": Kind.F_LE, ">=": Kind.F_LE}.get(operator, Kind.F_EQ)
+    condition = float_term(kind, format.name, (left, right))
+    return build.not_(condition) if operator == "!=" else condition
 
 
 def named_result(program: Program, waypoint: Waypoint) -> tuple[int, int] | None:
@@ -236,7 +268,10 @@ def named_result(program: Program, waypoint: Waypoint) -> tuple[int, int] | None
     for passing in _calls(program, waypoint):
         edge = program.edge[passing.edge]
         if match is not None and match[1] == "==" and isinstance(edge.op, Havoc):
-            return edge.index, int(match[2].replace(" ", ""), 0)
+            number, (target, *_) = match[2].replace(" ", ""), edge.op.targets
+            if target in program.formats:
+                return edge.index, _bits(FORMATS[program.formats[target]], number)
+            return (edge.index, int(number, 0)) if _INTEGER.fullmatch(number) else None
     return None
 
 

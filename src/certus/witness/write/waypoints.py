@@ -8,13 +8,15 @@ from collections.abc import Iterator
 
 from certus.core.diagnostic import Span
 from certus.core.evidence import Trace
+from certus.core.float_text import exact_literal
+from certus.core.floats import FORMATS, to_fraction
 from certus.core.memory_errors import LEAK, NOT_FREED
 from certus.core.outcome import Replay, Step, violated_site
 from certus.core.program import ErrorSite, Havoc, Location, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Value
 from certus.core.witness import ACSL_EXPRESSION, C_EXPRESSION, Waypoint
-from certus.witness.write.c_expression import number
+from certus.witness.write.c_expression import number as c_number
 from certus.witness.write.scope import names_at, place_at
 
 
@@ -54,8 +56,18 @@ def _inputs(program: Program, step: Step) -> Iterator[Waypoint]:
                 edge.call.end_column,
             )
             place = place_at(last, edge.source.procedure)
-            constraint = f"\\result == {int(value)}"
-            yield Waypoint("function_return", place, constraint=constraint, format=ACSL_EXPRESSION)
+            number = _literal(program, variable, int(value))
+            if number is not None:
+                constraint = f"\\result == {number}"
+                yield Waypoint("function_return", place, constraint=constraint, format=ACSL_EXPRESSION)
+
+
+def _literal(program: Program, variable: Expr, value: int) -> str | None:
+    """Return a value as a constant of C; None for infinities and NaN, which have none."""
+    if variable not in program.formats:
+        return str(value)
+    format = FORMATS[program.formats[variable]]
+    return None if to_fraction(format, value) is None else exact_literal(format, value)
 
 
 def _assumptions(
@@ -67,7 +79,7 @@ def _assumptions(
         return
     names = names_at(program, span)
     equations = [
-        f"{names[variable]} == {number(int(value)).operand}"
+        f"{names[variable]} == {c_number(int(value)).operand}"
         for variable, value in values
         if variable in names and isinstance(variable.sort, MachineSort)
     ]

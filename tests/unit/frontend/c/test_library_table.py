@@ -24,7 +24,9 @@ from certus.system.clang import TARGETS, find_clang
 FOLDER = Path(library.__file__).parent / "c"
 FILES = sorted(path.name for path in FOLDER.glob("*.c"))
 _FUNCTION = re.compile(r"^(?:define|declare) (.*?)@([\w.]+)\((.*?)\)", re.MULTILINE)
-_TYPE = re.compile(r"(?:\{[^}]*\}|\[[^\]]*\]|<[^>]*>|\bptr\b|\bvoid\b|\bi\d+\b|\.\.\.)(?:.*?byval\([^)]*\))?")
+_TYPE = re.compile(
+    r"(?:\{[^}]*\}|\[[^\]]*\]|<[^>]*>|\bptr\b|\bvoid\b|\bi\d+\b|\bfloat\b|\bdouble\b|\bx86_fp80\b|\.\.\.)(?:.*?byval\([^)]*\))?"
+)
 # names that glibc's headers do not declare, or only by another name
 UNDECLARED = [
     "__bzero",
@@ -41,7 +43,7 @@ UNDECLARED = [
 ]
 HEADERS = """
 arpa/inet ctype dirent dlfcn err errno error fcntl fenv grp inttypes langinfo libgen libintl locale malloc
-netdb net/if
+math netdb net/if
 poll pthread pwd sched signal stdio stdlib string strings sys/file sys/mman sys/resource sys/select sys/socket
 sys/stat sys/statfs sys/statvfs sys/time sys/times sys/utsname sys/wait syslog time unistd utime wchar
 """

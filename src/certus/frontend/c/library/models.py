@@ -66,14 +66,14 @@ CHECKED_VARIANTS: Final = (
 )
 # Functions of the C library without a meaning here: they are defined, whatever the program declares.
 STANDARD: Final = word_set(
-    "strtod strtof strtold atof difftime getw ioctl fcntl fcntl64 sqrt pow floor ceil fabs sin cos tan "
-    "exp log log10 fmod round trunc wcstoimax wcstoumax vfscanf vscanf vsscanf timespec_get mbrtoc16 "
-    "c16rtomb mbrtoc32 c32rtomb fwscanf swprintf swscanf vfwprintf vfwscanf vswprintf vswscanf vwprintf "
-    "vwscanf wscanf fgetwc fgetws fputwc fputws fwide getwc getwchar putwc putwchar ungetwc wcstod wcstof "
-    "wcstold wcstol wcstoll wcstoul wcstoull wcsxfrm wcstok wcsftime mbsinit mbrlen mbrtowc wcrtomb "
-    "mbsrtowcs wcsrtombs iswalnum iswalpha iswblank iswcntrl iswdigit iswgraph iswlower iswprint iswpunct "
-    "iswspace iswupper iswxdigit iswctype wctype towlower towupper towctrans wctrans swab strlcpy strlcat "
-    "wcsdup wcpcpy wcpncpy wcscasecmp wcsncasecmp"
+    "strtod strtof strtold atof difftime getw ioctl fcntl fcntl64 wcstoimax wcstoumax vfscanf vscanf "
+    "vsscanf timespec_get mbrtoc16 c16rtomb mbrtoc32 c32rtomb fwscanf swprintf swscanf vfwprintf "
+    "vfwscanf vswprintf vswscanf vwprintf vwscanf wscanf fgetwc fgetws fputwc fputws fwide getwc "
+    "getwchar putwc putwchar ungetwc wcstod wcstof wcstold wcstol wcstoll wcstoul wcstoull wcsxfrm "
+    "wcstok wcsftime mbsinit mbrlen mbrtowc wcrtomb mbsrtowcs wcsrtombs iswalnum iswalpha iswblank "
+    "iswcntrl iswdigit iswgraph iswlower iswprint iswpunct iswspace iswupper iswxdigit iswctype wctype "
+    "towlower towupper towctrans wctrans swab strlcpy strlcat wcsdup wcpcpy wcpncpy wcscasecmp "
+    "wcsncasecmp"
 )
 STREAMS: Final = ("stdin", "stdout", "stderr")  # variables that point to three different objects
 # Variables of the C library whose values follow its rules.

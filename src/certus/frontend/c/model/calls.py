@@ -117,6 +117,8 @@ def enter(
     bindings = bound(body, arguments, callee, packed)
     if results is None:
         results = tuple(body.fresh(v.sort) for v in signature.results)
+        if signature.result_cells is None and results:
+            body.unit.names.note_format(results[0], signature.result)
     body.emit(Call(callee.name, bindings, results), call=span)
     if packed is not NULL:
         _end(body, packed)
@@ -268,6 +270,7 @@ def _indirect(body: Body, instruction: ir.Call, callee: Operand) -> None:
         hint = value_is_signed(body, instruction.name or "")
         signed = hint if hint is not None else isinstance(type_, IntegerType) and type_.bits == 32
         results = (body.fresh(sort_of(type_, signed=signed)),)
+        body.unit.names.note_format(results[0], type_)
         value = results[0]
     source, after = body.at, body.draft.node()
     cursor = body.cursor

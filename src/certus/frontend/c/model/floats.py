@@ -215,6 +215,12 @@ def is_class(format: Format, a: Expr, mask: int) -> Expr:
     return build.disjunction(conditions)
 
 
+def quieted(format: Format, a: Expr) -> Expr:
+    """Return a value; a signalling NaN becomes a quiet one."""
+    quiet = build.bit_or(a, constant(format.quiet, format))
+    return build.ite(is_number(format, a), a, quiet)
+
+
 # -------------------------------------------------------------------------------------- results
 
 

@@ -11,7 +11,7 @@ from certus.core.terms import Expr, Kind
 from certus.core.witness import BRANCH, is_of_witness
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer
-from certus.frontend.c.model import calls, checks, intrinsics, memory, operands, operations, terms
+from certus.frontend.c.model import calls, checks, floats, intrinsics, memory, operands, operations, terms
 from certus.frontend.c.model.decisions import DECIDING, Decisions, incoming_value, phis_of
 from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
 from certus.frontend.c.model.scopes import marked
@@ -248,9 +248,19 @@ class _Function:
         body.draft.edges.pop()
         body.at, body.cursor.span, body.cursor.text = last.source, last.span, last.text
         body.locals.end_objects(self.flow.blocks[body.cursor.block].last)
-        body.emit(Return((as_sort(last.op.values[0], body.signature.results[0].sort),)), target=Draft.EXIT)
+        body.emit(Return((self._returned(last.op.values[0]),)), target=Draft.EXIT)
         body.stop()
         return True
+
+    def _returned(self, value: Expr) -> Expr:
+        """Return a value as the caller gets it: i386 returns floating-point numbers in a register that makes
+        every NaN quiet."""
+        body, (result,) = self.body, self.body.signature.results
+        term, type_ = as_sort(value, result.sort), body.signature.result
+        quiets = body.layout.pointer_bits == 32 and type_.text in ("float", "double")
+        if quiets and body.unit.sees_result(body.module, body.name):
+            return floats.quieted(floats.format_of(type_), term)
+        return term
 
     def _return(self, instruction: ir.Return) -> None:
         body = self.body
@@ -262,7 +272,7 @@ class _Function:
             if cells is not None:
                 results = terms.taken(value, cells, body.unset)
             else:
-                results = [as_sort(body.scalar(value), body.signature.results[0].sort)]
+                results = [self._returned(body.scalar(value))]
             body.locals.end_objects(instruction)
             body.emit(Return(tuple(results)), target=Draft.EXIT)
         body.stop()

@@ -144,13 +144,21 @@ class Unit:
         name, of any value."""
         if not self.is_program(module):
             return True
+        nans = self._visible_nans(module)
+        return nans.sees(function, name) if name else nans.any
+
+    def sees_result(self, module: Module, function: str) -> bool:
+        """Whether the program may see the bits of a NaN that a function returns."""
+        return not self.is_program(module) or self._visible_nans(module).sees(function, "")
+
+    def _visible_nans(self, module: Module) -> VisibleNans:
         if self._nans is None:
             reached = self.symbols.usage.mentioned
             from certus.frontend.c.model.math_functions import COMPUTING, PASSING
             from certus.frontend.c.model.nan_bits import VisibleNans
 
             self._nans = VisibleNans(module, reached, COMPUTING, PASSING)
-        return self._nans.sees(function, name) if name else self._nans.any
+        return self._nans
 
     def span_of(self, module: Module, function: Function | None) -> Span | None:
         """Return the span of a function of the program."""
