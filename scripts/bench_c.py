@@ -121,7 +121,8 @@ def run_all(arguments: argparse.Namespace) -> list[Row]:
         with_memory=arguments.memory_pass,
     )
     rows: list[Row] = []
-    importlib.import_module("certus.frontend.c.load")  # once, here, so that no child pays for it
+    for module in ("certus.frontend.c.load", "certus.frontend.tasks.yaml_nodes", "yaml"):
+        importlib.import_module(module)  # once, here, so that no child pays for it
     with multiprocessing.get_context("fork").Pool(arguments.jobs) as pool, writer(arguments.rows) as write:
         for number, row in enumerate(pool.imap(work, index, chunksize=4), 1):
             rows.append(row)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from certus.frontend.c.ir.text import NotUnderstood, text_of, word_set
 
@@ -56,8 +56,7 @@ def _referred(text: str) -> int | None:
     return int(text[1:]) if text[:1] == "!" and text[1:].isdigit() else None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A position in the source; line 0 means none. `scope` is the number of the lexical block or function."""
 
     line: int
@@ -107,9 +106,10 @@ class Debug:
         if number not in self._nodes:
             text = self._text(number)
             match = _NODE.fullmatch(text)
-            if match is None or _FIELD.sub("", match[2]):
+            fields = [] if match is None else _FIELD.findall(match[2])
+            if match is None or match[2] != ", ".join(f"{name}: {value}" for name, value in fields):
                 raise NotUnderstood(f"the metadata !{number}", text)
-            self._nodes[number] = Node(match[1], dict(_FIELD.findall(match[2])))
+            self._nodes[number] = Node(match[1], dict(fields))
         return self._nodes[number]
 
     def elements(self, number: int | None) -> list[int | None]:
@@ -137,7 +137,7 @@ class Debug:
         if number is None:
             return None
         if number not in self._places:
-            match = _PLACE.match(self._text(number))
+            match = _PLACE.match(self._texts.get(str(number), ""))
             place = None if match is None else Place(int(match[1]), int(match[2] or 0), int(match[3]))
             self._places[number] = place
         return self._places[number]

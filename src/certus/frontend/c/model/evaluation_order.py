@@ -176,14 +176,16 @@ class _Orders:
         for instruction, number in body.flow.number.items():
             if number not in steps or instruction.location is None:
                 continue
-            written = self._unit.sources.written(instruction.location)
             own, calls = steps[number]
             effect = own
             if calls:
                 effect = _Effect(set(own.reads), set(own.writes))
                 for callee in calls:
                     effect.add(self._functions[callee])
-            if written is not None and (effect.reads or effect.writes):
+            if not effect.reads and not effect.writes:
+                continue
+            written = self._unit.sources.written(instruction.location)
+            if written is not None:
                 statements.setdefault(written.statement, []).append((instruction, effect))
         for events in statements.values():
             if len(events) > 1 and any(effect.writes for _, effect in events):
