@@ -401,9 +401,7 @@ class Program:
 
 def called(op: Op) -> Iterator[Call]:
     """Yield the calls in an op."""
-    for basic in leaves(op):
-        if isinstance(basic, Call):
-            yield basic
+    return (basic for basic in leaves(op) if isinstance(basic, Call))
 
 
 def leaves(op: Op | Edge) -> Iterator[BasicOp]:

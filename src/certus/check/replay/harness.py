@@ -141,7 +141,10 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
     yield f"int certus_argc = {supply.argc};"
     yield from _arguments(supply.values.get(ARGUMENT_LENGTH), supply.values.get(ARGUMENT_BYTE, []))
     if vocabulary.ALLOCATION_FAILS in supply.values:
-        yield from _supplied("certus_allocation_fails", supply.values[vocabulary.ALLOCATION_FAILS], "")
+        failing = supply.values[vocabulary.ALLOCATION_FAILS]
+        yield f"static const int certus_failures[] = {{{', '.join(map(str, failing))}}};"
+        yield "const int *certus_failing = certus_failures;"
+        yield f"int certus_failing_count = {len(failing)};"
     yield ""
     for name in undefined:
         if name == error:

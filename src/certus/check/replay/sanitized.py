@@ -53,8 +53,9 @@ _REPORT: Final = struct.Struct(f"<6Qq5Q{_PLACES}Q{_ORIGINS}Q{_ORIGINS}Q256s")
 _READY: Final = 0x5A17
 _REPORT_SIZE: Final = 4096
 _MEMORY: Final = 4 << 30  # bytes of address space; sanitizer.c reserves 1.7 GB
-_RETURNS: Final = (ExitCode.RETURNED, ExitCode.EXITED)  # lost objects are leaks
-_ENDS: Final = (*_RETURNS, ExitCode.ABORTED, ExitCode.ASSERTION, ExitCode.ERROR)  # live objects are not freed
+_ENDS: Final = (  # of the program: lost objects are leaks, live ones are not freed
+    *(ExitCode.RETURNED, ExitCode.EXITED, ExitCode.ABORTED, ExitCode.ASSERTION, ExitCode.ERROR),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ class MemoryRun:
         if self.access is not None:
             return self.access.kind == kind or (kind in _ACCESSES and self.access.kind in _ACCESSES)
         if kind == MEMORY_LEAK:
-            return self.lost > 0 and self.code in _RETURNS
+            return self.lost > 0 and self.code in _ENDS
         return kind == NOT_FREED and self.live > 0 and self.code in _ENDS
 
     def why_not(self, kind: str) -> str | None:

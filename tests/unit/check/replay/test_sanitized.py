@@ -209,7 +209,7 @@ CASES: Final[dict[str, tuple[str | None, str]]] = {
         NOT_FREED,
         "void *p[3]; for (int i = 0; i < 3; i++) p[i] = malloc(4); anything = &p; exit(four);",
     ),
-    "abort with a lost object": (NOT_FREED, "kept = malloc(4); kept = 0; abort();"),
+    "abort with a lost object": (MEMORY_LEAK, "kept = malloc(4); kept = 0; abort();"),
     # no error
     "valid accesses": (
         None,
