@@ -474,7 +474,7 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
         plain = ir.Call(result, instruction.callee, arguments, instruction.declared, instruction.words)
         ir.complete_like(plain, instruction, [])
     function.meaning(LibraryCall(body, plain, function.name, [each.operand for each in arguments]))
-    if not isinstance(function.meaning, Model):
+    if not isinstance(function.meaning, Model) or c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
         renew_errno(body)
     if truncated and instruction.name is not None:
         pointer = body.scalar(body.registers.values[instruction.name])
