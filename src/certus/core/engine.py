@@ -26,6 +26,7 @@ class ProgramKind(StrEnum):
 
     ACYCLIC = "without loops"
     RECURSIVE = "recursive"
+    FLOATS = "floating point"
     LARGE = "large"
     LINEAR = "linear"
     ARRAYS = "arrays"

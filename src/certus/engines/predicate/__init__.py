@@ -43,6 +43,7 @@ class PredicateAbstraction(Engine):
         ProgramKind.LINEAR: Slot(50),
         ProgramKind.ARRAYS: Slot(60),
         ProgramKind.OTHER: Slot(50),
+        ProgramKind.FLOATS: Slot(50),
     }
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
