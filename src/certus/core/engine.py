@@ -29,6 +29,7 @@ class ProgramKind(StrEnum):
     BOOLEAN = "Boolean"
     ACYCLIC = "without loops"
     RECURSIVE = "recursive"
+    FLOATS = "floating point"
     LARGE = "large"
     LINEAR = "linear"
     ARRAYS = "arrays"

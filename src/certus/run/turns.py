@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from certus.core.budget import Budget
-from certus.core.effects import terms
+from certus.core.effects import has_floats, terms
 from certus.core.engine import Engine, ProgramKind, Role, Slot
 from certus.core.horn import HornSystem
 from certus.core.loops import recursive
 from certus.core.memory import uses_memory
 from certus.core.program import Location, Procedure, Program
 from certus.core.sorts import ArraySort
-from certus.core.terms import BITS, FLOATS, is_product
+from certus.core.terms import BITS, is_product
 from certus.core.walk import postorder
 from certus.engines.registry import ENGINES
 from certus.run.settings import AUTO, Settings
@@ -100,6 +100,8 @@ def kind_of(subject: Program | HornSystem, budget: Budget | None = None) -> Prog
         return ProgramKind.ACYCLIC
     if recursion:
         return ProgramKind.RECURSIVE
+    if has_floats(subject):
+        return ProgramKind.FLOATS
     if len(subject.edge) >= LARGE:
         return ProgramKind.LARGE
     arrays = uses_memory(subject) or any(isinstance(x.sort, ArraySort) for x in subject.globals)
@@ -107,7 +109,7 @@ def kind_of(subject: Program | HornSystem, budget: Budget | None = None) -> Prog
     for term in postorder(*(t for edge in subject.edge.values() for t in terms(edge.op))):
         budget.check()
         arrays = arrays or isinstance(term.sort, ArraySort)
-        linear = linear and term.kind not in BITS and term.kind not in FLOATS and not is_product(term)
+        linear = linear and term.kind not in BITS and not is_product(term)
     if arrays:
         return ProgramKind.ARRAYS
     return ProgramKind.LINEAR if linear else ProgramKind.OTHER

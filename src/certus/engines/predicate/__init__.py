@@ -48,6 +48,7 @@ class PredicateAbstraction(Engine[Options]):
         ProgramKind.LINEAR: Slot(50),
         ProgramKind.ARRAYS: Slot(60),
         ProgramKind.OTHER: Slot(50),
+        ProgramKind.FLOATS: Slot(50),
     }
 
     def facts_wanted(self, options: Options) -> Facts:

@@ -18,6 +18,7 @@ from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import word_set
 from certus.frontend.c.ir.types import TypeTable
 
+SETTING_ERRNO: Final = ("math.c",)  # files of models after which `errno` may have any value
 CHECKED_FILE: Final = "arithmetic.c"  # the only file that is compiled with the checks of the property
 MODELS: Final = (
     ("memory.c", "*(**i) memcpy mempcpy memmove v(**i) bcopy *(**ii) memccpy *(*ii) memset memchr memrchr"),
@@ -77,7 +78,7 @@ STANDARD: Final = word_set(
 )
 STREAMS: Final = ("stdin", "stdout", "stderr")  # variables that point to three different objects
 # Variables of the C library whose values follow its rules.
-VARIABLES: Final = word_set("optind optarg opterr optopt environ __environ timezone daylight tzname")
+VARIABLES: Final = word_set("errno optind optarg opterr optopt environ __environ timezone daylight tzname")
 # Parts of the paths of system headers; functions declared there are defined in the C library.
 SYSTEM_HEADERS: Final = ("/usr/include/", "/libc/include/", "/lib/include/")
 

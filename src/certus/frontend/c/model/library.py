@@ -428,7 +428,7 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
     called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
     _read_arguments(called)
     function.meaning(called)
-    if not isinstance(function.meaning, Model):
+    if not isinstance(function.meaning, Model) or c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
         renew_errno(body)
     if truncated and instruction.name is not None:
         pointer = body.scalar(body.registers.values[instruction.name])

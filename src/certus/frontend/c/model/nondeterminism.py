@@ -17,6 +17,7 @@ from certus.core.sorts import INT, machine
 from certus.core.terms import Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
+from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import PointerType, Type, VoidType
 from certus.frontend.c.model.cells import UNROLLED, cells_between, element
 from certus.frontend.c.model.memory import run_model
@@ -197,18 +198,25 @@ def write_up_to(body: Body, pointer: Operand, address: Expr, count: Expr, what: 
 
 
 def renew_errno(body: Body) -> None:
-    """Give `errno` any value: every function of the library may have set it."""
-    symbols = body.unit.symbols
+    """Give `errno` any value: every function of the library may have set it. It may also be a variable that
+    the program declares."""
+    symbols, declared = body.unit.symbols, body.unit.program.globals.get("errno")
     module = symbols.models.defining("__certus_errno") if symbols.mentions("__errno_location") else None
-    if module is None:
-        return
-    what = "the value of `errno`"
-    variable = symbols.scalar(module, "__certus_errno")
+    if module is not None:
+        _set_freely(body, module, "__certus_errno")
+    if declared is not None and declared.initialiser is None and symbols.mentions("errno"):
+        _set_freely(body, body.unit.program, "errno")
+
+
+def _set_freely(body: Body, module: Module, name: str) -> None:
+    """Give a variable of the library any value, on which no counterexample may depend."""
+    symbols = body.unit.symbols
+    what, variable = "the value of `errno`", symbols.scalar(module, name)
     if variable is not None:
         body.registers.assign(variable, body.havoc(variable.sort, approximates=what))
         return
     value = body.havoc(machine(32, signed=True), approximates=what)
-    body.emit(Store(symbols.address(module, "__certus_errno"), value))
+    body.emit(Store(symbols.address(module, name), value))
 
 
 def write_checked(body: Body, address: Expr, limit: Expr | None, what: str) -> None:
