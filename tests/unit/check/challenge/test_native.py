@@ -201,7 +201,7 @@ def test_other_machines_do_not_run_the_program(tmp_path: Path, monkeypatch: pyte
 
 def test_without_confinement_assembly_is_not_executed(tmp_path: Path) -> None:
     program = program_of(tmp_path, "int main() { return 0; }")
-    wanted = Wanted({}, lambda undefined: runs_harness(undefined, {}, {}, ()), defines=(MANY, UNCONFINED))
+    wanted = Wanted({}, lambda undefined: runs_harness(undefined, {}, {}, (), {}), defines=(MANY, UNCONFINED))
     assert Builds(program, wanted, directory=tmp_path).build().executable.exists()
     assembly = replace(program, source='int main() { asm volatile ("nop"); return 0; }')
     with pytest.raises(NotBuilt, match="inline assembly is disabled"):

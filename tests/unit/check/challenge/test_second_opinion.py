@@ -263,6 +263,6 @@ def test_without_confinement_clang_refuses_assembly_first(tmp_path: Path) -> Non
     """gcc has no flag for that, so it is asked only for what Clang accepts."""
     program = program_of(tmp_path, "int main() { return 0; }")
     assembly = replace(program, source='int main() { __asm__ volatile ("nop"); return 0; }')
-    wanted = Wanted({}, lambda undefined: runs_harness(undefined, {}, {}, ()), defines=(UNCONFINED,))
+    wanted = Wanted({}, lambda undefined: runs_harness(undefined, {}, {}, (), {}), defines=(UNCONFINED,))
     with pytest.raises(NotBuilt, match="inline assembly is disabled"):
         Builds(assembly, wanted, directory=tmp_path).build(Compiler.GCC)
