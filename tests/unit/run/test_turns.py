@@ -28,6 +28,7 @@ def test_the_schedule_as_a_table() -> None:
         "Boolean": "bmc 1, boolean 1, search 0.7, predicate 1, spacer 1",
         "without loops": "bmc 1, search 0.7, predicate 1, spacer 1",
         "recursive": "bmc 1, search 0.7, linear 0.4, spacer 0.3, predicate 1, clp 1",
+        "floating point": "bmc 1, search 0.7, kind 0.7, predicate 1",
         "large": "bmc 1, search 0.7, kind 0.15, predicate 1, spacer 1",
         "linear": "bmc 1, search 0.7, linear 0.25, spacer 0.2, kind 0.2, predicate 1, clp 1",
         "arrays": "bmc 1, search 0.7, arrays 0.3, linear 0.2, kind 0.25, spacer 0.2, predicate 1",
@@ -103,3 +104,9 @@ def test_a_kind_is_not_computed_after_the_time_limit() -> None:
     program = load_lp("void main() { int x = *; while (x > 0) { x = x - 1; } }", "x.lp").program
     with pytest.raises(BudgetExceeded):
         kind_of(program, Budget(0.0))
+
+
+def test_loops_with_floating_point_are_a_kind_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "p.c"
+    path.write_text("int main(void) { double x = 0; while (x < 9) x += 0.5; return x > 8; }")
+    assert kind_of(load_question(read_question(path)).program) is ProgramKind.FLOATS

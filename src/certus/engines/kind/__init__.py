@@ -33,7 +33,7 @@ class KInduction(Engine[Options]):
         ProgramKind.LINEAR: Slot(40, 0.2),
         ProgramKind.ARRAYS: Slot(40, 0.25),
         ProgramKind.OTHER: Slot(30, 0.25),
-        ProgramKind.FLOATS: Slot(10, 0.7),
+        ProgramKind.FLOATS: Slot(20, 0.7),
     }
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
