@@ -44,6 +44,7 @@ class ExitCode(IntEnum):
     UNCONFINED = 21
     OVERFLOWED = 40
     SHIFTED = 41
+    OUT_OF_BOUNDS = 42
 
 
 NOTED: Final = 64  # set in the exit code if the program called an undefined function
@@ -63,6 +64,7 @@ ENDINGS: Final[Mapping[int, str]] = {
     ExitCode.UNCONFINED: "it was not run, because this system cannot confine it",
     ExitCode.OVERFLOWED: "signed arithmetic overflowed",
     ExitCode.SHIFTED: "it executed an undefined shift",
+    ExitCode.OUT_OF_BOUNDS: "it used an index outside of its array",
 }
 # The exit codes of a program that was compiled with the checks of a kind of errors. Under the property
 # no-overflow, errors of the kind `overflow` may be shifts.
@@ -70,6 +72,7 @@ CHECK_CODES: Final[Mapping[str, tuple[ExitCode, ...]]] = {
     "overflow": (ExitCode.OVERFLOWED, ExitCode.SHIFTED),
     "division-by-zero": (ExitCode.DIVIDED_BY_ZERO,),
     "shift": (ExitCode.SHIFTED,),
+    "array-bounds": (ExitCode.OUT_OF_BOUNDS,),
 }
 _HANDLER: Final = "__ubsan_handle_"  # the functions that both compilers call when a check fails
 _OF_SANITIZER: Final = ("pointer_overflow", "local_out_of_bounds")  # those that sanitizer.c defines
@@ -199,6 +202,8 @@ def _handler(name: str) -> str:
     code = ExitCode.SHIFTED if "shift" in name else ExitCode.OVERFLOWED
     if "unreachable" in name:
         code = ExitCode.ABORTED
+    if "out_of_bounds" in name and "shift" not in name:
+        code = ExitCode.OUT_OF_BOUNDS
     if "divrem" in name:
         codes = f"right ? {ExitCode.OVERFLOWED} : {ExitCode.DIVIDED_BY_ZERO}"
         return f"void {name}(void *at, unsigned long left, unsigned long right) {{ certus_finish({codes}); }}"
