@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-# A reader follows one C program through the source: these numbers only go down, but for floating point.
+# A reader follows one C program through the source: these numbers only go down (floating point added five).
 FILES = 130
 MODULES = 124
 
