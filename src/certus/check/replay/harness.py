@@ -165,7 +165,7 @@ def runs_harness(
     errors: Mapping[str, int],
     inputs: Mapping[str, int],
     others: Sequence[str],
-    formats: Mapping[str, str],
+    formats: Mapping[str, str] | None = None,
 ) -> str:
     """Return the harness for many runs. `inputs` are the input functions: the position is the number of a
     function, the value its number of 64-bit words, `formats` those that return floating-point numbers.
@@ -182,7 +182,7 @@ def runs_harness(
         if name in errors:
             lines.append(f"void {name}() {{ certus_finish({int(errors[name])}); }}")
         elif name in inputs:
-            lines.append(_table_input(name, numbers[name], inputs[name], formats.get(name, "")))
+            lines.append(_table_input(name, numbers[name], inputs[name], (formats or {}).get(name, "")))
         elif is_input(name) and name not in others:
             lines.append(f"unsigned long long {name}() {{ certus_finish({ExitCode.EXHAUSTED}); return 0; }}")
         elif name in _FIXED:
