@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
@@ -21,6 +22,8 @@ from certus.frontend.c.model.start import START, Start
 from certus.frontend.c.model.terms import Unmodelled
 from certus.frontend.c.model.unit import Unit
 from certus.frontend.graph import Draft, DraftEdge, Numbering, Settled
+
+_OF_CLANG: Final = ("llvm.", "__ubsan_handle_")  # functions that Clang itself calls
 
 
 def lower_program(unit: Unit, digests: Sequence[str], entry: str = "main") -> Program:
@@ -48,7 +51,7 @@ def _note_heap(unit: Unit) -> None:
         function = unit.program.functions.get(name)
         if function is not None:
             (defined if function.defined else declared).add(name)
-    named = {name for name in declared if not name.startswith("llvm.") and not is_input(name)}
+    named = {name for name in declared if not name.startswith(_OF_CLANG) and not is_input(name)}
     unit.strangers = any(lookup(name) is None for name in named)
     unit.allocates = unit.strangers or not named.isdisjoint(ALLOCATING)
 
