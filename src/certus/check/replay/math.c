@@ -136,6 +136,11 @@ SHARED(float, f)
 SHARED(double, )
 SHARED(long double, l)
 
+WEAK int __signbitd(double x) { return negative(x); } /* names of double in another C library */
+WEAK int __isnand(double x) { return x != x; }
+WEAK int __isinfd(double x) { return __isinf(x); }
+WEAK int __fpclassifyd(double x) { return __fpclassify(x); }
+
 WEAK float sqrtf(float x)
 {
     __asm__("sqrtss %1, %0" : "=x"(x) : "x"(x));

@@ -49,6 +49,7 @@ sys/stat sys/statfs sys/statvfs sys/time sys/times sys/utsname sys/wait syslog t
 """
 # of the kernel, of old C libraries, or known by another name
 NOT_DECLARED = """
+__signbitd __isnand __isinfd __fpclassifyd
 __alloca __assert_fail __bzero __isoc23_fscanf __isoc23_scanf __isoc23_sscanf __isoc23_strtol __isoc23_strtoll
 __isoc23_strtoul __isoc23_strtoull __isoc99_fscanf __isoc99_scanf __isoc99_sscanf __kmalloc __secure_getenv
 __strdup __strtol_internal __strtoul_internal _IO_getc _IO_putc basename bsd_signal cfree ctermid_r errc gets

@@ -392,6 +392,7 @@ def not_a_number(call: LibraryCall) -> None:
     call.define(floats.opened(call.body, floats.constant(format.nan, format), format, call.instruction.name))
 
 
+_OF_MACS: Final = ("__signbitd", "__isnand", "__isinfd", "__fpclassifyd")  # of double
 _CLASSES: Final = ("isnan", "isinf", "finite", "fpclassify", "signbit")
 
 
@@ -407,6 +408,7 @@ def _table() -> tuple[tuple[Meaning, str], ...]:
     texts.append(_names([*_TO_INTEGER], "i(f)"))
     texts.append(_names(["isnan", "isinf", "finite"], "i(f)"))
     texts.append(_names([f"__{name}" for name in _CLASSES], "i(f)"))
+    texts.append(" ".join(["i(f)", *_OF_MACS]))
     return (
         *((function, text) for text in texts),
         (not_a_number, "f(p) nan nanf nanl"),
