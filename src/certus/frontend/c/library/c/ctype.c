@@ -33,6 +33,7 @@ int toupper(int c) { return TO_UPPER(c); }
 #define FLAGS(c)                                                                                                      \
     (BLANK(c) << 0 | CNTRL(c) << 1 | PUNCT(c) << 2 | ALNUM(c) << 3 | UPPER(c) << 8 | LOWER(c) << 9 | ALPHA(c) << 10 | \
      DIGIT(c) << 11 | XDIGIT(c) << 12 | SPACE(c) << 13 | PRINT(c) << 14 | GRAPH(c) << 15)
+#define ALIKE(first, last) [128 + (first)... 128 + (last)] = FLAGS(first) /* characters with the same flags */
 #define LOWER_OF(c) ((c) < -1 ? (c) + 256 : TO_LOWER(c))
 #define UPPER_OF(c) ((c) < -1 ? (c) + 256 : TO_UPPER(c))
 #define ROW4(f, c) f((c)), f((c) + 1), f((c) + 2), f((c) + 3)
@@ -42,7 +43,11 @@ int toupper(int c) { return TO_UPPER(c); }
 
 const unsigned short **__ctype_b_loc(void)
 {
-    static const unsigned short table[384] = TABLE(FLAGS), *zero = table + 128;
+    static const unsigned short table[384] = {
+        ALIKE(0, 8),     ALIKE(9, 9),     ALIKE(10, 13),   ALIKE(14, 31),   ALIKE(' ', ' '),
+        ALIKE('!', '/'), ALIKE('0', '9'), ALIKE(':', '@'), ALIKE('A', 'F'), ALIKE('G', 'Z'),
+        ALIKE('[', '`'), ALIKE('a', 'f'), ALIKE('g', 'z'), ALIKE('{', '~'), ALIKE(127, 127)};
+    static const unsigned short *zero = table + 128;
     return &zero;
 }
 
