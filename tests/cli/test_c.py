@@ -85,7 +85,7 @@ class TestQuestions:
             "prog.c:12: signed overflow: x - 3 is -2147483651, outside int",
         }
         assert {re.sub(r"-21474836\d\d,", "-2147483651,", line) for line in lines[:3]} == first
-        holds = lines.index(next(line for line in lines if line.startswith("HOLDS  prog.c  shift")))
+        holds = lines.index(next(line for line in lines if line.startswith("HOLDS  prog.c  memory, shift")))
         assert "  assuming: no integer is divided by zero (division: VIOLATED)" in lines[holds:]
         results = json.loads((place / "log").read_text())["runs"][0]["results"]
         assert sorted(each["ruleId"] for each in results) == ["division-by-zero", "overflow", "reach-error"]
@@ -94,7 +94,7 @@ class TestQuestions:
         assert checked.stdout.splitlines()[0] == "VIOLATED  saved"
         words = {line.split()[1]: line.split()[0] for line in checked.stdout.splitlines() if line[0] != " "}
         violated = dict.fromkeys(("assert", "overflow", "division"), "VIOLATED")
-        assert words.items() >= {"saved": "VIOLATED", **violated, "shift": "HOLDS"}.items()
+        assert words.items() >= {"saved": "VIOLATED", **violated, "memory": "HOLDS", "shift": "HOLDS"}.items()
 
     def test_kinds_of_checks(self, place: Path, certus: Certus) -> None:
         done = certus("verify", "prog.c", "-DLIMIT=7", "--checks", "shift,division", "--json", cwd=place)
