@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.browser.chromium import Browser, find_chromium
 
+from certus.cli.verify import with_blocks
 from certus.report.html.page import render_html
-from certus.run.pictures import with_blocks
 from certus.run.settings import Settings
 from certus.run.verify import verify
 

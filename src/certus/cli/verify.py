@@ -94,7 +94,7 @@ def _write_html(outcome: Outcome, blocks: Blocks, target: Path | None) -> None:
         from certus.cli.terminal import emit
         from certus.report.html.page import render_html
 
-        emit(render_html(_with_blocks(outcome, blocks)).rstrip("\n"), target)
+        emit(render_html(with_blocks(outcome, blocks)).rstrip("\n"), target)
 
 
 def _write_witness(outcome: Outcome, target: Path | None) -> None:
@@ -141,7 +141,7 @@ def render(outcome: Outcome, arguments: argparse.Namespace) -> str:
     return f"{report}\n{render_passes(outcome)}" if arguments.show_passes else report
 
 
-def _with_blocks(outcome: Outcome, blocks: Blocks) -> Outcome:
+def with_blocks(outcome: Outcome, blocks: Blocks) -> Outcome:
     """Return the outcome with its program, as the front end built it, in blocks."""
     from certus.core.program import Program
     from certus.passes.large_blocks import encode_program

@@ -10,6 +10,7 @@ from tests.automata import X, assign, automaton, number
 from tests.unit.report.html.reading import Page
 from tests.unit.report.html.test_page import violated
 
+from certus.cli.verify import with_blocks
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Unknown
 from certus.core.outcome import Outcome
@@ -17,7 +18,6 @@ from certus.core.program import Program
 from certus.frontend.lp import load_lp
 from certus.report.html import automata
 from certus.report.html.page import render_html
-from certus.run.pictures import with_blocks
 
 
 def test_every_procedure_is_drawn_before_and_after_large_blocks(counting: SimpleNamespace) -> None:
