@@ -107,7 +107,8 @@ class Challenge:
     run natively. `only_run_ended`: the program reads no input, and its only run also ended natively.
     `warnings` report a run with undefined behaviour, and inputs that gcc reads in another order.
     `gcc_compared` of the compared runs were repeated with the program that gcc compiled, and agreed.
-    `reached` has, by the kind of error, a run that natively and in the model reaches such an error."""
+    `reached` has, by the kind of error, a run that reaches such an error: natively and in the model, or, for
+    memory errors, natively with checks of all accesses."""
 
     compared: int = 0
     not_compared: int = 0

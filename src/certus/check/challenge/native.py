@@ -6,7 +6,8 @@ those of random runs of the interpreter first, then special values, small number
 and random numbers. The interpreter runs the model on the same inputs. A run can be compared if the
 interpreter finishes it and it depends on these inputs only: no undefined behaviour, no uninitialised value,
 no address, no result of an undefined function. Then both runs must end alike, and request the same inputs in
-the same order. If gcc is installed, the program that it compiles repeats these runs (`second_opinion`).
+the same order. If gcc is installed, the program that it compiles repeats these runs (`second_opinion`). For
+a memory property, the program with checks of all accesses repeats a few of them (`memory`).
 
 The challenge does not depend on a proof, so it can run in parallel with the engines.
 """
@@ -22,6 +23,7 @@ from random import Random
 from typing import Final
 
 from certus.check.challenge.binary import Binary
+from certus.check.challenge.memory import memory_errors
 from certus.check.challenge.model_runs import Behaviour, End, Model, Stream, Values
 from certus.check.challenge.second_opinion import second_opinion
 from certus.check.replay.build import Compiler, NotBuilt, Wanted
@@ -85,21 +87,34 @@ def challenge(
         try:
             with tempfile.TemporaryDirectory(prefix="certus-") as name:
                 binary = _binary(program, errors, plan, arguments, Path(name))
-                return _challenged(program, plan, model, binary, budget)
+                result, runs = _challenged(program, plan, model, binary, budget)
+                found = memory_errors(
+                    program, runs, plan.formats, arguments=arguments, directory=_subdirectory(name)
+                )
+                return replace(result, reached={**found, **result.reached})
         except NotBuilt as error:
             why_not = str(error)
     return Challenge(why_not=why_not, warnings=plan.warnings)
 
 
-def _challenged(program: Program, plan: _Plan, model: Model, binary: Binary, budget: Budget) -> Challenge:
+def _subdirectory(directory: str) -> Path:
+    path = Path(directory, "sanitized")
+    path.mkdir()
+    return path
+
+
+def _challenged(
+    program: Program, plan: _Plan, model: Model, binary: Binary, budget: Budget
+) -> tuple[Challenge, list[tuple[Values, Behaviour]]]:
     """Compare native runs with those of the interpreter, then the runs that agree with those of gcc's
-    program. gcc comes last because it may take time that another answer needs."""
+    program. gcc comes last because it may take time that another answer needs. Return the runs that agree,
+    too."""
     natives = binary.runs(plan.supplies, Compiler.CLANG, seconds=_seconds(budget))
     result, agreed = _compared(plan, model, natives, budget)
-    if not agreed:
-        return result
     runs = [(plan.supplies[number], natives[number]) for number in agreed]
-    return second_opinion(program, result, binary, runs, budget=budget, seconds=_seconds(budget))
+    if runs:
+        result = second_opinion(program, result, binary, runs, budget=budget, seconds=_seconds(budget))
+    return result, runs
 
 
 def _seconds(budget: Budget) -> float:

@@ -1,0 +1,62 @@
+"""Challenge a proof of memory safety: run the compiled program with checks of every access to memory.
+
+The other native runs show how a program ends, but not whether its accesses were valid. So the sanitized
+program (`check.replay.sanitized`) repeats a few of the runs that agree with the model and reach no error. If
+it makes a memory error there, no proof that excludes errors of this kind can be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from certus.check.challenge.model_runs import Behaviour, End, Values
+from certus.check.replay.build import NotBuilt
+from certus.check.replay.harness import Supply
+from certus.check.replay.sanitized import SanitizedProgram
+from certus.core.memory_errors import PART_OF_KIND
+from certus.core.outcome import CONTRADICTION, Disagreement
+from certus.core.program import Program
+
+RUNS: Final = 4  # each needs a link, about 0.1 s
+_SECONDS: Final = 0.5  # for one run
+
+
+def memory_errors(
+    program: Program,
+    runs: Iterable[tuple[Values, Behaviour]],
+    formats: Mapping[str, str],
+    *,
+    arguments: Sequence[str],
+    directory: Path,
+) -> dict[str, Disagreement]:
+    """Return, by kind, a memory error that the sanitized program makes on the inputs of one of these runs.
+    Only kinds that the program has sites of are of interest."""
+    kinds = dict.fromkeys(site.kind for site in program.errors if site.kind in PART_OF_KIND)
+    reached: dict[str, Disagreement] = {}
+    if not kinds:
+        return reached
+    sanitized = SanitizedProgram(program, arguments=arguments, directory=directory)
+    for values, behaviour in _different(runs):
+        inputs = behaviour.used(values)
+        supply = Supply({name: list(each) for name, each in inputs.items()}, formats=dict(formats))
+        try:
+            run = sanitized.run(supply, seconds=_SECONDS, about="a challenge")
+        except NotBuilt:
+            return reached
+        for kind in () if run.noted else kinds:
+            if (fault := run.fault_of(kind)) is not None:
+                reached.setdefault(kind, Disagreement(CONTRADICTION, inputs, str(fault), behaviour.detail))
+    return reached
+
+
+def _different(runs: Iterable[tuple[Values, Behaviour]]) -> list[tuple[Values, Behaviour]]:
+    """Return the first runs that reach no error, use all their inputs, and differ in these."""
+    chosen: dict[tuple[tuple[str, tuple[int, ...]], ...], tuple[Values, Behaviour]] = {}
+    for values, behaviour in runs:
+        if behaviour.end in (End.RETURNED, End.STOPPED) and behaviour.count == len(behaviour.asked):
+            chosen.setdefault(tuple(behaviour.used(values).items()), (values, behaviour))
+        if len(chosen) == RUNS:
+            break
+    return list(chosen.values())
