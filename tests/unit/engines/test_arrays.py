@@ -82,7 +82,7 @@ NOT_HOLDING = {
 
 def decided(path: Path, body: str) -> Outcome:
     path.write_text(f"{HEAD}int main(void) {{ {body} return 0; }}\n")
-    return verify(path, Settings(engine="arrays", timeout=60.0))
+    return verify(path, Settings(engine="arrays", property_name="unreach-call", timeout=60.0))
 
 
 @pytest.mark.parametrize("name", HOLDING)
@@ -110,7 +110,7 @@ def test_what_it_does_not_treat(body: str, code: str, tmp_path: Path) -> None:
     recursive = "int f(int n) { return n == 0 ? 0 : 1 + f(n - 1); }\n"
     path = tmp_path / "p.c"
     path.write_text(f"{HEAD}{recursive}int main(void) {{ {body} return 0; }}\n")
-    outcome = verify(path, Settings(engine="arrays", timeout=60.0))
+    outcome = verify(path, Settings(engine="arrays", property_name="unreach-call", timeout=60.0))
     assert isinstance(outcome.verdict, Unknown)
     assert outcome.verdict.reason.code == code
 
