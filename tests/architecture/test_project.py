@@ -55,7 +55,7 @@ def test_no_vague_class_names() -> None:
 
 
 LARGER = {  # classes that have more than 15 fields; these numbers only go down
-    "Settings": 20,  # one argument of the public `verify` for each option of the command line
+    "Settings": 21,  # one argument of the public `verify` for each option of the command line
     "Outcome": 18,
     "MemoryLowering": 18,
     "Body": 17,

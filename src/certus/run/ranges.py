@@ -315,7 +315,7 @@ def _memory(
     offsets: Offsets | None,
     unsliced: Callable[[], Ranges | BoundedRanges],
 ) -> Iterator[VariableRange]:
-    """Yield one range for the elements of each array, and one for each field, of which a cell is left in the
+    """Yield one range for the elements of each array, and one for each field, if a cell of it is left in the
     `prepared` program. Where some cells are left and others are not, the range comes from the `unsliced`
     analysis, since it has to contain the values of all cells. The bits of cells are counted one by one, as
     those of variables that the source does not name."""

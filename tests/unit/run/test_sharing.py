@@ -69,7 +69,7 @@ def test_invariants_of_others_are_checked() -> None:
 
 
 def test_ranges_of_an_earlier_question_are_checked_again() -> None:
-    """They may come from a program that was sliced differently, so nobody trusts them."""
+    """They may come from a program that was sliced differently, so no engine trusts them."""
     program = loaded(COUNT)
     head, x, _ = loop(program)
     for most, received in ((9, True), (5, False)):

@@ -177,7 +177,7 @@ _SIZES: Final = {"hh": 1, "h": 2, "": 4, "ll": 8, "j": 8, "q": 8}
 
 def _conversions(text: str | None, number: int, word: int) -> list[tuple[str, int]]:
     """Return what a format gives each of a number of targets: `any` value of a number of bytes; `some` value,
-    if a width limits it or it is a character; or `text`, of at most so many bytes unless the number is 0.
+    if a width limits it or it is a character; or `text`, of at most that number of bytes unless it is 0.
     Empty if the format is not understood."""
     conversions = [m for m in _CONVERSION.findall(text or "") if not m[0]]
     if len(conversions) != number or any(letter == "n" for *_, letter in conversions):
