@@ -27,10 +27,7 @@ LINT_IMPORTS = (
 )
 TESTS = ["-m", "pytest", "-q", "-n", "2", "--durations=10"]
 QUIET = {"NO_MKDOCS_2_WARNING": "1"}  # mkdocs-material advertises another program
-NATIVE = [
-    "tests/unit/check/challenge",
-    *(f"tests/unit/check/replay/test_{name}.py" for name in ("compiled", "sanitized", "memory_defect")),
-]
+NATIVE = ["tests/unit/check/challenge", "tests/unit/check/replay/test_compiled.py"]
 WHOLE_RUNS = [f"tests/unit/{name}" for name in ("engines", "run", "fuzz", "witness", "frontend/c")] + NATIVE
 CHECKS = {
     "lint": ["-m", "ruff", "check", "."],
