@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from certus.core import build
 from certus.core.terms import Expr
 
+T = TypeVar("T")
 _LEAF: Final = 1 << 62  # level of the two constants, below all predicates
 _ROOM: Final = 1 << 32  # distance between the levels of consecutive predicates
 
@@ -75,20 +76,22 @@ class Regions:
         """Return the valuations that are in the region for some values of these predicates."""
         levels = {self._level(p) for p in predicates}
 
-        def part(level: int, low: Region, high: Region) -> Region:
-            return self.either(low, high) if level in levels else self._node(level, low, high)
+        def part(top: Region, low: Region, high: Region) -> Region:
+            return self.either(low, high) if top.level in levels else self._node(top.level, low, high)
 
-        return self._rebuilt(region, part)
+        return self._folded(region, self.everything, self.nothing, part)
 
     def substituted(self, region: Region, meanings: Mapping[Expr, Region]) -> Region:
         """Return the region with predicates replaced by regions, all at once."""
         by_level = {self._level(p): meaning for p, meaning in meanings.items()}
 
-        def part(level: int, low: Region, high: Region) -> Region:
-            meaning = by_level.get(level)
-            return self._ite(self.literal(self._predicates[level]) if meaning is None else meaning, high, low)
+        def part(top: Region, low: Region, high: Region) -> Region:
+            meaning = by_level.get(top.level)
+            if meaning is None:
+                meaning = self._node(top.level, self.nothing, self.everything)
+            return self._ite(meaning, high, low)
 
-        return self._rebuilt(region, part)
+        return self._folded(region, self.everything, self.nothing, part)
 
     def valuation(self, region: Region) -> dict[Expr, bool]:
         """Return values of predicates that put every valuation which has them into the region; it must not be
@@ -100,36 +103,13 @@ class Regions:
             region = region.high if holds else region.low
         return values
 
-    def _rebuilt(self, region: Region, part: Callable[[int, Region, Region], Region]) -> Region:
-        """Return the result of replacing every node by `part` of its level and its new branches."""
-        done = {self.everything: self.everything, self.nothing: self.nothing}
-        stack = [region]
-        while stack:
-            top = stack[-1]
-            missing = [] if top in done else [each for each in (top.low, top.high) if each not in done]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if top not in done:
-                done[top] = part(top.level, done[top.low], done[top.high])
-        return done[region]
-
     def formula(self, region: Region, name: Callable[[Expr], Expr] = lambda p: p) -> Expr:
         """Return the region as a formula over its predicates, renamed by `name`, as shared as the diagram."""
-        done: dict[Region, Expr] = {self.everything: build.TRUE, self.nothing: build.FALSE}
-        stack = [region]
-        while stack:
-            top = stack[-1]
-            missing = [] if top in done else [part for part in (top.low, top.high) if part not in done]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if top not in done:
-                predicate = name(self._predicates[top.level])
-                done[top] = build.ite(predicate, done[top.high], done[top.low])
-        return done[region]
+
+        def part(top: Region, low: Expr, high: Expr) -> Expr:
+            return build.ite(name(self._predicates[top.level]), high, low)
+
+        return self._folded(region, build.TRUE, build.FALSE, part)
 
     def size(self, region: Region) -> int:
         """Return the number of nodes of the diagram, without the constants."""
@@ -146,22 +126,29 @@ class Regions:
         """Count the valuations of `predicates` in the region; they must include all its predicates."""
         levels = sorted(self._level(p) for p in predicates)
         depth = {level: n for n, level in enumerate(levels)} | {_LEAF: len(levels)}
-        done = {
-            self.everything: 1,
-            self.nothing: 0,
-        }  # valuations of the predicates from a node's level on
+
+        def part(top: Region, low: int, high: int) -> int:
+            """Count the valuations of the predicates from the level of a node on."""
+            below = ((low, top.low), (high, top.high))
+            return sum(number << depth[node.level] - depth[top.level] - 1 for number, node in below)
+
+        return self._folded(region, 1, 0, part) << depth[region.level]
+
+    def _folded(self, region: Region, everything: T, nothing: T, part: Callable[[Region, T, T], T]) -> T:
+        """Compute a value of a region from the values of the constants; `part` computes that of a node from
+        those of its branches, low and high."""
+        done: dict[Region, T] = {self.everything: everything, self.nothing: nothing}
         stack = [region]
         while stack:
             top = stack[-1]
-            missing = [] if top in done else [part for part in (top.low, top.high) if part not in done]
+            missing = [] if top in done else [each for each in (top.low, top.high) if each not in done]
             if missing:
                 stack.extend(missing)
                 continue
             stack.pop()
             if top not in done:
-                parts = (top.low, top.high)
-                done[top] = sum(done[p] << depth[p.level] - depth[top.level] - 1 for p in parts)
-        return done[region] << depth[region.level]
+                done[top] = part(top, done[top.low], done[top.high])
+        return done[region]
 
     # ------------------------------------------------------------------------------- diagrams
 

@@ -21,19 +21,15 @@ from typing import Final
 from certus.check.replay.build import UNCONFINED, Builds, Built, Wanted
 from certus.check.replay.harness import ENDINGS, NOTED, ExitCode, Supply, error_codes, harness
 from certus.check.replay.line_table import Line, LineTable
+from certus.core.memory_errors import FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.core.program import Program
 from certus.system.confined import Ended, run_confined
 
-INVALID_READ: Final = "invalid-read"
-INVALID_WRITE: Final = "invalid-write"
-INVALID_FREE: Final = "invalid-free"
-MEMORY_LEAK: Final = "memory-leak"
-NOT_FREED: Final = "not-freed"
-MEMORY_KINDS: Final = (INVALID_READ, INVALID_WRITE, INVALID_FREE, MEMORY_LEAK, NOT_FREED)
+MEMORY_KINDS: Final = (READ, WRITE, FREE, LEAK, NOT_FREED)
 
-_ACCESSES: Final = (INVALID_READ, INVALID_WRITE)
+_ACCESSES: Final = (READ, WRITE)
 # The numbers of sanitizer.c.
-_ERRORS: Final = ("", INVALID_READ, INVALID_WRITE, INVALID_FREE)
+_ERRORS: Final = ("", READ, WRITE, FREE)
 _STORAGE: Final = ("", "heap", "local", "static")
 _CIRCUMSTANCES: Final[Mapping[int, str]] = {
     1: "the address overflowed",
@@ -92,7 +88,7 @@ class MemoryFault:
     circumstance: str = ""
 
     def __str__(self) -> str:
-        if self.kind == MEMORY_LEAK:
+        if self.kind == LEAK:
             return f"no pointer leads to {self.object}"
         if self.kind == NOT_FREED:
             return f"not freed: {self.object}"
@@ -100,11 +96,11 @@ class MemoryFault:
         further = f" ({self.circumstance})" if self.circumstance else ""
         about = ""
         if self.object is not None:
-            inside = self.kind == INVALID_FREE and self.object.offset == 0
+            inside = self.kind == FREE and self.object.offset == 0
             about = f" of {self.object}" if inside else f" at offset {self.object.offset} of {self.object}"
-        if self.kind == INVALID_FREE:
+        if self.kind == FREE:
             return f"invalid free{place}{about}{further}"
-        what = "read" if self.kind == INVALID_READ else "write"
+        what = "read" if self.kind == READ else "write"
         size = f" of {self.size} byte{'' if self.size == 1 else 's'}" if self.size else ""
         return f"invalid {what}{size}{place}{about}{further}"
 
@@ -131,7 +127,7 @@ class MemoryRun:
     @property
     def fault(self) -> MemoryFault | None:
         """The error: an invalid access or free, else an object that is lost, else one that is not freed."""
-        kinds = (MEMORY_LEAK, NOT_FREED) if self.access is None else (self.access.kind,)
+        kinds = (LEAK, NOT_FREED) if self.access is None else (self.access.kind,)
         return next((fault for kind in kinds if (fault := self.fault_of(kind)) is not None), None)
 
     def fault_of(self, kind: str) -> MemoryFault | None:
@@ -145,7 +141,7 @@ class MemoryRun:
         invalid copy may be reported as either."""
         if self.access is not None:
             return self.access.kind == kind or (kind in _ACCESSES and self.access.kind in _ACCESSES)
-        if kind == MEMORY_LEAK:
+        if kind == LEAK:
             return self.lost > 0 and self.code in _ENDS
         return kind == NOT_FREED and self.live > 0 and self.code in _ENDS
 
@@ -163,7 +159,7 @@ class MemoryRun:
             return "the program writes text in a format that the compiled program does not have"
         if self.access is None and kind in _ACCESSES and self.blind:
             return f"the compiled program may miss the access: {self.blind[0]}"
-        if self.access is None and kind == MEMORY_LEAK and self.held:
+        if self.access is None and kind == LEAK and self.held:
             return "the stack of the compiled program may contain a pointer to the object"
         return None
 

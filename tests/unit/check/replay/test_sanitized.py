@@ -11,19 +11,10 @@ import pytest
 from certus.check.replay.compiled import compiled_replay
 from certus.check.replay.harness import ExitCode, Supply
 from certus.check.replay.line_table import Line, LineTable
-from certus.check.replay.sanitized import (
-    INVALID_FREE,
-    INVALID_READ,
-    INVALID_WRITE,
-    MEMORY_KINDS,
-    MEMORY_LEAK,
-    NOT_FREED,
-    MemoryObject,
-    MemoryRun,
-    SanitizedProgram,
-)
+from certus.check.replay.sanitized import MEMORY_KINDS, MemoryObject, MemoryRun, SanitizedProgram
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
+from certus.core.memory_errors import FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.core.program import Havoc, Program, SourceText
 from certus.frontend.c.load import load_c
 from certus.frontend.tasks.properties import Property
@@ -69,65 +60,65 @@ static void release_kept(void) { free(kept); }
 # By name: the kind of the error, None if there is none, and the body of a function.
 CASES: Final[dict[str, tuple[str | None, str]]] = {
     # accesses to the heap
-    "heap, one byte after": (INVALID_WRITE, "char *p = malloc(37); p[37] = 1; free(p);"),
-    "heap, before the start": (INVALID_READ, "int *p = malloc(8); int r = p[-1]; free(p); return r;"),
-    "heap, far after": (INVALID_READ, "int *p = malloc(8), *q = malloc(8); return p[1000] + *q;"),
-    "heap, wide access at the end": (INVALID_WRITE, "char *p = malloc(6); *(int *)(p + 4) = 1; free(p);"),
-    "use after free": (INVALID_READ, "int *p = malloc(4); *p = 1; free(p); return *p;"),
-    "write after free": (INVALID_WRITE, "int *p = malloc(4); free(p); malloc(4); *p = 1;"),
+    "heap, one byte after": (WRITE, "char *p = malloc(37); p[37] = 1; free(p);"),
+    "heap, before the start": (READ, "int *p = malloc(8); int r = p[-1]; free(p); return r;"),
+    "heap, far after": (READ, "int *p = malloc(8), *q = malloc(8); return p[1000] + *q;"),
+    "heap, wide access at the end": (WRITE, "char *p = malloc(6); *(int *)(p + 4) = 1; free(p);"),
+    "use after free": (READ, "int *p = malloc(4); *p = 1; free(p); return *p;"),
+    "write after free": (WRITE, "int *p = malloc(4); free(p); malloc(4); *p = 1;"),
     "the old pointer after realloc": (
-        INVALID_WRITE,
+        WRITE,
         "int *p = malloc(4), *q = realloc(p, 4); *q = 1; *p = 2; free(q);",
     ),
-    "an empty object read": (INVALID_READ, "char *p = malloc(0); char c = *p; free(p); return c;"),
+    "an empty object read": (READ, "char *p = malloc(0); char c = *p; free(p); return c;"),
     "a node of a list after free": (
-        INVALID_READ,
+        READ,
         """struct list *a = malloc(sizeof *a), *b = malloc(sizeof *b);
            a->next = b; b->next = 0; free(b); return a->next->value;""",
     ),
     # accesses to other objects
-    "static, after the end": (INVALID_WRITE, "table[four] = 1;"),
-    "static, through a pointer": (INVALID_READ, "int *p = table + 3; return p[four - 3];"),
-    "local, after the end": (INVALID_READ, "int a[3] = {1, 2, 3}; return element(a, 3);"),
+    "static, after the end": (WRITE, "table[four] = 1;"),
+    "static, through a pointer": (READ, "int *p = table + 3; return p[four - 3];"),
+    "local, after the end": (READ, "int a[3] = {1, 2, 3}; return element(a, 3);"),
     "local, into another object": (
-        INVALID_WRITE,
+        WRITE,
         "int a[4], b[4]; kept = b; for (int i = 0; i < 40; i++) a[8 + i / 20] = i; return b[0];",
     ),
-    "static, into another object": (INVALID_WRITE, "for (int i = 16; i < 100; i++) table[i] = 1;"),
-    "array of variable length, after the end": (INVALID_READ, "int a[four]; a[0] = 1; return a[four];"),
+    "static, into another object": (WRITE, "for (int i = 16; i < 100; i++) table[i] = 1;"),
+    "array of variable length, after the end": (READ, "int a[four]; a[0] = 1; return a[four];"),
     "array of variable length, ended": (
-        INVALID_READ,
+        READ,
         "int *p = 0; for (int i = 0; i < 2; i++) { int a[four * 5]; a[i] = i; p = a; } return p[4];",
     ),
-    "alloca, before the start": (INVALID_WRITE, "char *p = __builtin_alloca(four); p[four - 5] = 1;"),
-    "alloca, after return": (INVALID_READ, "return *from_alloca();"),
-    "use after return": (INVALID_READ, "return *local_address();"),
-    "use after scope": (INVALID_READ, "int *q; { int z = 5; q = &z; } return *q;"),
+    "alloca, before the start": (WRITE, "char *p = __builtin_alloca(four); p[four - 5] = 1;"),
+    "alloca, after return": (READ, "return *from_alloca();"),
+    "use after return": (READ, "return *local_address();"),
+    "use after scope": (READ, "int *q; { int z = 5; q = &z; } return *q;"),
     "use after scope in a loop": (
-        INVALID_READ,
+        READ,
         "int *q = 0, r = 0; for (int i = 0; i < 2; i++) { int z = i; if (q) r = *q; q = &z; } return r + *q;",
     ),
     "use after scope by goto": (
-        INVALID_READ,
+        READ,
         """int *q = 0, n = 0;
            again: if (q) return *q;
            { int z = n; q = &z; n++; goto again; }""",
     ),
-    "a large local array": (INVALID_WRITE, "char a[200000]; a[0] = 1; a[50000 * four] = 2;"),
-    "null": (INVALID_READ, "int *q = 0; return *q;"),
-    "null with an offset": (INVALID_WRITE, "struct list *l = 0; l->value = 1;"),
-    "an arbitrary address": (INVALID_READ, "return *(char *)123456;"),
-    "a string literal written": (INVALID_WRITE, "char *s = global_text; s[1] = 'i';"),
-    "a constant written": (INVALID_WRITE, "*(int *)&fixed[1] = 3;"),
-    "a call of null": (INVALID_READ, "int (*f)(void) = 0; return f();"),
-    "an argument after the end": (INVALID_READ, "return first_of(filled(1), 5 * four);"),
+    "a large local array": (WRITE, "char a[200000]; a[0] = 1; a[50000 * four] = 2;"),
+    "null": (READ, "int *q = 0; return *q;"),
+    "null with an offset": (WRITE, "struct list *l = 0; l->value = 1;"),
+    "an arbitrary address": (READ, "return *(char *)123456;"),
+    "a string literal written": (WRITE, "char *s = global_text; s[1] = 'i';"),
+    "a constant written": (WRITE, "*(int *)&fixed[1] = 3;"),
+    "a call of null": (READ, "int (*f)(void) = 0; return f();"),
+    "an argument after the end": (READ, "return first_of(filled(1), 5 * four);"),
     # addresses that overflow
     "an index that overflows": (
-        INVALID_WRITE,
+        WRITE,
         "int *p = malloc(16); size_t i = (size_t)1 << (8 * sizeof i - 2); p[i] = 1; free(p);",
     ),
     "an index that overflows, local": (
-        INVALID_READ,
+        READ,
         "int a[4] = {1}; size_t i = (size_t)1 << (8 * sizeof i - 2); return a[i];",
     ),
     "an address that overflows, unused": (
@@ -140,59 +131,59 @@ CASES: Final[dict[str, tuple[str | None, str]]] = {
         "int *p = table + 2; size_t one = 1; p[one - 2] = 1; p[-(one + 1)] = 2;",
     ),
     # library functions
-    "memset, one byte more": (INVALID_WRITE, "struct record x; void *p = &x; memset(p, 0, 81);"),
-    "memcpy from outside": (INVALID_READ, "char a[8], b[4] = {0}; void *p = b; memcpy(a, p, four + 1);"),
+    "memset, one byte more": (WRITE, "struct record x; void *p = &x; memset(p, 0, 81);"),
+    "memcpy from outside": (READ, "char a[8], b[4] = {0}; void *p = b; memcpy(a, p, four + 1);"),
     "memcmp beyond the end": (
-        INVALID_READ,
+        READ,
         'char *p = malloc(3); memset(p, 1, 3); return memcmp(p, "abcd", 4);',
     ),
-    "memmove to freed memory": (INVALID_WRITE, "char *p = malloc(3); free(p); memmove(p, table, 3);"),
-    "strcpy overflows": (INVALID_WRITE, 'char a[4]; char *p = a; strcpy(p, "four");'),
-    "strcat overflows": (INVALID_WRITE, 'char a[8] = "four"; char *p = a; strcat(p, "four");'),
-    "strlen of an unterminated buffer": (INVALID_READ, "char a[3] = {1, 2, 3}; return strlen(a);"),
-    "strlen without use of the result": (INVALID_READ, "char a[3] = {1, 2, 3}; strlen(a);"),
-    "memchr that finds nothing": (INVALID_READ, "char a[3] = {1, 2, 3}; memchr(a, 9, 8);"),
+    "memmove to freed memory": (WRITE, "char *p = malloc(3); free(p); memmove(p, table, 3);"),
+    "strcpy overflows": (WRITE, 'char a[4]; char *p = a; strcpy(p, "four");'),
+    "strcat overflows": (WRITE, 'char a[8] = "four"; char *p = a; strcat(p, "four");'),
+    "strlen of an unterminated buffer": (READ, "char a[3] = {1, 2, 3}; return strlen(a);"),
+    "strlen without use of the result": (READ, "char a[3] = {1, 2, 3}; strlen(a);"),
+    "memchr that finds nothing": (READ, "char a[3] = {1, 2, 3}; memchr(a, 9, 8);"),
     "memchr that stops inside": (None, "char a[3] = {1, 2, 3}; memchr(a, 2, 8);"),
-    "strdup of freed memory": (INVALID_READ, "char *p = calloc(1, 9); free(p); free(strdup(p));"),
+    "strdup of freed memory": (READ, "char *p = calloc(1, 9); free(p); free(strdup(p));"),
     "printf of an unterminated buffer": (
-        INVALID_READ,
+        READ,
         'char *p = malloc(2); p[0] = p[1] = 65; printf("%d %5.1f %s", 1, 2.0, p); free(p);',
     ),
-    "printf stores a count": (INVALID_WRITE, 'int *p = malloc(3); printf("ab%n", p); free(p);'),
-    "puts of freed memory": (INVALID_READ, "char *p = calloc(1, 9); free(p); puts(p);"),
-    "sprintf overflows": (INVALID_WRITE, 'char a[4]; char *p = a; sprintf(p, "%d:%d", four, 100);'),
-    "qsort beyond the end": (INVALID_READ, "int a[3] = {3, 2, 1}; qsort(a, four, sizeof *a, less);"),
+    "printf stores a count": (WRITE, 'int *p = malloc(3); printf("ab%n", p); free(p);'),
+    "puts of freed memory": (READ, "char *p = calloc(1, 9); free(p); puts(p);"),
+    "sprintf overflows": (WRITE, 'char a[4]; char *p = a; sprintf(p, "%d:%d", four, 100);'),
+    "qsort beyond the end": (READ, "int a[3] = {3, 2, 1}; qsort(a, four, sizeof *a, less);"),
     "posix_memalign to a freed pointer": (
-        INVALID_WRITE,
+        WRITE,
         "void **p = malloc(sizeof *p); free(p); posix_memalign(p, 16, 4);",
     ),
     # free
-    "free twice": (INVALID_FREE, "int *p = malloc(4); free(p); free(p);"),
-    "free of the middle": (INVALID_FREE, "char *p = malloc(40); free(p + 16);"),
-    "free of a local object": (INVALID_FREE, "int a[2]; kept = a; free(kept);"),
-    "free of a static object": (INVALID_FREE, "kept = table; free(kept);"),
-    "free of a string literal": (INVALID_FREE, "free(global_text);"),
-    "free of alloca": (INVALID_FREE, "char *p = __builtin_alloca(four); free(p);"),
-    "realloc of freed": (INVALID_FREE, "int *p = malloc(4); free(p); p = realloc(p, 8);"),
-    "realloc of the middle": (INVALID_FREE, "int *p = malloc(8); p = realloc(p + 1, 8);"),
+    "free twice": (FREE, "int *p = malloc(4); free(p); free(p);"),
+    "free of the middle": (FREE, "char *p = malloc(40); free(p + 16);"),
+    "free of a local object": (FREE, "int a[2]; kept = a; free(kept);"),
+    "free of a static object": (FREE, "kept = table; free(kept);"),
+    "free of a string literal": (FREE, "free(global_text);"),
+    "free of alloca": (FREE, "char *p = __builtin_alloca(four); free(p);"),
+    "realloc of freed": (FREE, "int *p = malloc(4); free(p); p = realloc(p, 8);"),
+    "realloc of the middle": (FREE, "int *p = malloc(8); p = realloc(p + 1, 8);"),
     # leaks
-    "lost": (MEMORY_LEAK, "int *q = malloc(4); q = 0; return q != 0;"),
-    "a local pointer when main returns": (MEMORY_LEAK, "int *q = malloc(4); *q = 1; return *q;"),
+    "lost": (LEAK, "int *q = malloc(4); q = 0; return q != 0;"),
+    "a local pointer when main returns": (LEAK, "int *q = malloc(4); *q = 1; return *q;"),
     "a cycle": (
-        MEMORY_LEAK,
+        LEAK,
         """struct list *a = malloc(sizeof *a), *b = malloc(sizeof *b);
            a->next = b; b->next = a; a = b = 0; return 0;""",
     ),
     "one byte of the pointer overwritten": (
-        MEMORY_LEAK,
+        LEAK,
         "kept = malloc(4); ((unsigned char *)&kept)[2] ^= 0xff; return 0;",
     ),
     "lost through a freed object": (
-        MEMORY_LEAK,
+        LEAK,
         "lists = malloc(sizeof *lists); lists->next = malloc(4); free(lists);",
     ),
-    "exit with a lost object": (MEMORY_LEAK, "kept = malloc(4); kept = table; exit(0);"),
-    "strdup is not freed": (MEMORY_LEAK, 'char *s = strdup("a"); return s[0];'),
+    "exit with a lost object": (LEAK, "kept = malloc(4); kept = table; exit(0);"),
+    "strdup is not freed": (LEAK, 'char *s = strdup("a"); return s[0];'),
     "a static pointer": (NOT_FREED, "kept = malloc(4); return 0;"),
     "a static pointer just past the end": (NOT_FREED, "kept = malloc(4); kept++; return 0;"),
     "a static pointer into the middle": (NOT_FREED, "anything = (char *)malloc(4) + 2; return 0;"),
@@ -209,7 +200,7 @@ CASES: Final[dict[str, tuple[str | None, str]]] = {
         NOT_FREED,
         "void *p[3]; for (int i = 0; i < 3; i++) p[i] = malloc(4); anything = &p; exit(four);",
     ),
-    "abort with a lost object": (MEMORY_LEAK, "kept = malloc(4); kept = 0; abort();"),
+    "abort with a lost object": (LEAK, "kept = malloc(4); kept = 0; abort();"),
     # no error
     "valid accesses": (
         None,
@@ -408,8 +399,8 @@ def test_sentences(cases: Cases) -> None:
 def test_objects_that_only_the_stack_may_hold_decide_nothing(cases: Cases) -> None:
     run = cases.run("exit with a local pointer")
     assert (run.live, run.lost, run.held) == (1, 0, 1)
-    assert not run.violates(MEMORY_LEAK)
-    assert "the stack of the compiled program" in (run.why_not(MEMORY_LEAK) or "")
+    assert not run.violates(LEAK)
+    assert "the stack of the compiled program" in (run.why_not(LEAK) or "")
     assert run.violates(NOT_FREED)
 
 
@@ -422,14 +413,14 @@ def test_a_run_without_an_error_contradicts_every_kind(cases: Cases) -> None:
 
 def test_reads_and_writes_confirm_each_other_and_nothing_else(cases: Cases) -> None:
     run = cases.run("use after free")
-    assert [kind for kind in MEMORY_KINDS if run.violates(kind)] == [INVALID_READ, INVALID_WRITE]
-    assert run.why_not(MEMORY_LEAK) is None
+    assert [kind for kind in MEMORY_KINDS if run.violates(kind)] == [READ, WRITE]
+    assert run.why_not(LEAK) is None
 
 
 def test_frames_that_are_used_again_may_hide_an_error(cases: Cases) -> None:
     run = cases.run("many calls with local objects")
-    assert "used again" in (run.why_not(INVALID_READ) or "")
-    assert run.why_not(INVALID_FREE) is None
+    assert "used again" in (run.why_not(READ) or "")
+    assert run.why_not(FREE) is None
 
 
 # --------------------------------------------------------------------------------------- other programs
@@ -443,7 +434,7 @@ def test_several_files(tmp_path: Path, model: str) -> None:
     second = "int shared[3], after[3];\nint put(int i, int v) {\n int *p = shared;\n p[i] = v; return 0; }"
     run = run_of(tmp_path, first, model=model, others=(second,))
     assert run.access is not None
-    assert run.access.kind == INVALID_WRITE
+    assert run.access.kind == WRITE
     assert run.access.line == Line(str(tmp_path / "other0.c"), 4)
     assert run.access.object == MemoryObject("static", 12, 12, False, "shared")
 
@@ -471,7 +462,7 @@ def test_an_object_of_an_earlier_round_may_be_missed(tmp_path: Path, model: str)
         for (int i = 0; i < 2; i++) { int a[10]; if (i == 0) p = a; else p[0] = 1; } return 0; }"""
     run = run_of(tmp_path, text, model=model)
     assert run.fault is None
-    assert "in each round" in (run.why_not(INVALID_WRITE) or "")
+    assert "in each round" in (run.why_not(WRITE) or "")
 
 
 def test_alloca_as_a_function(tmp_path: Path) -> None:
@@ -479,7 +470,7 @@ def test_alloca_as_a_function(tmp_path: Path) -> None:
         int main(void) { char *p = alloca(4); p[3] = 1; free(p); return 0; }"""
     run = run_of(tmp_path, text, model="ILP32")
     assert run.access is not None
-    assert run.access.kind == INVALID_FREE
+    assert run.access.kind == FREE
     assert run.access.object == MemoryObject("local", 4, 0, False, allocated=run.access.line)
 
 
@@ -489,7 +480,7 @@ def test_alloca_as_a_function_that_has_returned(tmp_path: Path) -> None:
         int main(void) { int *p = numbers(); return p[1]; }"""
     run = run_of(tmp_path, text, model="ILP32")
     assert run.access is not None
-    assert run.access.kind == INVALID_READ
+    assert run.access.kind == READ
     assert run.access.object is not None
     assert run.access.object.ended
 
@@ -498,7 +489,7 @@ def test_an_array_larger_than_the_stack_is_inconclusive(tmp_path: Path) -> None:
     text = "int main(void) { unsigned n = 4294967295; int a[n]; a[0] = 5; return a[0]; }"
     run = run_of(tmp_path, text, model="ILP32")
     assert run.fault is None
-    assert "out of stack" in (run.why_not(INVALID_WRITE) or "")
+    assert "out of stack" in (run.why_not(WRITE) or "")
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -514,14 +505,14 @@ def test_arguments_of_the_program(tmp_path: Path, model: str) -> None:
 def test_undefined_functions_make_a_run_inconclusive(tmp_path: Path) -> None:
     run = run_of(tmp_path, "void elsewhere(char *); int main(void) { char c; elsewhere(&c); return 0; }")
     assert run.missing == ("elsewhere",)
-    assert "not defined: elsewhere" in (run.why_not(INVALID_READ) or "")
+    assert "not defined: elsewhere" in (run.why_not(READ) or "")
 
 
 def test_too_much_memory_makes_a_run_inconclusive(tmp_path: Path) -> None:
     text = "#include <stdlib.h>\nint main(void) { char *p = malloc((size_t)-1 / 2); return p[5]; }"
     run = run_of(tmp_path, text, model="ILP32")
     assert run.fault is None
-    assert "out of memory" in (run.why_not(INVALID_READ) or "")
+    assert "out of memory" in (run.why_not(READ) or "")
 
 
 def test_an_endless_run_is_inconclusive(tmp_path: Path) -> None:
@@ -530,7 +521,7 @@ def test_an_endless_run_is_inconclusive(tmp_path: Path) -> None:
     )
     run = built.run(Supply(), seconds=0.3)
     assert run.code is None
-    assert "did not finish" in (run.why_not(MEMORY_LEAK) or "")
+    assert "did not finish" in (run.why_not(LEAK) or "")
 
 
 def test_system_calls_are_refused(tmp_path: Path) -> None:
@@ -559,7 +550,7 @@ def memory_trace(directory: Path, index: int, *, kind: str, model: str) -> tuple
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_trace_to_a_memory_error_is_replayed(tmp_path: Path, model: str) -> None:
-    program, trace = memory_trace(tmp_path, 3, kind=INVALID_WRITE, model=model)
+    program, trace = memory_trace(tmp_path, 3, kind=WRITE, model=model)
     keep = tmp_path / "harness.c"
     result = compiled_replay(program, trace, budget=Budget(60), keep=keep)
     assert result.confirmed, result
@@ -571,18 +562,18 @@ def test_a_trace_to_a_memory_error_is_replayed(tmp_path: Path, model: str) -> No
 
 
 def test_a_trace_without_the_error_is_contradicted(tmp_path: Path) -> None:
-    program, trace = memory_trace(tmp_path, 2, kind=INVALID_WRITE, model="LP64")
+    program, trace = memory_trace(tmp_path, 2, kind=WRITE, model="LP64")
     result = compiled_replay(program, trace, budget=Budget(60))
     assert result.disagrees
     assert result.ending == "main returned"
 
 
 def test_another_memory_error_is_no_confirmation(tmp_path: Path) -> None:
-    program, trace = memory_trace(tmp_path, 3, kind=MEMORY_LEAK, model="LP64")
+    program, trace = memory_trace(tmp_path, 3, kind=LEAK, model="LP64")
     result = compiled_replay(program, trace, budget=Budget(60))
     assert result.disagrees
     assert result.memory is not None
-    assert result.memory.kind == INVALID_WRITE
+    assert result.memory.kind == WRITE
 
 
 def test_a_file_without_line_tables_has_no_lines() -> None:
