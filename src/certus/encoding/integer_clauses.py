@@ -112,10 +112,8 @@ def _decode(formula: Expr, parameters: dict[Expr, Expr]) -> Expr | None:
             done[term] = build.to_int(original) if is_machine else original
             continue
         args = [done[a] for a in term.args]
-        arrays = [
-            a.sort for a in args if isinstance(a.sort, ArraySort) and encoded_sort(a.sort) is not a.sort
-        ]
-        decoded = _decode_array(term, args, arrays[0]) if arrays else rebuild(term, args)
+        arrays = any(isinstance(a.sort, ArraySort) and encoded_sort(a.sort) is not a.sort for a in args)
+        decoded = _decode_array(term, args) if arrays else rebuild(term, args)
         if decoded is None:
             return None
         done[term] = decoded

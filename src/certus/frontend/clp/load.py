@@ -76,7 +76,7 @@ class _Program:
         body = _named(rule.body) if rule.body is not None else Word("true", rule.at, rule.at)
         implication = Group(rule.at)
         implication.end = rule.end
-        implication.items += [Word("=>", rule.at, rule.end), self._formula(body, scope), head]
+        implication.items.extend([Word("=>", rule.at, rule.end), self._formula(body, scope), head])
         self._rules.append((implication, scope))
 
     def clauses(self, budget: Budget) -> Iterator[Clause]:

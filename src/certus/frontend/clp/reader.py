@@ -228,5 +228,5 @@ class _Expression:
                 continue
             group = Group(min(token.at, first.at))
             group.end = operands[-1].end
-            group.items += [Word(name, token.at, token.end), *operands]
+            group.items.extend([Word(name, token.at, token.end), *operands])
             frame.operands.append(group)
