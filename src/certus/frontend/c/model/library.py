@@ -297,8 +297,13 @@ _STRINGS: Final = {
         ((0,), "puts fputs fputs_unlocked perror remove unlink chdir system rmdir if_nametoindex inet_addr"),
         ((0,), "getenv secure_getenv unsetenv truncate creat access chmod mkdir open opendir stat lstat"),
         ((0,), "getpwnam getgrnam gethostbyname sscanf __isoc99_sscanf __isoc23_sscanf utime utimes"),
-        ((0, 1), "fopen fopen64 popen rename link symlink setenv freopen freopen64"),
-        ((1,), "fdopen"),
+        ((0,), "mkfifo pathconf chown lchown execv execvp execve execl execlp execle stat64 lstat64 statfs"),
+        ((0,), "statvfs readlink __readlink_chk realpath __realpath_chk __secure_getenv getservbyname gettext"),
+        ((0,), "mktemp mkdtemp mkstemp mkostemp"),
+        ((0, 1), "fopen fopen64 popen rename link symlink setenv freopen freopen64 strverscmp"),
+        ((1,), "fdopen openat unlinkat strxfrm"),
+        ((1, 3), "renameat"),
+        ((2,), "strftime"),
     )
     for name in names.split()
 }
