@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.sorts import INT
@@ -23,6 +23,9 @@ from certus.frontend.c.model.nondeterminism import LibraryCall
 from certus.frontend.c.model.operands import address_of
 from certus.frontend.c.model.terms import NULL, as_sort
 from certus.frontend.c.model.validity import check, is_checked
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
 
 _CONVERSION: Final = re.compile(
     r"%(?:(%)|([-+ #0']*)(\*|\d*)(?:(\.)(\*|\d*))?(hh|h|ll|l|[jztLq])?([a-zA-Z]))"
@@ -80,7 +83,7 @@ def check_strings(call: LibraryCall, format: int | None) -> None:
     text = _literal(call, format)
     if format is None or text is None:
         if format is not None:
-            check_string(call, format)
+            check_string(body, call.address(format))
         for operand in call.arguments[0 if format is None else format + 1 :]:
             if isinstance(operand.type, PointerType):
                 what = f"what `{call.name}` reads"
@@ -101,10 +104,9 @@ def _most_read(call: LibraryCall, string: _Conversion) -> Expr:
     return _LONGEST if string.precision is None else build.integer(string.precision)
 
 
-def check_string(call: LibraryCall, number: int) -> None:
-    """Check the string that an argument points to."""
-    if is_checked(call.body, "read") and number < len(call.arguments):
-        run_model(call.body, "__certus_string", (call.address(number), _LONGEST))
+def check_string(body: Body, address: Expr) -> None:
+    """Check the string at an address."""
+    run_model(body, "__certus_string", (address, _LONGEST))
 
 
 # ----------------------------------------------------------------------------------- bytes written
