@@ -69,6 +69,8 @@ def replayed(program: Program, trace: Trace | None = None) -> CompiledReplay:
 
 
 CONFIRMED = {
+    "variables of a thread": """void reach_error(void); static __thread int n = 2; _Thread_local int m = 1;
+        int main() { n += __VERIFIER_nondet_int(); if (n + m == 5) reach_error(); }""",
     "the error is only declared": """void reach_error(void);
         int main() { if (__VERIFIER_nondet_int() == 5) reach_error(); }""",
     "the error in a macro": """void reach_error(void);
