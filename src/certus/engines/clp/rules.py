@@ -1,4 +1,4 @@
-"""Print the Boolean rules that an abstraction makes of clauses (Flanagan 2004, Figure 1, column 3).
+"""Print the Boolean rules that an abstraction computes from clauses (Flanagan 2004, Figure 1, column 3).
 
 `[c]` is the Boolean variable of the primitive constraint `c`; the arguments of a relation are the variables
 of its interface predicates. Explicated formulas are the last literals of a rule.
