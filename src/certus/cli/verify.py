@@ -58,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--checks",
         metavar="A,B,..",
         type=check_names,
-        help="kinds of checks for C: assert, memory, overflow, division, shift (default: all)",
+        help="kinds of checks for C: assert, memory, overflow, division, shift (default: these), float-cast, "
+        "float-divide",
     )
     add_limits(parser)
     add_solvers(parser)

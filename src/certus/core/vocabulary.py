@@ -51,13 +51,15 @@ def is_input(name: str) -> bool:
 class CheckKind:
     """A kind of checks. `name` is its name for `--checks`, and `property` the property that asks for it alone
     (empty: there is none). `errors` are the kinds of its error sites (`core.program.ErrorSite`). `claim` says
-    what holds if no execution violates it, and `missing` what a program lacks that has nothing to check."""
+    what holds if no execution violates it, and `missing` what a program lacks that has nothing to check.
+    Kinds that are not `usual` are checked only if they are named."""
 
     name: str
     property: str
     errors: tuple[str, ...]
     claim: str
     missing: str
+    usual: bool = True
 
 
 ASSERT: Final = "assert"
@@ -99,6 +101,22 @@ KINDS: Final = {
             "no shift has an invalid amount or loses bits of a signed number",
             "no shift that could be invalid",
         ),
+        CheckKind(
+            "float-cast",
+            "float-cast-overflow",
+            ("float-cast-overflow",),
+            "no floating-point number is converted to an integer type that cannot hold it",
+            "no conversion from floating point to an integer type",
+            usual=False,
+        ),
+        CheckKind(
+            "float-divide",
+            "float-divide-by-zero",
+            ("float-division-by-zero",),
+            "no floating-point number is divided by zero",
+            "no floating-point division that could be by zero",
+            usual=False,
+        ),
     )
 }
 
@@ -118,6 +136,8 @@ CLAIMS: Final = {  # the claims of error sites in operations, by their kind; `{}
     "division-by-zero": "the divisor of {} is not 0",
     "shift": "the shift {} is defined",
     "array-bounds": "the index of {} is within the array",
+    "float-cast-overflow": "the conversion in {} is in range",
+    "float-division-by-zero": "the divisor of {} is not 0",
 }
 
 

@@ -106,8 +106,9 @@ def nothing_to_check(outcome: Outcome) -> str:
 
 
 _NOTHING_ASKED: Final = {
-    "no-overflow": "no signed arithmetic that could overflow",
-    "no-div-zero": "no division that could be by zero",
+    kind.property: kind.missing
+    for kind in KINDS.values()
+    if kind.property in ("no-overflow", "no-div-zero", "float-cast-overflow", "float-divide-by-zero")
 }
 
 
@@ -398,6 +399,8 @@ _FOUND: Final = {  # by the kind of the error
     "overflow": "signed overflow: {}",
     "division-by-zero": "division by zero: {}",
     "shift": "undefined shift: {}",
+    "float-cast-overflow": "undefined conversion: {}",
+    "float-division-by-zero": "floating-point division by zero: {}",
 }
 
 

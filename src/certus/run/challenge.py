@@ -38,7 +38,10 @@ NAME: Final = "challenge"  # of the child process
 RESERVE: Final = 0.05  # of the time, for a challenge that has to wait for a proof
 AT_MOST: Final = 1.0  # seconds of it
 NOT_DETERMINED: Final = "execution-not-confirmed"
-OPERATIONS: Final = {"no-overflow": ("overflow",), "no-div-zero": ("division-by-zero",)}
+OPERATIONS: Final = {
+    **{"no-overflow": ("overflow",), "no-div-zero": ("division-by-zero",)},
+    **{"float-cast-overflow": ("float-cast-overflow",), "float-divide-by-zero": ("float-division-by-zero",)},
+}
 
 
 def is_challenged(program: object) -> bool:

@@ -46,6 +46,7 @@ _FLAGS: Final = (
     *("-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"),
     "-ftrivial-auto-var-init=zero",  # 0 is one of the values of an uninitialised variable
     "-ffp-contract=off",  # each operation on floating-point numbers rounds
+    *("-D__thread=", "-D_Thread_local="),  # one thread runs, and nothing prepares storage of threads
 )
 # Emits a definition of each plain `inline` function, since a program may have no other. The macros do not
 # change.

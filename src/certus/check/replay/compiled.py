@@ -57,6 +57,8 @@ CHECKS: Final = {
     "division-by-zero": ("-fsanitize=integer-divide-by-zero", "-fno-sanitize-recover=all"),
     "shift": ("-fno-wrapv", "-fsanitize=shift", "-fno-sanitize-recover=all"),  # without it, bases may wrap
     "array-bounds": ("-fsanitize=array-bounds", "-fno-sanitize-recover=all"),
+    "float-cast-overflow": ("-fsanitize=float-cast-overflow", "-fno-sanitize-recover=all"),
+    "float-division-by-zero": ("-fsanitize=float-divide-by-zero", "-fno-sanitize-recover=all"),
 }
 
 

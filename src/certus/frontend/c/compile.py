@@ -48,6 +48,8 @@ _CHECKS: Final = {  # the sanitizers of a property, or of a kind of checks
     "overflow": "signed-integer-overflow",
     "division": "integer-divide-by-zero",
     "shift": "shift",
+    **dict.fromkeys(("float-cast-overflow", "float-cast"), "float-cast-overflow"),
+    **dict.fromkeys(("float-divide-by-zero", "float-divide"), "float-divide-by-zero"),
 }
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE

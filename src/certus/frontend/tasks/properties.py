@@ -23,7 +23,7 @@ MEMORY_SAFETY: Final = "valid-memsafety"
 _MEMORY: Final = PARTS[MEMORY_SAFETY]
 SUPPORTED: Final = (
     *(UNREACH_CALL, "no-overflow", "no-div-zero", MEMORY_SAFETY, *_MEMORY, "valid-memcleanup"),
-    "array-bounds",
+    *("array-bounds", "float-cast-overflow", "float-divide-by-zero"),
 )
 
 _FORMULAS: Final = {
@@ -54,13 +54,13 @@ class Property:
 
 
 def default_kinds() -> tuple[str, ...]:
-    """Return the kinds of checks of the default question: all that are supported."""
-    return tuple(kind.name for kind in KINDS.values() if not kind.property or kind.property in SUPPORTED)
+    """Return the kinds of checks of the default question."""
+    return tuple(kind.name for kind in KINDS.values() if kind.usual)
 
 
 def property_of_kinds(names: Sequence[str]) -> Property:
     """Return the question for several kinds of checks. Raises `InputError` for names that do not exist."""
-    choices = f"Choose from: {', '.join(default_kinds())}."
+    choices = f"Choose from: {', '.join(KINDS)}."
     for name in names:
         if name not in KINDS:
             message = f"There is no kind of checks `{name}`."
@@ -113,11 +113,6 @@ def property_of_line(text: str, span: Span) -> Property:
 
 def check_supported(wanted: Property, span: Span | None = None) -> None:
     """Raise `Unsupported` for a property that Certus recognises but cannot verify."""
-    for name in wanted.kinds:
-        if name not in default_kinds():
-            message = f"Checks of the kind {name} are not supported yet."
-            hint = f"Choose from: {', '.join(default_kinds())}."
-            raise Unsupported(Diagnostic("unsupported-property", message, span=span, hint=hint))
     if not wanted.kinds and wanted.name not in SUPPORTED:
         message = f"The property {wanted.name} is not supported yet."
         hint = f"Supported: {', '.join(SUPPORTED)}."

@@ -87,8 +87,11 @@ def check_reads(call: LibraryCall) -> None:
             size = build.mul(size, call.integer(factor))
         check(call.body, call.address(number), size, "read")
     if call.name in _FORMATS:
-        format = _FORMATS[call.name]
-        call.when_not_null(format, lambda _: printed.check_strings(call, format))
+        call.when_not_null(_FORMATS[call.name], lambda _: _check_format(call))
+
+
+def _check_format(call: LibraryCall) -> None:
+    printed.check_strings(call, _FORMATS[call.name])
 
 
 def _reader(call: LibraryCall, what: str) -> Callable[[Expr], None]:

@@ -122,7 +122,7 @@ class TestWhichAccesses:
         ("call", "wanted"),
         [
             ('sprintf(p, "%d-%s", 123, "ab")', [("write", 7)]),
-            ('sprintf(p, "%d", n)', [("write", 2), ("write", None)]),
+            ('sprintf(p, "%d", n)', [("write", None)]),
             ('snprintf(p, 3, "%s", "abcdef")', [("write", 3)]),
             ('scanf("%d", (int *)p)', [("write", 4)]),
             ('scanf("%4s", p)', [("write", None)]),
