@@ -21,13 +21,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from certus.check.replay.gcc import FLAGS as GCC_FLAGS
-from certus.check.replay.gcc import IS_GCC, find_gcc
-from certus.check.replay.gcc import TRAP as GCC_TRAP
 from certus.check.replay.harness import hooks, is_builtin, stubs
 from certus.core.errors import CertusError
 from certus.core.program import Program, SourceText
-from certus.system.clang import LANGUAGE, TARGETS, Clang, ClangMissing, absolute_paths, find_clang
+from certus.system.clang import (
+    GCC_FLAGS,
+    GCC_TRAP,
+    IS_GCC,
+    LANGUAGE,
+    TARGETS,
+    Clang,
+    ClangMissing,
+    absolute_paths,
+    find_clang,
+    find_gcc,
+)
 from certus.system.tools import ToolFailed, ToolResult, find_tool, run_tool
 
 _CLANG_FLAGS: Final = (

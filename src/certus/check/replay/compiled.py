@@ -44,7 +44,7 @@ from certus.core.vocabulary import ALLOCATION_FAILS
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, TraceInputs, unknown
 from certus.interpreter.interpreter import run
-from certus.system.confined import Ended, run_confined
+from certus.system.tools import Ended, run_confined
 
 _SECONDS: Final = 10.0  # for the compiled program, at most
 _GCC_SECONDS: Final = 2.0  # for gcc, and for the program that it compiled

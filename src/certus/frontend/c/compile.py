@@ -24,7 +24,7 @@ from typing import Final
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import CertusError, InputError, Unsupported
-from certus.core.memory_errors import kinds_of
+from certus.core.vocabulary import kinds_of
 from certus.system.clang import ClangMissing, emit_ir
 from certus.system.tools import ToolFailed
 

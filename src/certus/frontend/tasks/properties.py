@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from certus.core.check_kinds import KINDS
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
-from certus.core.memory_errors import PARTS
+from certus.core.vocabulary import KINDS, PARTS
 from certus.frontend.source import Source, read_source
 
 UNREACH_CALL: Final = "unreach-call"
@@ -47,7 +46,7 @@ _CALL: Final = re.compile(r"G!call\((\w+)\(\)\)")
 class Property:
     """A property. `function` is the error function if a property file names one; otherwise `unreach-call`
     refers to all the usual ones (`reach_error`, `__VERIFIER_error`, a failing `assert`). The default question
-    about C programs has the kinds of checks `kinds` (`core.check_kinds`), and `name` lists them."""
+    about C programs has the kinds of checks `kinds` (`core.vocabulary`), and `name` lists them."""
 
     name: str = UNREACH_CALL
     function: str | None = None

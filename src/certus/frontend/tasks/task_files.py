@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
-from certus.core.memory_errors import PARTS
+from certus.core.vocabulary import PARTS
 from certus.frontend.tasks.properties import (
     CHECK_SAT,
     SUPPORTED,

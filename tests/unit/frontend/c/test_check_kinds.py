@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from certus.core.budget import Budget
-from certus.core.check_kinds import KINDS, error_kinds, kind_of_error, operation_of
 from certus.core.errors import InputError, Unsupported
 from certus.core.program import Program
+from certus.core.vocabulary import KINDS, error_kinds, kind_of_error, operation_of
 from certus.frontend.c.load import load_c
 from certus.frontend.tasks.properties import Property, check_supported, default_kinds, property_of_kinds
 from certus.interpreter.compile import compile_program

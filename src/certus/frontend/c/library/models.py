@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from certus.core.memory_errors import kinds_of
+from certus.core.vocabulary import kinds_of
 from certus.frontend.c.compile import compile_file
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import word_set

@@ -13,12 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.check_kinds import CLAIMS
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 from certus.core.program import Assume
 from certus.core.sorts import MachineSort, machine
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import CLAIMS
 from certus.core.witness import PROBE, UNDEFINED, probe_kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol, Undefined
