@@ -8,7 +8,7 @@ ranges of bounded executions (`BoundedRanges`) have no formulas here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from certus.analysis.ranges.control import mentioned
 from certus.analysis.ranges.essa import Scope
@@ -66,12 +66,39 @@ def proof(
     """Return an inductive proof that no error is reached, or the ranges if they do not rule it out."""
     ranges = analyse(program, Scope(elements=False), budget=budget, solver=solver)
     program = ranges.program
-    if any(site.location in ranges.essa.at and ranges.reaches(site.location) for site in program.errors):
+    open_errors = [site.location for site in program.errors if _reaches(ranges, site.location)]
+    symbolic = _without(ranges, open_errors, budget or Budget()) if open_errors else {}
+    if symbolic is None:
         return ranges
     called = [p for name, p in program.procedures.items() if name != program.main]
     points = [*heads(program), *(p.entry for p in called)]
     summaries = {p.name: _summary(ranges, p.exit, (*program.globals, *p.results)) for p in called}
-    return Inductive({Point(at): formula(ranges, at) for at in points}, summaries)
+    formulas = {at: build.and_(formula(ranges, at), symbolic.get(at, build.TRUE)) for at in points}
+    return Inductive({Point(at): each for at, each in formulas.items()}, summaries)
+
+
+def _reaches(ranges: Ranges, location: Location) -> bool:
+    return location in ranges.essa.at and ranges.reaches(location)
+
+
+def _without(ranges: Ranges, errors: Sequence[Location], budget: Budget) -> Mapping[Location, Expr] | None:
+    """Return symbolic bounds at loop heads that rule out these errors; None if they do not. Each procedure is
+    entered with its numeric ranges."""
+    from certus.analysis.ranges import symbolic_facts
+
+    program = ranges.program
+    result: dict[Location, Expr] = {}
+    for name in dict.fromkeys(at.procedure for at in errors):
+        procedure = program.procedures[name]
+        assumption = build.TRUE if name == program.main else formula(ranges, procedure.entry)
+        cases = symbolic_facts.symbolic_cases(program, name, assumption, budget)
+        if cases is None:
+            return None
+        own = [at for at in errors if at.procedure == name]
+        if not all(at in case.unreached for case in cases for at in own):
+            return None
+        result.update({at: symbolic_facts.formula(cases, at) for at in loop_forest(procedure).heads})
+    return result
 
 
 def _summary(ranges: Ranges, exit_: Location, names: Iterable[Expr]) -> Expr:
