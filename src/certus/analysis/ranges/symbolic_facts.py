@@ -60,7 +60,8 @@ def symbolic_cases(program: Program, name: str, assumption: Expr, budget: Budget
     entered = alone(program, name, assumption)
     if name == program.main:
         entered = replace(entered, initial=program.initial)
-    return cases(entered, chosen, Scope(elements=False, alone=True, everywhere=True), budget)
+    scope = Scope(everywhere=True, elements=False, separate=True, alone=True)
+    return cases(entered, chosen, scope, budget)
 
 
 def symbolic_facts(program: Program, budget: Budget) -> Mapping[Location, Expr]:
