@@ -21,7 +21,7 @@ from certus.check.replay.build import OLD_INLINE, Symbols, runtime_text, symbols
 from certus.check.replay.harness import ExitCode, Supply, harness, stubs
 from certus.core.program import Program
 from certus.system.clang import NO_TABLES, OLD_C, TARGETS, find_clang
-from certus.system.confined import STACK
+from certus.system.tools import STACK
 
 SECONDS: Final = 1  # of one run; those of our interpreter are as short
 MEMORY: Final = 3 << 30

@@ -25,5 +25,5 @@ Trusted, because nothing here checks it: the front end's translation of the sour
 sample it); `core` (terms, evaluation, programs, loops); the encodings of machine integers and memory in
 `encoding`; this package and the interpreter; for proofs, the solvers and their translations in `solvers` (the
 solver that discharges an obligation must be right about it); for native runs, `system` and the compilers.
-`vacuity` and `replay.relevance` only explain an answer.
+`proofs.check.vacuous` and `replay.relevance` only explain an answer.
 """

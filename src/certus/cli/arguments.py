@@ -85,7 +85,7 @@ def add_question(parser: argparse.ArgumentParser, *, usual: str = "unreach-call"
         "--property",
         metavar="P",
         help="unreach-call, no-overflow, no-div-zero, valid-memsafety, valid-memcleanup, array-bounds, "
-        f"or a .prp file (default: {usual})",
+        f"float-cast-overflow, float-divide-by-zero, or a .prp file (default: {usual})",
     )
     parser.add_argument(
         "--data-model",

@@ -12,10 +12,14 @@ from certus.cli.terminal import Exit
 
 if TYPE_CHECKING:
     from certus.fuzz.campaign import Campaign, Disagreement
+    from certus.fuzz.corners.campaign import Campaign as CornerCampaign
     from certus.fuzz.corners.campaign import Disagreement as CornerDisagreement
+    from certus.fuzz.memory.campaign import Campaign as MemoryCampaign
+    from certus.fuzz.memory.campaign import Disagreement as MemoryDisagreement
 
 _DESCRIPTION = """Run every engine on random programs and compare the answers with the verdict that trying all
-inputs gives. With --corners, compare Certus with compiled C programs that use unusual features of C."""
+inputs gives. With --corners, compare Certus with compiled C programs that use unusual features of C; with
+--memory, with compiled programs that have memory bugs."""
 _EPILOG = """exit codes:
   0  no disagreement
   1  a disagreement
@@ -36,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--corners",
         action="store_true",
         help="test the C front end on unusual programs; the same --seed and -o continue an earlier run",
+    )
+    add(
+        "--memory",
+        action="store_true",
+        help="test programs with and without memory bugs; the same --seed and -o continue an earlier run",
     )
     add(
         "--verify-every",
@@ -65,10 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
     from certus.engines.registry import ENGINES
     from certus.run.settings import AUTO, bad_usage
 
-    if arguments.corners:
-        if arguments.engines:
-            raise bad_usage("--corners and --engines cannot be combined", "leave out --engines")
-        return run_corners(arguments)
+    chosen = [name for name in ("corners", "memory", "engines") if getattr(arguments, name)]
+    if len(chosen) > 1:
+        raise bad_usage(f"--{chosen[0]} and --{chosen[1]} cannot be combined", f"leave out --{chosen[1]}")
+    if arguments.corners or arguments.memory:
+        return run_programs(arguments)
     engines = arguments.engines or tuple(ENGINES)
     for name in engines:
         if name not in (AUTO, *ENGINES):
@@ -98,16 +108,20 @@ def run_engines(arguments: argparse.Namespace, engines: tuple[str, ...]) -> int:
     return Exit.UNKNOWN if campaign.interrupted else Exit.HOLDS
 
 
-def run_corners(arguments: argparse.Namespace) -> int:
-    """Test the front end on unusual C programs."""
+def run_programs(arguments: argparse.Namespace) -> int:
+    """Test unusual C programs, or programs with memory bugs; an earlier run continues."""
     from certus.cli.terminal import ProgressLine, cannot_write, emit
-    from certus.fuzz.corners.campaign import Campaign, summary
+    from certus.fuzz.corners import campaign as corner_campaign
+    from certus.fuzz.memory import campaign as memory_campaign
 
     interrupted = False
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
-        campaign = Campaign(
-            arguments.seed, arguments.timeout, progress.show, arguments.output, arguments.verify_every
-        )
+        common = (arguments.seed, arguments.timeout, progress.show, arguments.output)
+        campaign: CornerCampaign | MemoryCampaign
+        if arguments.memory:
+            campaign = memory_campaign.Campaign(*common)
+        else:
+            campaign = corner_campaign.Campaign(*common, arguments.verify_every)
         disagreements = campaign.run(seconds=arguments.minutes, programs=arguments.programs)
         try:
             if campaign.resume():
@@ -122,13 +136,19 @@ def run_corners(arguments: argparse.Namespace) -> int:
             raise cannot_write(arguments.output, error) from error
         finally:
             campaign.save()
-    emit(summary(campaign))
+    emit(
+        memory_campaign.summary(campaign)
+        if isinstance(campaign, memory_campaign.Campaign)
+        else corner_campaign.summary(campaign)
+    )
     if campaign.kinds:
         return Exit.VIOLATED
     return Exit.UNKNOWN if interrupted else Exit.HOLDS
 
 
-def _save(disagreement: Disagreement | CornerDisagreement, directory: Path, number: int) -> Path:
+def _save(
+    disagreement: Disagreement | CornerDisagreement | MemoryDisagreement, directory: Path, number: int
+) -> Path:
     try:
         return disagreement.save(directory, number)
     except OSError as error:

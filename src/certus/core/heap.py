@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from certus.core.loops import call_graph
-from certus.core.memory_errors import LEAK
 from certus.core.program import Alloc, Call, Location, Program, leaves
+from certus.core.vocabulary import LEAK
 
 
 def endangered(program: Program) -> frozenset[Location]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Safe, Unsafe, Verdict
 from certus.core.horn import HornSystem
-from certus.core.memory_errors import part_of
 from certus.core.program import Call, ErrorSite, Program
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
+from certus.core.vocabulary import part_of
 
 if TYPE_CHECKING:
     from certus.core.memory_defects import MemoryDefect

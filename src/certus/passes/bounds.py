@@ -23,11 +23,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from certus.core import build
-from certus.core.control import may_stop
 from certus.core.effects import written
 from certus.core.evaluate import evaluate
 from certus.core.intervals import Interval
-from certus.core.loops import Loop, LoopBound, components, loop_forest
+from certus.core.loops import Loop, LoopBound, components, loop_forest, may_stop
 from certus.core.program import Assign, Assume, Call, Edge, Location, Procedure, Program
 from certus.core.sorts import INT, MachineSort, Sort
 from certus.core.task import BackMap, Task

@@ -29,10 +29,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from certus.core.control import controllers, is_branch, may_stop, postdominators
 from certus.core.effects import terms, written
 from certus.core.evidence import Proof, Unrolling
-from certus.core.loops import LoopForest, call_graph, loop_forest, recursive
+from certus.core.loops import (
+    LoopForest,
+    call_graph,
+    controllers,
+    is_branch,
+    loop_forest,
+    may_stop,
+    postdominators,
+    recursive,
+)
 from certus.core.program import (
     Assign,
     Assume,

@@ -13,7 +13,6 @@ from typing import Final
 
 from certus.core import float_text, floats
 from certus.core.c_text import c_text
-from certus.core.check_kinds import KINDS, operation_of
 from certus.core.diagnostic import Span
 from certus.core.effects import terms
 from certus.core.evidence import (
@@ -30,13 +29,12 @@ from certus.core.evidence import (
 )
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.memory import uses_memory
-from certus.core.memory_errors import FREE, READ, WRITE, kinds_of
 from certus.core.outcome import Outcome, ProofCheck, Replay, Step, Undecided, violated_site
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
-from certus.core.vocabulary import ALLOCATION_FAILS
+from certus.core.vocabulary import ALLOCATION_FAILS, FREE, KINDS, READ, WRITE, kinds_of, operation_of
 from certus.core.walk import postorder, variables
 
 _READABLE_BITS: Final = 2000
@@ -108,8 +106,9 @@ def nothing_to_check(outcome: Outcome) -> str:
 
 
 _NOTHING_ASKED: Final = {
-    "no-overflow": "no signed arithmetic that could overflow",
-    "no-div-zero": "no division that could be by zero",
+    kind.property: kind.missing
+    for kind in KINDS.values()
+    if kind.property in ("no-overflow", "no-div-zero", "float-cast-overflow", "float-divide-by-zero")
 }
 
 
@@ -400,6 +399,8 @@ _FOUND: Final = {  # by the kind of the error
     "overflow": "signed overflow: {}",
     "division-by-zero": "division by zero: {}",
     "shift": "undefined shift: {}",
+    "float-cast-overflow": "undefined conversion: {}",
+    "float-division-by-zero": "floating-point division by zero: {}",
 }
 
 

@@ -125,6 +125,23 @@ _RULES: Final = (
         f"Use an unsigned type, test the operands before the shift, {_INPUTS}",
     ),
     Rule(
+        "float-cast-overflow",
+        "FloatCastDefined",
+        "An integer type holds every floating-point number that is converted to it; in C the conversion is "
+        "undefined otherwise.",
+        "Not true: `{}`",
+        f"Test the number before the conversion, also for NaN, {_INPUTS}",
+        (681,),
+    ),
+    Rule(
+        "float-division-by-zero",
+        "NoFloatDivisionByZero",
+        "No divisor of a floating-point division is zero.",
+        "Not true: `{}`",
+        f"Test the divisor before the division, {_INPUTS}",
+        (369,),
+    ),
+    Rule(
         UNDEFINED,
         "NoUndefinedBehaviour",
         "No execution that Certus tried meets undefined behaviour.",

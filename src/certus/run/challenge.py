@@ -16,7 +16,6 @@ from typing import Final
 
 from certus.codec.outcomes import decode_challenge, encode_challenge
 from certus.core.budget import Budget
-from certus.core.check_kinds import error_kinds
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Execution, Safe, Unknown
 from certus.core.outcome import (
@@ -29,6 +28,7 @@ from certus.core.outcome import (
     Outcome,
 )
 from certus.core.program import Program
+from certus.core.vocabulary import error_kinds
 from certus.frontend.tasks.properties import Property
 from certus.frontend.tasks.task_files import C_SUFFIXES
 from certus.run.settings import Settings
@@ -38,7 +38,10 @@ NAME: Final = "challenge"  # of the child process
 RESERVE: Final = 0.05  # of the time, for a challenge that has to wait for a proof
 AT_MOST: Final = 1.0  # seconds of it
 NOT_DETERMINED: Final = "execution-not-confirmed"
-OPERATIONS: Final = {"no-overflow": ("overflow",), "no-div-zero": ("division-by-zero",)}
+OPERATIONS: Final = {
+    **{"no-overflow": ("overflow",), "no-div-zero": ("division-by-zero",)},
+    **{"float-cast-overflow": ("float-cast-overflow",), "float-divide-by-zero": ("float-division-by-zero",)},
+}
 
 
 def is_challenged(program: object) -> bool:

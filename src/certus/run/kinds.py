@@ -24,11 +24,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from certus.core.budget import Budget
-from certus.core.check_kinds import KINDS, error_kinds, kind_of_error
 from certus.core.evidence import Safe, Trace, Unknown, Unsafe
 from certus.core.outcome import COMPILERS_DISAGREE, CONTRADICTION, MODEL_DISAGREES, Outcome
 from certus.core.program import Program
 from certus.core.task import Task
+from certus.core.vocabulary import KINDS, error_kinds, kind_of_error
 from certus.frontend import Question
 from certus.run.challenge import Challenger
 from certus.run.schedule import TOO_LATE, Schedule

@@ -75,7 +75,7 @@ def _with_notes(outcome: Outcome, budget: Budget, statistics: Statistics) -> Out
     program, verdict, check = outcome.subject, outcome.verdict, outcome.check
     if not (isinstance(program, Program) and isinstance(verdict, Safe) and isinstance(check, ProofCheck)):
         return outcome
-    from certus.check.vacuity import vacuous
+    from certus.check.proofs.check import vacuous
 
     left = budget.remaining()
     limit = Budget(VACUITY_SECONDS if left is None else min(VACUITY_SECONDS, left / 2))

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from certus.core.budget import Budget
-from certus.core.check_kinds import KINDS
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Unknown
@@ -16,6 +15,7 @@ from certus.core.horn import HornSystem
 from certus.core.outcome import Outcome, Replay
 from certus.core.program import Program, SourceText
 from certus.core.task import Task
+from certus.core.vocabulary import KINDS
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, has_clauses, load_clauses, load_question, read_question
 from certus.frontend.tasks.properties import SUPPORTED, UNREACH_CALL, Property, check_line

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from certus.core.check_kinds import KINDS
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 from certus.core.evidence import Unknown
 from certus.core.outcome import Outcome
+from certus.core.vocabulary import KINDS
 from certus.frontend import load_question, read_question
 from certus.frontend.tasks.properties import SUPPORTED, default_kinds
 from certus.run.kinds import KindsSchedule, finding

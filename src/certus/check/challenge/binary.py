@@ -14,7 +14,7 @@ from certus.check.replay.build import RUNS, UNCONFINED, Builds, Compiler, NotBui
 from certus.check.replay.compiled import MEMORY
 from certus.check.replay.harness import ENDINGS, NOTED, ExitCode
 from certus.core.program import Program
-from certus.system.confined import Ended, run_confined
+from certus.system.tools import Ended, run_confined
 
 
 class Binary:

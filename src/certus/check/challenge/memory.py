@@ -15,7 +15,6 @@ from certus.check.challenge.model_runs import Behaviour, End, Values
 from certus.check.replay.build import NotBuilt
 from certus.check.replay.harness import Supply
 from certus.check.replay.sanitized import SanitizedProgram
-from certus.core.memory_errors import PART_OF_KIND
 from certus.core.outcome import CONTRADICTION, Disagreement
 from certus.core.program import Program
 
@@ -25,18 +24,16 @@ _SECONDS: Final = 0.5  # for one run
 
 def memory_errors(
     program: Program,
+    kinds: Iterable[str],
     runs: Iterable[tuple[Values, Behaviour]],
     formats: Mapping[str, str],
     *,
     arguments: Sequence[str],
     directory: Path,
 ) -> dict[str, Disagreement]:
-    """Return, by kind, a memory error that the sanitized program makes on the inputs of one of these runs.
-    Only kinds that the program has sites of are of interest."""
-    kinds = dict.fromkeys(site.kind for site in program.errors if site.kind in PART_OF_KIND)
+    """Return, for each of these kinds, a memory error that the sanitized program makes on the inputs of one
+    of these runs."""
     reached: dict[str, Disagreement] = {}
-    if not kinds:
-        return reached
     sanitized = SanitizedProgram(program, arguments=arguments, directory=directory)
     for values, behaviour in _different(runs):
         inputs = behaviour.used(values)

@@ -15,12 +15,11 @@ from certus.check.replay.harness import ARGUMENT, ARGUMENT_BYTE, ARGUMENT_LENGTH
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, CertusError
-from certus.core.memory_errors import PART_OF_KIND
 from certus.core.outcome import UNDEFINED
 from certus.core.program import Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
-from certus.core.vocabulary import ALLOCATION_FAILS
+from certus.core.vocabulary import ALLOCATION_FAILS, PART_OF_KIND
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, unknown
 from certus.interpreter.interpreter import Ending, Run, run

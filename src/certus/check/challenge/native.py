@@ -34,6 +34,7 @@ from certus.core.diagnostic import Diagnostic
 from certus.core.outcome import CONTRADICTION, MODEL_DISAGREES, Challenge, Disagreement
 from certus.core.program import Havoc, Program
 from certus.core.sorts import MachineSort, Sort
+from certus.core.vocabulary import PART_OF_KIND
 from certus.interpreter.inputs import RandomInputs, constants
 
 RUNS: Final = 256  # runs, unless the program has no input
@@ -88,10 +89,14 @@ def challenge(
             with tempfile.TemporaryDirectory(prefix="certus-") as name:
                 binary = _binary(program, errors, plan, arguments, Path(name))
                 result, runs = _challenged(program, plan, model, binary, budget)
-                found = memory_errors(
-                    program, runs, plan.formats, arguments=arguments, directory=_subdirectory(name)
+                kinds = [*dict.fromkeys(s.kind for s in program.errors if s.kind in PART_OF_KIND)]
+                if not kinds:
+                    return result
+                place = _subdirectory(name)
+                reached = memory_errors(
+                    program, kinds, runs, plan.formats, arguments=arguments, directory=place
                 )
-                return replace(result, reached={**found, **result.reached})
+                return replace(result, reached={**reached, **result.reached})
         except NotBuilt as error:
             why_not = str(error)
     return Challenge(why_not=why_not, warnings=plan.warnings)

@@ -21,13 +21,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from certus.check.replay.gcc import FLAGS as GCC_FLAGS
-from certus.check.replay.gcc import IS_GCC, find_gcc
-from certus.check.replay.gcc import TRAP as GCC_TRAP
 from certus.check.replay.harness import hooks, is_builtin, stubs
 from certus.core.errors import CertusError
 from certus.core.program import Program, SourceText
-from certus.system.clang import LANGUAGE, TARGETS, Clang, ClangMissing, absolute_paths, find_clang
+from certus.system.clang import (
+    GCC_FLAGS,
+    GCC_TRAP,
+    IS_GCC,
+    LANGUAGE,
+    TARGETS,
+    Clang,
+    ClangMissing,
+    absolute_paths,
+    find_clang,
+    find_gcc,
+)
 from certus.system.tools import ToolFailed, ToolResult, find_tool, run_tool
 
 _CLANG_FLAGS: Final = (
@@ -38,6 +46,7 @@ _FLAGS: Final = (
     *("-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"),
     "-ftrivial-auto-var-init=zero",  # 0 is one of the values of an uninitialised variable
     "-ffp-contract=off",  # each operation on floating-point numbers rounds
+    *("-D__thread=", "-D_Thread_local="),  # one thread runs, and nothing prepares storage of threads
 )
 # Emits a definition of each plain `inline` function, since a program may have no other. The macros do not
 # change.

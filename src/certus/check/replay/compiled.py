@@ -44,7 +44,7 @@ from certus.core.vocabulary import ALLOCATION_FAILS
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, TraceInputs, unknown
 from certus.interpreter.interpreter import run
-from certus.system.confined import Ended, run_confined
+from certus.system.tools import Ended, run_confined
 
 _SECONDS: Final = 10.0  # for the compiled program, at most
 _GCC_SECONDS: Final = 2.0  # for gcc, and for the program that it compiled
@@ -57,6 +57,8 @@ CHECKS: Final = {
     "division-by-zero": ("-fsanitize=integer-divide-by-zero", "-fno-sanitize-recover=all"),
     "shift": ("-fno-wrapv", "-fsanitize=shift", "-fno-sanitize-recover=all"),  # without it, bases may wrap
     "array-bounds": ("-fsanitize=array-bounds", "-fno-sanitize-recover=all"),
+    "float-cast-overflow": ("-fsanitize=float-cast-overflow", "-fno-sanitize-recover=all"),
+    "float-division-by-zero": ("-fsanitize=float-divide-by-zero", "-fno-sanitize-recover=all"),
 }
 
 

@@ -20,9 +20,8 @@ from functools import cached_property
 from typing import Final
 
 from certus.check.proofs.expansion import outline
-from certus.core.control import controllers, may_stop, postdominators
 from certus.core.effects import written
-from certus.core.loops import call_graph, components, loop_forest
+from certus.core.loops import call_graph, components, controllers, loop_forest, may_stop, postdominators
 from certus.core.program import Alloc, Call, Edge, Free, Location, Procedure, Program, Store
 from certus.core.terms import Expr, Kind
 from certus.core.walk import variables

@@ -45,6 +45,8 @@ class ExitCode(IntEnum):
     OVERFLOWED = 40
     SHIFTED = 41
     OUT_OF_BOUNDS = 42
+    UNREPRESENTABLE = 43
+    DIVIDED_BY_FLOAT_ZERO = 44
 
 
 NOTED: Final = 64  # set in the exit code if the program called an undefined function
@@ -65,6 +67,8 @@ ENDINGS: Final[Mapping[int, str]] = {
     ExitCode.OVERFLOWED: "signed arithmetic overflowed",
     ExitCode.SHIFTED: "it executed an undefined shift",
     ExitCode.OUT_OF_BOUNDS: "it used an index outside of its array",
+    ExitCode.UNREPRESENTABLE: "it converted a floating-point number to an integer type that cannot hold it",
+    ExitCode.DIVIDED_BY_FLOAT_ZERO: "it divided a floating-point number by zero",
 }
 # The exit codes of a program that was compiled with the checks of a kind of errors. Under the property
 # no-overflow, errors of the kind `overflow` may be shifts.
@@ -73,6 +77,8 @@ CHECK_CODES: Final[Mapping[str, tuple[ExitCode, ...]]] = {
     "division-by-zero": (ExitCode.DIVIDED_BY_ZERO,),
     "shift": (ExitCode.SHIFTED,),
     "array-bounds": (ExitCode.OUT_OF_BOUNDS,),
+    "float-cast-overflow": (ExitCode.UNREPRESENTABLE,),
+    "float-division-by-zero": (ExitCode.DIVIDED_BY_FLOAT_ZERO,),
 }
 _HANDLER: Final = "__ubsan_handle_"  # the functions that both compilers call when a check fails
 _OF_SANITIZER: Final = ("pointer_overflow", "local_out_of_bounds")  # those that sanitizer.c defines
@@ -198,15 +204,20 @@ def _is_handler(name: str) -> bool:
 
 def _handler(name: str) -> str:
     """Return the definition of a function that compilers call when a check fails: it ends the program. That
-    of quotients gets both operands, by reference if they have more than 64 bits."""
+    of quotients gets the place and the type (whose description starts with 1 if it is floating), and both
+    operands, by reference if they have more than 64 bits."""
     code = ExitCode.SHIFTED if "shift" in name else ExitCode.OVERFLOWED
     if "unreachable" in name:
         code = ExitCode.ABORTED
     if "out_of_bounds" in name and "shift" not in name:
         code = ExitCode.OUT_OF_BOUNDS
+    if "float_cast" in name:
+        code = ExitCode.UNREPRESENTABLE
     if "divrem" in name:
-        codes = f"right ? {ExitCode.OVERFLOWED} : {ExitCode.DIVIDED_BY_ZERO}"
-        return f"void {name}(void *at, unsigned long left, unsigned long right) {{ certus_finish({codes}); }}"
+        at = "struct { char *file; unsigned line, column; short *type; } *at"
+        integers = f"right ? {ExitCode.OVERFLOWED} : {ExitCode.DIVIDED_BY_ZERO}"
+        codes = f"*at->type == 1 ? {ExitCode.DIVIDED_BY_FLOAT_ZERO} : {integers}"
+        return f"void {name}({at}, unsigned long left, unsigned long right) {{ certus_finish({codes}); }}"
     return f"void {name}() {{ certus_finish({code}); }}"
 
 

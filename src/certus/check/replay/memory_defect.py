@@ -23,7 +23,6 @@ from certus.core.memory_defects import (
     LostAt,
     MemoryDefect,
 )
-from certus.core.memory_errors import PART_OF_KIND
 from certus.core.program import (
     Alloc,
     Assume,
@@ -38,6 +37,7 @@ from certus.core.program import (
 from certus.core.sorts import INT
 from certus.core.terms import Expr
 from certus.core.values import Datum
+from certus.core.vocabulary import PART_OF_KIND
 from certus.interpreter.compile import Code, Compiled
 from certus.interpreter.indeterminate import Indeterminate
 from certus.interpreter.inputs import ReplayInputs, TraceInputs

@@ -21,9 +21,9 @@ from typing import Final
 from certus.check.replay.build import UNCONFINED, Builds, Built, Wanted
 from certus.check.replay.harness import ENDINGS, NOTED, ExitCode, Supply, error_codes, harness
 from certus.check.replay.line_table import Line, LineTable
-from certus.core.memory_errors import FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.core.program import Program
-from certus.system.confined import Ended, run_confined
+from certus.core.vocabulary import FREE, LEAK, NOT_FREED, READ, WRITE
+from certus.system.tools import Ended, run_confined
 
 MEMORY_KINDS: Final = (READ, WRITE, FREE, LEAK, NOT_FREED)
 

@@ -4,7 +4,11 @@ The program is unrolled block by block, with growing bounds on the entries of a 
 activations of a recursive procedure. For each bound a solver searches for an execution that reaches an error.
 The first one is minimised: the least bound, then the fewest statements. If no execution exceeds the bound,
 the program is safe and the bounds are the proof; where this query is hard, it is skipped for some bounds.
-Counting loops are unrolled completely at once (`bound_schedule`).
+
+A small counting loop is unrolled completely at the first bound: then the code after it is reachable at once,
+and there is only one exit to continue from. A large counting loop is unrolled completely at the second bound
+if it contains no error, as unrolling a part of it would show nothing. All other loops are unrolled to the
+bound.
 
 Invariant: no execution within the bound `clear` reaches an error. Soundness: the unrolled formula represents
 exactly the executions within the bound. `check` checks both answers again.
@@ -16,27 +20,82 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Safe, Trace, Unknown, Unrolling, Unsafe, Verdict
-from certus.core.loops import LoopBound
-from certus.core.program import Location, Program
+from certus.core.loops import Loop, LoopBound
+from certus.core.program import Call, Location, Program
 from certus.core.solver import Answer
 from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.encoding.narrowing import Narrowing
+from certus.encoding.procedure_shape import Shape, shapes
 from certus.encoding.unroller import Limits, UnrolledProgram, Visit
 from certus.engines.bmc import Options
-from certus.engines.bmc.bound_schedule import BoundSchedule
 from certus.solvers.portfolio import Backoff, SolverPortfolio
 
+SMALL: Final = 200  # unrolled edges of a loop that is unrolled completely at the first bound
+LARGE: Final = 20_000  # likewise at the second bound, without an error in the loop
 SHORTENING = 5.0  # seconds that the search for a shorter counterexample may always take
 SELDOM = 3  # bounds in a row without the query whether an execution exceeds them, if that is hard
+
+
+class BoundSchedule:
+    """The limits of all loops for each bound. `most`: limit for every loop (0: none)."""
+
+    def __init__(self, program: Program, bounds: Mapping[str, LoopBound], most: int) -> None:
+        self._bounds = bounds
+        self._most = most
+        self._small: dict[str, int] = {}
+        self._large: dict[str, int] = {}
+        for shape in shapes(program).values():
+            self._classify(shape)
+
+    def limits(self, bound: int) -> Limits:
+        return Limits(bound, self._small if bound == 1 else {**self._small, **self._large})
+
+    def next(self, bound: int) -> int:
+        """Return the bound after this one."""
+        following = bound + max(1, bound // 4)
+        return min(following, self._most or following)
+
+    def reach(self, bound: int) -> int:
+        """Return the maximal number of entries of any loop at a bound."""
+        return max((bound, *self.limits(bound).further.values()))
+
+    def _classify(self, shape: Shape) -> None:
+        """Choose the loops of a procedure to unroll completely, by their cost."""
+        cost: dict[Loop | None, int] = dict.fromkeys((*shape.forest.loops, None), 0)
+        with_calls: set[Loop | None] = set()  # loops that contain a call
+        for edge in shape.procedure.edges:
+            loop = shape.forest.innermost(edge.source)
+            cost[loop] += 1
+            if isinstance(edge.op, Call):
+                with_calls.add(loop)
+        for loop in reversed(shape.forest.loops):  # inner ones first
+            bound = self._bounds.get(loop.head.name)
+            if bound is not None and loop not in with_calls:
+                cost[loop] *= self._iterations(loop, bound, cost[loop])
+            cost[loop.parent] += cost[loop]
+            if loop in with_calls:
+                with_calls.add(loop.parent)
+
+    def _iterations(self, loop: Loop, bound: LoopBound, edges: int) -> int:
+        """Return how often to unroll a loop whose iterations have `edges` edges; 1 if it stays a loop."""
+        entries = min(bound.entries, self._most or bound.entries)
+        if entries * edges <= SMALL:
+            self._small[loop.head.name] = entries
+        elif bound.exact and not bound.fails and entries * edges <= LARGE:
+            self._large[loop.head.name] = entries
+        else:
+            return 1
+        return entries
 
 
 def run(task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:

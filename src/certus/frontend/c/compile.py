@@ -24,7 +24,7 @@ from typing import Final
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import CertusError, InputError, Unsupported
-from certus.core.memory_errors import kinds_of
+from certus.core.vocabulary import kinds_of
 from certus.system.clang import ClangMissing, emit_ir
 from certus.system.tools import ToolFailed
 
@@ -48,6 +48,8 @@ _CHECKS: Final = {  # the sanitizers of a property, or of a kind of checks
     "overflow": "signed-integer-overflow",
     "division": "integer-divide-by-zero",
     "shift": "shift",
+    **dict.fromkeys(("float-cast-overflow", "float-cast"), "float-cast-overflow"),
+    **dict.fromkeys(("float-divide-by-zero", "float-divide"), "float-divide-by-zero"),
 }
 _MARKER: Final = re.compile(
     rb'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+(?:[ \t]+"(?:[^"\\\n]|\\.)*"[ \t\d]*)?[ \t]*\r?$', re.MULTILINE

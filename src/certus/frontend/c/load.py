@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from certus.core.budget import Budget
-from certus.core.check_kinds import ASSERT
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import CertusError, InputError, Unsupported
-from certus.core.memory_errors import kinds_of
 from certus.core.program import Program
+from certus.core.vocabulary import ASSERT, kinds_of
 from certus.core.witness import probe_number
 from certus.frontend.c.compile import Compiled, compile_file
 from certus.frontend.c.ir.module import Module

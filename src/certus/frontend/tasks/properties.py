@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from certus.core.check_kinds import KINDS
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
-from certus.core.memory_errors import PARTS
+from certus.core.vocabulary import KINDS, PARTS
 from certus.frontend.source import Source, read_source
 
 UNREACH_CALL: Final = "unreach-call"
@@ -24,7 +23,7 @@ MEMORY_SAFETY: Final = "valid-memsafety"
 _MEMORY: Final = PARTS[MEMORY_SAFETY]
 SUPPORTED: Final = (
     *(UNREACH_CALL, "no-overflow", "no-div-zero", MEMORY_SAFETY, *_MEMORY, "valid-memcleanup"),
-    "array-bounds",
+    *("array-bounds", "float-cast-overflow", "float-divide-by-zero"),
 )
 
 _FORMULAS: Final = {
@@ -47,7 +46,7 @@ _CALL: Final = re.compile(r"G!call\((\w+)\(\)\)")
 class Property:
     """A property. `function` is the error function if a property file names one; otherwise `unreach-call`
     refers to all the usual ones (`reach_error`, `__VERIFIER_error`, a failing `assert`). The default question
-    about C programs has the kinds of checks `kinds` (`core.check_kinds`), and `name` lists them."""
+    about C programs has the kinds of checks `kinds` (`core.vocabulary`), and `name` lists them."""
 
     name: str = UNREACH_CALL
     function: str | None = None
@@ -55,13 +54,13 @@ class Property:
 
 
 def default_kinds() -> tuple[str, ...]:
-    """Return the kinds of checks of the default question: all that are supported."""
-    return tuple(kind.name for kind in KINDS.values() if not kind.property or kind.property in SUPPORTED)
+    """Return the kinds of checks of the default question."""
+    return tuple(kind.name for kind in KINDS.values() if kind.usual)
 
 
 def property_of_kinds(names: Sequence[str]) -> Property:
     """Return the question for several kinds of checks. Raises `InputError` for names that do not exist."""
-    choices = f"Choose from: {', '.join(default_kinds())}."
+    choices = f"Choose from: {', '.join(KINDS)}."
     for name in names:
         if name not in KINDS:
             message = f"There is no kind of checks `{name}`."
@@ -114,11 +113,6 @@ def property_of_line(text: str, span: Span) -> Property:
 
 def check_supported(wanted: Property, span: Span | None = None) -> None:
     """Raise `Unsupported` for a property that Certus recognises but cannot verify."""
-    for name in wanted.kinds:
-        if name not in default_kinds():
-            message = f"Checks of the kind {name} are not supported yet."
-            hint = f"Choose from: {', '.join(default_kinds())}."
-            raise Unsupported(Diagnostic("unsupported-property", message, span=span, hint=hint))
     if not wanted.kinds and wanted.name not in SUPPORTED:
         message = f"The property {wanted.name} is not supported yet."
         hint = f"Supported: {', '.join(SUPPORTED)}."

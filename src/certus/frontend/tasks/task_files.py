@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
-from certus.core.memory_errors import PARTS
+from certus.core.vocabulary import PARTS
 from certus.frontend.tasks.properties import (
     CHECK_SAT,
     SUPPORTED,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SUFFIXES: Final = (".yml", ".yaml")
 C_SUFFIXES: Final = (".c", ".i")
-CHC_SUFFIXES: Final = (".smt2",)
+CHC_SUFFIXES: Final = (".smt2", ".clp")
 _LANGUAGES: Final = {"C": C_SUFFIXES, "SMT-LIB": CHC_SUFFIXES}
 MODELS: Final = ("ILP32", "LP64")
 

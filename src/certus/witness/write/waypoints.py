@@ -10,11 +10,11 @@ from certus.core.diagnostic import Span
 from certus.core.evidence import Trace
 from certus.core.float_text import exact_literal
 from certus.core.floats import FORMATS, to_fraction
-from certus.core.memory_errors import LEAK, NOT_FREED
 from certus.core.outcome import Replay, Step, violated_site
 from certus.core.program import ErrorSite, Havoc, Location, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Value
+from certus.core.vocabulary import LEAK, NOT_FREED
 from certus.core.witness import ACSL_EXPRESSION, C_EXPRESSION, Waypoint
 from certus.witness.write.c_expression import number as c_number
 from certus.witness.write.scope import names_at, place_at

@@ -124,6 +124,14 @@ def test_a_run_ends_at_its_first_error_of_any_kind(tmp_path: Path) -> None:
     [
         ("no-overflow", "overflow", "int main() { return __VERIFIER_nondet_int() + 1; }"),
         ("no-div-zero", "division-by-zero", "int main() { return 1 / __VERIFIER_nondet_int(); }"),
+        (
+            *("float-divide-by-zero", "float-division-by-zero"),
+            "int main() { float x = __VERIFIER_nondet_int(); return 1 / x > 2; }",
+        ),
+        (
+            *("float-cast-overflow", "float-cast-overflow"),
+            "int main() { float x = __VERIFIER_nondet_int(); return (signed char)x; }",
+        ),
     ],
 )
 def test_operations_are_errors(property: str, kind: str, text: str, tmp_path: Path) -> None:

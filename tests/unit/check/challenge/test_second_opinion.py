@@ -16,8 +16,7 @@ from certus.core.outcome import COMPILERS_DISAGREE, EVALUATION_ORDER, Challenge,
 from certus.core.program import Program
 from certus.frontend.c.load import load_c
 from certus.frontend.tasks.properties import Property
-from certus.system.confined import run_confined
-from certus.system.tools import find_tool
+from certus.system.tools import find_tool, run_confined
 
 CALLS = ErrorCodes({"reach_error": ExitCode.ERROR, "__assert_fail": ExitCode.ASSERTION})
 BOTH = Compilers(("clang", "gcc"))
@@ -42,7 +41,7 @@ def challenged(program: Program, other: str | None = None, errors: ErrorCodes = 
 
 def hide_gcc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "certus.check.replay.gcc.find_tool", lambda name: None if name == "gcc" else find_tool(name)
+        "certus.system.clang.find_tool", lambda name: None if name == "gcc" else find_tool(name)
     )
 
 
@@ -230,7 +229,7 @@ def test_another_compiler_of_that_name_takes_no_part(tmp_path: Path, monkeypatch
     fake.write_text(f'#!/bin/sh\nexec {find_tool("gcc")} -D__clang__ "$@"\n')
     fake.chmod(0o755)
     monkeypatch.setattr(
-        "certus.check.replay.gcc.find_tool", lambda name: fake if name == "gcc" else find_tool(name)
+        "certus.system.clang.find_tool", lambda name: fake if name == "gcc" else find_tool(name)
     )
     outcome = challenged(program_of(tmp_path, AGREEING["inputs"]))
     assert outcome.compilers.agreed == ("clang",)

@@ -69,6 +69,8 @@ def replayed(program: Program, trace: Trace | None = None) -> CompiledReplay:
 
 
 CONFIRMED = {
+    "variables of a thread": """void reach_error(void); static __thread int n = 2; _Thread_local int m = 1;
+        int main() { n += __VERIFIER_nondet_int(); if (n + m == 5) reach_error(); }""",
     "the error is only declared": """void reach_error(void);
         int main() { if (__VERIFIER_nondet_int() == 5) reach_error(); }""",
     "the error in a macro": """void reach_error(void);
@@ -197,6 +199,10 @@ def test_functions_with_an_exact_model_are_there_when_compiled() -> None:
 TRAPPED = {
     "no-overflow": """
         int main() { int x = __VERIFIER_nondet_int(); if (x < 5) return 0; return x + 2147483640; }""",
+    "float-cast-overflow": """double __VERIFIER_nondet_double(void);
+        int main() { double x = __VERIFIER_nondet_double(); if (!(x > 1e5)) return 0; return (short)x; }""",
+    "float-divide-by-zero": """double __VERIFIER_nondet_double(void);
+        int main() { double x = __VERIFIER_nondet_double(); return 1.0 / (x < 0 ? x : -0.0) > 1.0; }""",
     "no-div-zero": """int main() { long long x = __VERIFIER_nondet_longlong(); return 100 / (int) x; }""",
 }
 
@@ -248,7 +254,7 @@ def test_a_violation_stands_without_gcc(tmp_path: Path, monkeypatch: pytest.Monk
     assert result.confirmed
     assert result.compilers == Compilers(("clang",), differs="main returned")
     assert result.compilers.sentence == "compilers: clang (gcc: main returned)"
-    monkeypatch.setattr("certus.check.replay.gcc.find_tool", lambda _: None)
+    monkeypatch.setattr("certus.system.clang.find_tool", lambda _: None)
     result = replayed(program)
     assert result.confirmed
     assert result.compilers == Compilers(("clang",), "it is not installed")

@@ -14,8 +14,8 @@ from certus.check.replay.line_table import Line, LineTable
 from certus.check.replay.sanitized import MEMORY_KINDS, MemoryObject, MemoryRun, SanitizedProgram
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
-from certus.core.memory_errors import FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.core.program import Havoc, Program, SourceText
+from certus.core.vocabulary import FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.frontend.c.load import load_c
 from certus.frontend.tasks.properties import Property
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from certus.core.budget import Budget
-from certus.core.check_kinds import KINDS, error_kinds, kind_of_error, operation_of
 from certus.core.errors import InputError, Unsupported
 from certus.core.program import Program
+from certus.core.vocabulary import KINDS, error_kinds, kind_of_error, operation_of
 from certus.frontend.c.load import load_c
-from certus.frontend.tasks.properties import Property, check_supported, property_of_kinds
+from certus.frontend.tasks.properties import Property, check_supported, default_kinds, property_of_kinds
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import NoInputs
 from certus.interpreter.interpreter import Ending, run
 
-ALL = ("assert", "overflow", "division", "shift")
+ALL = ("assert", "overflow", "division", "shift", "float-cast", "float-divide")
 OPERATIONS = {
     "int f(int a, int b) { return a / b; }": ["division-by-zero", "overflow"],
     "int f(int a, int b) { return a % b; }": ["division-by-zero", "overflow"],
@@ -25,7 +25,20 @@ OPERATIONS = {
     "int f(int a, int b) { return a / 0; }": ["division-by-zero"],
     "int f(int a, int b) { return 5 / 0; }": ["division-by-zero"],
     "int f(int a, int b) { return (-2147483647 - 1) / -1; }": ["overflow"],
+    "int f(int a, int b) { return a / 3; }": [],
     "int f(int a, int b) { return a + b; }": ["overflow"],
+    "double f(double a, int b) { return a / b; }": ["float-division-by-zero"],
+    "double f(double a, int b) { return a / 0.0; }": ["float-division-by-zero"],
+    "double f(double a, int b) { return 1 / -0.0; }": ["float-division-by-zero"],
+    "double f(double a, int b) { return a / 2 * b; }": [],
+    "double f(long double a, int b) { return b / a; }": ["float-division-by-zero"],
+    "int f(double a, int b) { return b + (int)a; }": ["float-cast-overflow", "overflow"],
+    "_Bool f(float a, int b) { return a; }": [],
+    "int f(int a, int b) { return 3e9; }": ["float-cast-overflow"],
+    "extern int fesetround(int); int f(double a, int b) { return b / a; }": [
+        "float-division-by-zero",
+        "float-cast-overflow",
+    ],
     "int f(int a, int b) { return -a; }": ["overflow"],
     "int f(int a, int b) { return a << b; }": ["shift"],
     "int f(int a, int b) { return a >> b; }": ["shift"],
@@ -48,7 +61,7 @@ def loaded(directory: Path, text: str, kinds: tuple[str, ...] = ALL) -> Program:
 @pytest.mark.parametrize("text", OPERATIONS)
 def test_the_kinds_of_error_sites(text: str, tmp_path: Path) -> None:
     main = "\nextern int __VERIFIER_nondet_int(void);\nint main(void) {\n"
-    call = "return f(__VERIFIER_nondet_int(), __VERIFIER_nondet_int()); }\n"
+    call = "f(__VERIFIER_nondet_int(), __VERIFIER_nondet_int()); }\n"
     program = loaded(tmp_path, f"{text}{main}{call}")
     assert [site.kind for site in program.errors] == OPERATIONS[text]
 
@@ -60,6 +73,17 @@ def test_other_kinds_are_not_checked(tmp_path: Path) -> None:
     assert [site.kind for site in loaded(tmp_path, text, ("overflow",)).errors] == ["overflow"]
     assert [site.kind for site in loaded(tmp_path, text, ("division",)).errors] == ["division-by-zero"]
     assert loaded(tmp_path, text, ("assert", "shift")).errors == ()
+
+
+def test_a_constant_divisor_needs_no_check(tmp_path: Path) -> None:
+    text = "extern int __VERIFIER_nondet_int(void); int main(void) { return __VERIFIER_nondet_int() / 7; }"
+    assert loaded(tmp_path, text, ("division",)).errors == ()
+
+
+def test_checks_of_floats_are_not_usual() -> None:
+    assert "float-cast" not in default_kinds()
+    assert "float-divide" not in default_kinds()
+    assert property_of_kinds(["float-divide", "assert"]).kinds == ("assert", "float-divide")
 
 
 def test_an_execution_ends_at_a_site_that_is_no_error(tmp_path: Path) -> None:

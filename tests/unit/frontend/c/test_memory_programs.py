@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from certus.core.budget import Budget
-from certus.core.memory_errors import PART_OF_KIND, PARTS
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
+from certus.core.vocabulary import PART_OF_KIND, PARTS
 from certus.frontend.c.load import load_c
 from certus.interpreter.compile import compile_program
 from certus.interpreter.interpreter import Ending, run

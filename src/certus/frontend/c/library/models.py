@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from certus.core.memory_errors import kinds_of
+from certus.core.vocabulary import kinds_of
 from certus.frontend.c.compile import compile_file
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import word_set
@@ -67,7 +67,7 @@ CHECKED_VARIANTS: Final = (
 )
 # Functions of the C library without a meaning here: they are defined, whatever the program declares.
 STANDARD: Final = word_set(
-    "strtod strtof strtold atof difftime getw ioctl fcntl fcntl64 wcstoimax wcstoumax vfscanf vscanf "
+    "difftime getw ioctl fcntl fcntl64 wcstoimax wcstoumax vfscanf vscanf "
     "vsscanf timespec_get mbrtoc16 c16rtomb mbrtoc32 c32rtomb fwscanf swprintf swscanf vfwprintf "
     "vfwscanf vswprintf vswscanf vwprintf vwscanf wscanf fgetwc fgetws fputwc fputws fwide getwc "
     "getwchar putwc putwchar ungetwc wcstod wcstof wcstold wcstol wcstoll wcstoul wcstoull wcsxfrm "

@@ -13,21 +13,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.check_kinds import CLAIMS
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 from certus.core.program import Assume
 from certus.core.sorts import MachineSort, machine
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import CLAIMS
 from certus.core.witness import PROBE, UNDEFINED, probe_kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol, Undefined
 from certus.frontend.c.model import intrinsics
+from certus.frontend.c.model.flow import DIVISOR, HANDLER, QUOTIENT
 from certus.frontend.c.model.operands import term_of, value_of
 from certus.frontend.c.model.terms import Unmodelled
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
+    from certus.frontend.c.ir.module import Module
     from certus.frontend.c.model.body import Body
 
 # The kind of error of a property or of a kind of checks, and the handlers that report it. The handler of
@@ -40,6 +42,10 @@ _KINDS: Final = {
     "overflow": ("overflow", _OVERFLOW),
     "division": ("division-by-zero", "division_by_zero"),
     "shift": ("shift", "shift_out_of_bounds"),
+    **dict.fromkeys(("float-cast-overflow", "float-cast"), ("float-cast-overflow", "float_cast_overflow")),
+    **dict.fromkeys(
+        ("float-divide-by-zero", "float-divide"), ("float-division-by-zero", "float_division_by_zero")
+    ),
 }
 _IMPURE: Final = (
     *(ir.Store, ir.AtomicUpdate, ir.CompareExchange, ir.Fence, ir.Alloca, ir.Other),
@@ -63,18 +69,38 @@ def lower_error_call(body: Body, kind: str, name: str, instruction: ir.Call | No
 
 
 def lower_check(body: Body, instruction: ir.Call, name: str) -> None:
-    """Lower the call of a handler; its only argument is the condition that must hold (`model.flow`). A check
-    in a probe is an error site only if the probe is an invariant."""
+    """Lower the call of a handler; its arguments are the condition that must hold, and the description of the
+    operation (`model.flow`). A check in a probe is an error site only if the probe is an invariant."""
     condition = instruction.arguments[0].operand
-    if len(instruction.arguments) != 1 or condition.type is not body.module.types.integer(1):
+    if len(instruction.arguments) != 2 or condition.type is not body.module.types.integer(1):
         raise Unmodelled("unsupported-check", f"the check `{name}`")
+    if name in (QUOTIENT, DIVISOR) and _is_floating(body.module, instruction.arguments[1].operand):
+        name = f"{HANDLER}float_division_by_zero"
     holds = body.truth(value_of(body, condition))
+    if name == QUOTIENT and holds is build.TRUE:
+        return  # a constant divisor: Clang says which check it is only by the condition
     if body.cursor.probe is None:
         kind = _kind(body, name)
         body.cursor.describe(_claim(body, instruction.location, kind))
         body.claim(holds, kind, body.cursor.text)
     elif body.unit.rules.invariants:
         claim_in_probe(body, holds, body.cursor.probe, UNDEFINED)
+
+
+def _is_floating(module: Module, description: Operand) -> bool:
+    """Whether the operands of a checked quotient are floating-point numbers. Its description is a place and a
+    type, and the description of a type starts with 1 if the type is floating."""
+    match _initialiser(module, description):
+        case ir.Aggregate(parts=[_, type_]):
+            match _initialiser(module, type_):
+                case ir.Aggregate(parts=[ir.Integer(value=kind), *_]):
+                    return kind == 1
+    raise Unmodelled("unsupported-check", "a check of a quotient without a type")
+
+
+def _initialiser(module: Module, operand: Operand) -> Operand | None:
+    variable = module.globals.get(operand.name) if isinstance(operand, Symbol) else None
+    return None if variable is None else module.initialiser(variable)
 
 
 def claim_folded(body: Body, name: str, condition: Expr) -> None:

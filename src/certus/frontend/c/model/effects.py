@@ -22,14 +22,14 @@ from certus.frontend.c.model.validity import check, is_checked
 
 Result = Callable[[LibraryCall], Expr]
 
-# Sizes in bytes of the types that `target` writes: ILP32, LP64.
+# Sizes in bytes of types that functions read or write: ILP32, LP64.
 EXTENTS: Final[dict[str, tuple[int, int]]] = {
-    **{"int": (4, 4), "size_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16), "sigset_t": (128, 128)},
-    **{"struct itimerspec": (16, 32), "struct itimerval": (16, 32), "struct rlimit": (8, 16)},
-    **{"struct rusage": (72, 144), "struct stat": (88, 144), "struct stat64": (96, 144)},
-    **{"struct statfs": (64, 120), "struct statvfs": (72, 112), "struct timespec": (8, 16)},
-    **{"struct timeval": (8, 16), "struct timezone": (8, 8), "struct tm": (44, 56)},
-    **{"struct tms": (16, 32), "struct utsname": (390, 390)},
+    **{"int": (4, 4), "size_t": (4, 8), "time_t": (4, 8), "fd_set": (128, 128), "fpos_t": (12, 16)},
+    **{"sigset_t": (128, 128), "struct itimerspec": (16, 32), "struct itimerval": (16, 32)},
+    **{"struct rlimit": (8, 16), "struct rusage": (72, 144), "struct stat": (88, 144)},
+    **{"struct stat64": (96, 144), "struct statfs": (64, 120), "struct statvfs": (72, 112)},
+    **{"struct timespec": (8, 16), "struct timeval": (8, 16), "struct timezone": (8, 8)},
+    **{"struct tm": (44, 56), "struct tms": (16, 32), "struct utsname": (390, 390)},
 }
 
 
@@ -52,6 +52,10 @@ def effects(
         raise Unmodelled("unsupported-library-function", what)
     for write in writes:
         write(call)
+    if is_checked(call.body, "read"):
+        from certus.frontend.c.model import reads
+
+        reads.check_others(call)
     if not returns:
         call.body.bar_counterexamples(f"what happens after `{call.name}`")
     if result is None or not isinstance(call.instruction.result, PointerType):
@@ -217,7 +221,7 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (ANY, "i(ii) ftruncate flock setpgid fchmod fpathconf listen shutdown dup2 i(iii) lockf lseek lseek64"),
     (ANY, "i(iii) fchown socket i(i*i) write i(i*ii) pwrite send i(pi...) open i(ipi...) openat"),
     (ANY, "i(pii) chown lchown i(ppp) execve i(pp...) execl execlp execle i(iui) bind connect"),
-    (ANY, "i(i*iiui) sendto i(iri) sendmsg i(iii*i) setsockopt"),
+    (ANY, "i(i*iiui) sendto i(iri) sendmsg i(iii*i) setsockopt f(p) atof"),
     (effects(no_pointer=1), "i(rpii) setvbuf v(rp) setbuf v(rpi) setbuffer"),
     (effects(returns=False), "i(i) raise alarm i(ii) kill killpg ualarm i() pause"),
     # other effects
@@ -281,4 +285,5 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (effects(some(1), result=same(1)), "p(rp) asctime_r p(pp) ctime_r"),
     (effects(some(1), result=same(1), input_null=True), "p(pp) realpath"),
     (effects(some(0)), "i(rii) poll"),
+    (effects(end_pointer(1, string=0)), "f(pp) strtod strtof strtold"),
 )

@@ -25,7 +25,7 @@ from certus.frontend.c.model import c_types, nondeterminism
 from certus.frontend.c.model.cells import Root, cells_between
 from certus.frontend.c.model.inputs import any_value
 from certus.frontend.c.model.operands import address_of
-from certus.frontend.c.model.terms import U8, Cell, Piece, Pieces, Unmodelled
+from certus.frontend.c.model.terms import NULL, U8, Cell, Piece, Pieces, Unmodelled
 from certus.frontend.c.model.validity import check, is_checked, note_escape, when_valid
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
             _return_record(body, operand, passing.sret)
         elif passing.byval is None and isinstance(operand.type, PointerType) and not pure:
             _pass(body, name, operand, declared[number : number + 1], approximate=approximate)
+            if of_library and address_of(body, operand) is not NULL:
+                nondeterminism.read_unknown(body, address_of(body, operand), f"what `{name}` reads")
     if function is not None and ("noreturn" in function.attributes or "noreturn" in instruction.words):
         body.stop()
         return

@@ -2,8 +2,8 @@
 values.
 
 In Clang's IR, the check of a sanitizer is a branch to a block that calls a handler and ends there. Here it
-becomes one call of the handler inside a block, with the condition that must hold as its only argument, so
-that the code behind the check belongs to the same block.
+becomes one call of the handler inside a block, with the condition that must hold and the description of the
+operation as its arguments, so that the code behind the check belongs to the same block.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _checks(branch: ir.Branch, failed: Block, before: list[ir.Instruction]) -> l
                     case ir.Binary(operation="and"):
                         tests = ((divisor, definition.left), (callee, definition.right))
                         return [_check(branch, call, *each) for each in tests]
-                    case ir.Compare(right=Integer(value=0)):
+                    case ir.Compare(floating=False, right=Integer(value=0)):
                         return [_check(branch, call, divisor, branch.condition)]
                     case None if _is_zero(call.arguments[-1].operand):
                         return [_check(branch, call, divisor, branch.condition)]
@@ -218,8 +218,10 @@ def _checks(branch: ir.Branch, failed: Block, before: list[ir.Instruction]) -> l
 
 
 def _check(branch: ir.Branch, call: ir.Call, handler: Symbol, condition: ir.Operand) -> ir.Call:
-    """Return a call of a handler with the condition that must hold as its only argument."""
-    check = ir.Call(call.result, handler, [ir.Argument(condition, ir.PLAIN)], None, call.words)
+    """Return a call of a handler with the condition that must hold, and Clang's description of the operation
+    as arguments."""
+    arguments = [ir.Argument(condition, ir.PLAIN), call.arguments[0]]
+    check = ir.Call(call.result, handler, arguments, None, call.words)
     ir.complete(check, location=branch.location, text=branch.text, operands=[handler, condition])
     return check
 

@@ -259,9 +259,9 @@ def print_(
     if is_checked(body, "read"):
         from certus.frontend.c.model import printed
 
-        printed.check_strings(call, format)
+        lengths = printed.check_strings(call, format)
         if buffer is not None:
-            printed.write(call, format, buffer, limit)
+            printed.write(call, format, buffer, limit, lengths)
     elif buffer is not None and limit is not None:
         nondeterminism.write_up_to(
             body, call.operand(buffer), call.address(buffer), call.integer(limit), _PRINTED

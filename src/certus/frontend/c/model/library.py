@@ -290,18 +290,6 @@ def _functions() -> dict[str, Function]:
 
 
 FUNCTIONS: Final = _functions()
-# The arguments that are strings, of functions without a model.
-_STRINGS: Final = {
-    name: positions
-    for positions, names in (
-        ((0,), "puts fputs fputs_unlocked perror remove unlink chdir system rmdir if_nametoindex inet_addr"),
-        ((0,), "getenv secure_getenv unsetenv truncate creat access chmod mkdir open opendir stat lstat"),
-        ((0,), "getpwnam getgrnam gethostbyname sscanf __isoc99_sscanf __isoc23_sscanf utime utimes"),
-        ((0, 1), "fopen fopen64 popen rename link symlink setenv freopen freopen64"),
-        ((1,), "fdopen"),
-    )
-    for name in names.split()
-}
 ALLOCATING: Final = word_set(
     "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc "
     "realloc strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk "
@@ -426,27 +414,17 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
         plain = ir.Call(result, instruction.callee, arguments, instruction.declared, instruction.words)
         ir.complete_like(plain, instruction, [])
     called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
-    _read_arguments(called)
+    checked = is_checked(body, "read") and not isinstance(function.meaning, Model)
+    if checked:
+        from certus.frontend.c.model import reads
+
+        reads.check_reads(called)
     function.meaning(called)
     if not isinstance(function.meaning, Model) or c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
         renew_errno(body)
     if truncated and instruction.name is not None:
         pointer = body.scalar(body.registers.values[instruction.name])
         body.registers.define(instruction, as_sort(pointer, sort_of(instruction.result, signed=True)))
-
-
-def _read_arguments(call: LibraryCall) -> None:
-    """Check the strings and the ranges that a function of the library reads."""
-    if not is_checked(call.body, "read"):
-        return
-    from certus.frontend.c.model import printed
-
-    for number in _STRINGS.get(call.name, ()):
-        printed.check_string(call, number)
-    if call.name in ("fwrite", "fwrite_unlocked"):
-        check(call.body, call.address(0), build.mul(call.integer(1), call.integer(2)), "read")
-    elif call.name in ("write", "pwrite", "send"):
-        check(call.body, call.address(1), call.integer(2), "read")
 
 
 def _primitive(body: Body, instruction: ir.Call, name: str) -> None:

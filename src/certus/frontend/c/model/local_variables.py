@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from certus.core import build
-from certus.core.memory_errors import LEAK
 from certus.core.program import Alloc, Free, Havoc
 from certus.core.sorts import INT
 from certus.core.terms import Expr
+from certus.core.vocabulary import LEAK
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Integer, Local, Operand

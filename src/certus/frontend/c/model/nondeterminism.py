@@ -8,7 +8,7 @@ In proofs these contents are arbitrary. No counterexample may depend on them, so
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from certus.core import build
@@ -35,18 +35,21 @@ LIBRARY_OBJECT: Final = 50_000  # bytes; accesses are assumed to stay inside, so
 
 @dataclass(frozen=True, slots=True)
 class LibraryCall:
-    """A call of the library function `name` with the arguments that belong to this function."""
+    """A call of the library function `name` with the arguments that belong to this function. `described` are
+    the numbers of the arguments that something has looked at."""
 
     body: Body
     instruction: ir.Call
     name: str
     arguments: list[Operand]
+    described: set[int] = field(default_factory=set)
 
     def operand(self, number: int) -> Operand:
         """Return an argument; refuse a call without a prototype that lacks it."""
         if not -len(self.arguments) <= number < len(self.arguments):
             what = f"a call of `{self.name}` without all of its arguments"
             raise Unmodelled("unsupported-library-function", what)
+        self.described.add(number % len(self.arguments))
         return self.arguments[number]
 
     def term(self, number: int) -> Expr:
@@ -241,9 +244,10 @@ def store_pointer(body: Body, address: Expr, pointer: Expr) -> None:
 
 def library_object(body: Body, storage: Storage = "static") -> Expr:
     """Create a new object of the library with arbitrary contents. If accesses are checked, nothing is known
-    about its size."""
+    about its size, but that it is not empty."""
     base, size = body.fresh(INT), build.integer(LIBRARY_OBJECT)
     if body.unit.rules.memory:
         size = any_count(body, "the size of an object of the C library")
+        body.assume(build.lt(NULL, size))
     body.emit(Alloc(base, size, 16, storage, body.cursor.text))
     return base

@@ -1,8 +1,9 @@
 """What functions of the `printf` family access, if accesses are checked: the strings they read, and the bytes
 they write to a buffer.
 
-How long the text is depends on the values that are printed. The format bounds the length from below and often
-from above: proofs must allow for every length between, and counterexamples rely only on the least one.
+How long the text is depends on the values that are printed. Integers, characters and strings have exact
+lengths. For other values the format bounds the length: proofs must allow for every length between the bounds,
+and counterexamples rely only on the least one.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.sorts import INT
-from certus.core.terms import Expr, Kind
+from certus.core.sorts import INT, machine
+from certus.core.terms import Expr
 from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
@@ -24,11 +25,15 @@ from certus.frontend.c.model.operands import address_of
 from certus.frontend.c.model.terms import NULL, as_sort
 from certus.frontend.c.model.validity import check, is_checked
 
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+
 _CONVERSION: Final = re.compile(
     r"%(?:(%)|([-+ #0']*)(\*|\d*)(?:(\.)(\*|\d*))?(hh|h|ll|l|[jztLq])?([a-zA-Z]))"
 )
 _LONGEST: Final = build.integer(2**31)  # more characters than any string that is printed has
-_DIGITS: Final = {"hh": 3, "h": 5, "": 10}  # of the largest number, in decimals; 20 for longer types
+_BITS: Final = {"hh": 8, "h": 16, "": 32, "ll": 64, "j": 64, "q": 64}  # of integers; others have a word
+_BASES: Final = {"d": 10, "i": 10, "u": 10, "x": 16, "X": 16, "o": 8}
 _TEXT: Final = "the length of the text that a function of the `printf` family writes"
 
 
@@ -71,57 +76,66 @@ def _conversions(text: str, number: int) -> Iterator[_Conversion]:
 # ------------------------------------------------------------------------------------- strings read
 
 
-def check_strings(call: LibraryCall, format: int | None) -> None:
-    """Check the strings that a call reads. Which ones a computed format, or a `va_list`, refers to is not
-    known."""
-    body = call.body
+def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
+    """Check the strings that a call reads; return their lengths by the numbers of the arguments. Which ones a
+    computed format, or a `va_list`, refers to is not known."""
+    body, lengths = call.body, dict[int, Expr]()
     if not is_checked(body, "read"):
-        return
+        return lengths
     text = _literal(call, format)
     if format is None or text is None:
         if format is not None:
-            check_string(call, format)
+            check_string(body, call.address(format))
         for operand in call.arguments[0 if format is None else format + 1 :]:
             if isinstance(operand.type, PointerType):
                 what = f"what `{call.name}` reads"
                 nondeterminism.read_unknown(body, address_of(body, operand), what)
-        return
+        return lengths
     for each in _conversions(text, format + 1):
         if each.letter in "sS" and each.argument < len(call.arguments):
             wide = each.letter == "S" or each.length == "l"
+            literal = None if wide else _literal(call, each.argument)
+            most = _most_read(call, each)
+            if literal is not None:
+                lengths[each.argument] = _minimum(most, build.integer(len(literal)))
+                continue
             model = "__certus_wide_string" if wide else "__certus_string"
-            run_model(body, model, (call.address(each.argument), _most_read(call, each)))
+            length = run_model(body, model, (call.address(each.argument), most))
+            if not wide and length is not None:
+                lengths[each.argument] = as_sort(length, INT)
+    return lengths
 
 
 def _most_read(call: LibraryCall, string: _Conversion) -> Expr:
     """Return how many characters of a string are read at most; a negative precision is none."""
     if string.precision_argument is not None:
-        stated = call.integer(string.precision_argument)
+        stated = build.to_int(as_sort(call.term(string.precision_argument), machine(32, signed=True)))
         return build.ite(build.lt(stated, NULL), _LONGEST, stated)
     return _LONGEST if string.precision is None else build.integer(string.precision)
 
 
-def check_string(call: LibraryCall, number: int) -> None:
-    """Check the string that an argument points to."""
-    if is_checked(call.body, "read") and number < len(call.arguments):
-        run_model(call.body, "__certus_string", (call.address(number), _LONGEST))
+def check_string(body: Body, address: Expr) -> None:
+    """Check the string at an address."""
+    run_model(body, "__certus_string", (address, _LONGEST))
 
 
 # ----------------------------------------------------------------------------------- bytes written
 
 
-def write(call: LibraryCall, format: int | None, buffer: int, limit: int | None) -> None:
-    """Write text to a buffer: at most as many bytes as the argument `limit` says."""
+def write(
+    call: LibraryCall, format: int | None, buffer: int, limit: int | None, lengths: dict[int, Expr]
+) -> None:
+    """Write text to a buffer: at most as many bytes as the argument `limit` says. `lengths` are those of the
+    strings among the arguments."""
     body, address = call.body, call.address(buffer)
-    least, most = _bounds(call, format)
+    least, most = _bounds(call, format, lengths)
     room = None if limit is None else call.integer(limit)
 
-    def within(count: int) -> Expr:
-        term: Expr = build.integer(count)
-        return term if room is None else build.ite(build.lt(room, term), room, term)
+    def within(count: Expr) -> Expr:
+        return count if room is None else _minimum(room, count)
 
     check(body, address, within(least), "write")
-    if least == most:
+    if least is most:
         nondeterminism.write_bytes(body, address, within(least), _TEXT)
         return
     count = nondeterminism.any_count(body, _TEXT)
@@ -134,57 +148,67 @@ def write(call: LibraryCall, format: int | None, buffer: int, limit: int | None)
     nondeterminism.write_bytes(body, address, count, _TEXT)
 
 
-def _bounds(call: LibraryCall, format: int | None) -> tuple[int, int | None]:
-    """Return bounds of the number of bytes that are written, with the zero at the end."""
+def _bounds(call: LibraryCall, format: int | None, lengths: dict[int, Expr]) -> tuple[Expr, Expr | None]:
+    """Return bounds of the number of bytes that are written, with the zero at the end. They are one term if
+    the number is exact."""
     text = _literal(call, format)
     if text is None or format is None:
-        return 1, None
+        return build.integer(1), None
     plain = len(_CONVERSION.sub(lambda match: "%" if match[1] else "", text)) + 1
-    least = most = plain
-    bounded = True
+    least: Expr = build.integer(plain)
+    most: Expr | None = least
     for each in _conversions(text, format + 1):
-        low, high = _bounds_of(call, each)
-        width = each.width or 0
-        least += max(low, width)
-        bounded = bounded and high is not None and each.width_argument is None
-        most += max(high or 0, width)
-    return least, most if bounded else None
+        low, high = _bounds_of(call, each, lengths)
+        width = build.integer(each.width or 0)
+        low = _maximum(low, width)
+        least = build.add(least, low)
+        if most is None or high is None or each.width_argument is not None:
+            most = None
+        else:
+            most = build.add(most, _maximum(high, width))
+    return least, most
 
 
-def _bounds_of(call: LibraryCall, each: _Conversion) -> tuple[int, int | None]:
+def _bounds_of(call: LibraryCall, each: _Conversion, lengths: dict[int, Expr]) -> tuple[Expr, Expr | None]:
     """Return bounds of the length of a conversion, without its width."""
+    one = build.integer(1)
+    if each.argument in lengths:
+        return lengths[each.argument], lengths[each.argument]
     if each.letter == "c" and not each.length:
-        return 1, 1
+        return one, one
     if each.letter == "n":
-        return 0, 0
-    if each.letter == "s" and not each.length:
-        return _bounds_of_string(call, each)
-    if each.letter in "diuxX" and each.precision is None and each.precision_argument is None:
-        plain = each.letter == "d" and not each.flags and not each.length
-        constant = _constant(call, each) if plain else None
-        if constant is not None:
-            return len(str(constant)), len(str(constant))
-        return 1, _DIGITS.get(each.length, 20) + 2  # a sign, or `0x`
-    return (0 if each.letter in "diuxXosS" else 1), None
+        return NULL, NULL
+    precise = each.precision is not None or each.precision_argument is not None
+    if each.letter in _BASES and not precise and each.argument < len(call.arguments):
+        digits = _length_of_number(call, each)
+        if "#" in each.flags or "'" in each.flags:
+            return digits, None
+        return digits, digits
+    return (NULL if each.letter in "diuxXosS" else one), None
 
 
-def _constant(call: LibraryCall, each: _Conversion) -> int | None:
-    """Return the value of a number that is printed, if it is constant."""
-    if each.argument >= len(call.arguments):
-        return None
-    term = as_sort(call.term(each.argument), INT)
-    return int(term.value) if term.kind is Kind.CONST else None
+def _length_of_number(call: LibraryCall, each: _Conversion) -> Expr:
+    """Return how many characters an integer has: its digits, and a sign."""
+    signed = each.letter in "di"
+    sort = machine(_BITS.get(each.length, 8 * call.body.layout.word), signed=signed)
+    value = build.to_int(as_sort(call.term(each.argument), sort))
+    negative = build.lt(value, NULL)
+    size = build.ite(negative, build.neg(value), value) if signed else value
+    length: Expr = build.integer(1)
+    power = base = _BASES[each.letter]
+    while power <= sort.high + 1:
+        length = build.add(length, build.ite(build.le(build.integer(power), size), build.integer(1), NULL))
+        power *= base
+    sign = build.ite(negative, build.integer(1), build.integer(int("+" in each.flags or " " in each.flags)))
+    return build.add(length, sign) if signed else length
 
 
-def _bounds_of_string(call: LibraryCall, each: _Conversion) -> tuple[int, int | None]:
-    """Return bounds of the length of a string: exact ones for a literal."""
-    if each.precision_argument is not None or each.argument >= len(call.arguments):
-        return 0, None
-    literal = _literal(call, each.argument)
-    if literal is None:
-        return 0, each.precision
-    length = len(literal) if each.precision is None else min(len(literal), each.precision)
-    return length, length
+def _minimum(a: Expr, b: Expr) -> Expr:
+    return build.ite(build.lt(a, b), a, b)
+
+
+def _maximum(a: Expr, b: Expr) -> Expr:
+    return build.ite(build.lt(a, b), b, a)
 
 
 def _literal(call: LibraryCall, number: int | None) -> str | None:

@@ -8,10 +8,10 @@ from typing import Final
 
 from certus.core import build
 from certus.core.diagnostic import Span
-from certus.core.memory_errors import LEAK, NOT_FREED, WRITE
 from certus.core.program import Alloc, Assign, Call, Havoc, Store
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import LEAK, NOT_FREED, WRITE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Aggregate, Integer, Local, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The errors of a property: calls of `functions` (by name, with the kind of error) and checks of the
-    property `kind`, which may also be a list of kinds of checks (`core.check_kinds`); `memory` are the kinds
+    property `kind`, which may also be a list of kinds of checks (`core.vocabulary`); `memory` are the kinds
     of memory errors among them. `watched` are the places of `?` that must become branches; with `invariants`,
     probes claim that their evaluation is defined; with `malloc_may_fail`, the environment decides whether an
     allocation succeeds."""

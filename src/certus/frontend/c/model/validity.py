@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.effects import targets
-from certus.core.memory_errors import FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.core.program import Access, BasicOp, Call, Free, Inspect, InspectHeap, Retained
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Kind
-from certus.core.vocabulary import ASSUMING
+from certus.core.vocabulary import ASSUMING, FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.core.walk import variables
 from certus.core.witness import UNDEFINED
 from certus.frontend.c.model.terms import NULL, U8

@@ -8,10 +8,12 @@ import pytest
 from tests.unit.frontend.c.lowering import edges, loaded, ops
 
 from certus.core.errors import Unsupported
-from certus.core.program import Alloc, Assume, Free, Havoc, Inspect, InspectHeap, Load, Program, Store
+from certus.core.program import Alloc, Assume, Call, Free, Havoc, Inspect, InspectHeap, Load, Program, Store
 from certus.core.terms import Kind
 from certus.core.vocabulary import ALLOCATION_FAILS
+from certus.frontend.c.library.models import signed_names
 from certus.frontend.c.load import load_c
+from certus.frontend.c.model.effects import EFFECTS
 
 MEMORY = "#include <stdlib.h>\n#include <string.h>\n#include <stdio.h>\n"
 
@@ -120,19 +122,80 @@ class TestWhichAccesses:
         ("call", "wanted"),
         [
             ('sprintf(p, "%d-%s", 123, "ab")', [("write", 7)]),
-            ('sprintf(p, "%d", n)', [("write", 2), ("write", None)]),
+            ('sprintf(p, "%d", n)', [("write", None)]),
             ('snprintf(p, 3, "%s", "abcdef")', [("write", 3)]),
             ('scanf("%d", (int *)p)', [("write", 4)]),
             ('scanf("%4s", p)', [("write", None)]),
-            ("fread(p, 2, 3, stdin)", [("write", None), ("write", None)]),
-            ("fwrite(p, 2, 3, stdout)", [("read", 6)]),
-            ("fgets(p, 5, stdin)", [("write", None)]),
+            ("fread(p, 2, 3, stdin)", [("read", 1), ("write", None), ("write", None)]),
+            ("fwrite(p, 2, 3, stdout)", [("read", 1), ("read", 6)]),
+            ("fgets(p, 5, stdin)", [("read", 1), ("write", None)]),
         ],
     )
     def test_input_and_output(self, tmp_path: Path, call: str, wanted: list[tuple[str, int | None]]) -> None:
         main = "int main(void) { f(malloc(9), __VERIFIER_nondet_int()); }"
         text = f"void f(char *p, int n) {{ {call}; }}\n{main}"
         assert checks(lowered(tmp_path, text), "f") == wanted
+
+
+class TestReadsOfTheLibrary:
+    """Functions without a model read strings, streams and objects through their arguments."""
+
+    @pytest.mark.parametrize(
+        ("call", "expected"),
+        [
+            ("openat(1, p, 0)", []),  # the string is read in a model
+            ("fgetc(q)", [("read", 1)]),
+            ("fflush(0)", []),
+            ("fwrite(p, 2, 3, q)", [("read", 1), ("read", 6)]),
+            ("nanosleep(q, 0)", [("read", 16)]),
+            ("mblen(p, 3)", [("read", None)]),  # not in the table: nothing bounds what is read
+            ("mblen(0, 3)", []),
+            ("wcstol(q, 0, 10)", [("read", None)]),
+        ],
+    )
+    def test_one_call(self, tmp_path: Path, call: str, expected: list[tuple[str, object]]) -> None:
+        headers = "#include <fcntl.h>\n#include <time.h>\n#include <wchar.h>\n"
+        text = (
+            f"{headers}int f(char *p, void *q) {{ {call}; return 0; }} int main(void) {{ return f(0, 0); }}"
+        )
+        assert checks(lowered(tmp_path, text), "f") == expected
+
+    @pytest.mark.parametrize(
+        "call", ["openat(1, p, 0)", "atof(p)", "strtod(p, 0)", "stat64(p, q)", "err(1, p)"]
+    )
+    def test_strings(self, tmp_path: Path, call: str) -> None:
+        headers = "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <sys/stat.h>\n#include <err.h>\n"
+        text = f"int f(char *p, void *q) {{ {call}; return 0; }} int main(void) {{ return f(0, 0); }}"
+        program = loaded(tmp_path, headers + MEMORY + text, property="valid-memsafety").program
+        assert ("read", 1) in checks(program, "$__certus_string")
+
+    def test_no_function_with_effects_is_forgotten(self, tmp_path: Path) -> None:
+        """Each function of the table that gets a pointer checks it."""
+        refused = ("setvbuf", "setbuf", "setbuffer")  # unless the pointer is null
+        signatures = {name: each for _, text in EFFECTS for name, each in signed_names(text)}
+        names = [
+            name for name, each in signatures.items() if set(each[2:]) & set("p*r") and name not in refused
+        ]
+        declared = "".join(map(_calling, names, (signatures[name] for name in names)))
+        calls = "".join(f"f_{name}(p);" for name in names)
+        text = f"{declared} int main(void) {{ void *p = (void *)(long)__VERIFIER_nondet_int(); {calls} }}"
+        program = loaded(tmp_path, "struct s;" + text, property="valid-memsafety").program
+        for name in names:
+            reads_string = any(op.procedure == "$__certus_string" for op in ops(program, Call, f"f_{name}"))
+            assert reads_string or ops(program, Inspect, f"f_{name}"), name
+
+
+def _calling(name: str, signature: str) -> str:
+    """The declaration of a function, and a function `f_NAME` that passes it a pointer."""
+    types = {"v": "void", "i": "int", "f": "double", "p": "char *", "r": "struct s *", "*": "void *"}
+    types |= {"u": "struct s *", "F": "void *", "s": "int", "a": "__builtin_va_list"}
+    kinds = signature[2:-1].removesuffix("...")
+    parameters = ", ".join(types[each] for each in kinds) + ", ..." * signature.endswith("...)")
+    passed = ", ".join("p" if each in "pr*uF" else "1" if each != "a" else "l" for each in kinds)
+    own = "__builtin_va_list l; " * ("a" in kinds)
+    return (
+        f"{types[signature[0]]} {name}({parameters}); void f_{name}(void *p) {{ {own}{name}({passed}); }}\n"
+    )
 
 
 class TestKinds:

@@ -227,8 +227,9 @@ char *strtok(char *s, const char *set)
 /* ------------------------------------------------------------------------------------ for printing */
 
 /* Read a string, but at most `limit` characters of it. */
-void __certus_string(const char *s, size_t limit)
+size_t __certus_string(const char *s, size_t limit)
 {
-    for (size_t n = 0; n < limit && s[n]; n++)
-        ;
+    size_t n = 0;
+    while (n < limit && s[n]) n++;
+    return n;
 }
