@@ -8,6 +8,8 @@ blocks    single, large and advanced blocks, encoding and CEGAR separately (Mert
           the engine `spacer` on large blocks
 phases    where the time goes under large blocks (Wolff 2015 conjectures: into abstraction)
 growth    locks 5..50 under large and single blocks
+ablation  refinements and seconds of the parts of refinement, and of the loop as published (Wolff 2015)
+levels    Boolean programs with 5 to 500 procedures, as in the benchmark of Bebop, by three engines
 contract  programs that have to be proved within 1 s or 5 s, from start to end
 suites    real C tasks below TASKS, suite by suite, each with --limit seconds of CPU
 
@@ -27,11 +29,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from certus.bench.campaign import ROWS, Rows, all_jobs, run_missing
 from certus.bench.contestants import Limits, engine_contestant
@@ -46,10 +49,11 @@ from certus.core.memory import uses_memory
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.statistics import Statistics
 from certus.core.task import Pass, Task
-from certus.engines.predicate import PredicateAbstraction
+from certus.engines.predicate import Options, PredicateAbstraction
 from certus.engines.spacer import Spacer
 from certus.frontend import load
 from certus.frontend.tasks.properties import UNREACH_CALL
+from certus.interpolation.interpolants import _Search
 from certus.passes import apply_passes
 from certus.passes.constants import Constants
 from certus.passes.inline import Inline
@@ -94,6 +98,16 @@ MCCARTHY = """
 int f(int n) { if (n > 100) return n - 10; int a = f(n + 11); int b = f(a); return b; }
 void main() { int n = *; int r = f(n); assert(n > 101 || r == 91); }
 """
+
+
+RECURSIVE_SUM = """
+int sum(int n) { if (n <= 0) return 0; int r = sum(n - 1); return r + n; }
+void main() { int n = *; int r = sum(n); assert(r >= 0); }
+"""
+COUNTER = """if (g) { a, b, c = false, false, false; while (!a || !b || !c)
+    { if (!a) { a = true; } else { a, b, c = false, !b, b != c; } } assert(a && b && c); }"""
+LEVELS = (5, 20, 100, 500)
+SSH = ("s3_clnt_1.cil-1", "s3_srvr_1.cil-1")
 
 
 @dataclass(frozen=True)
@@ -146,7 +160,7 @@ class Plan:
         return self._known[key]
 
 
-def run(path: Path, mode: Mode, limit: float, engine: Engine[Any]) -> Run:
+def run(path: Path, mode: Mode, limit: float, engine: Engine[Any], options: object = None) -> Run:
     program = load(path).program
     task, statistics = Task(program), Statistics()
     memory: list[Pass] = [Memory()] if uses_memory(program) else []
@@ -160,7 +174,7 @@ def run(path: Path, mode: Mode, limit: float, engine: Engine[Any]) -> Run:
         return Run(answer, encoded - start, spent, dict(statistics.counters), statistics.seconds)
 
     try:
-        verdict = engine.run(blocks, engine.options(), Budget(limit), statistics)
+        verdict = engine.run(blocks, options or engine.options(), Budget(limit), statistics)
     except BudgetExceeded:
         return ended("TO")
     if isinstance(verdict, Unknown):
@@ -268,13 +282,87 @@ def growth(plan: Plan) -> None:
     table(["locks", "encoding (large)", "CEGAR large", "CEGAR single"], map(row, GROWTH))
 
 
+def ablation(plan: Plan) -> None:
+    print(f"### What each part of refinement does (limit {plan.limit:.0f} s of wall time)\n")
+    plain = Options(invariants=False)
+    variants: dict[str, tuple[Mode, Options, bool]] = {
+        "all parts": ("large", Options(), True),
+        "without collapsing": ("large", plain, True),
+        "without Spacer": ("large", plain, False),
+        "via a Boolean program": ("single", Options(via="boolean"), True),
+    }
+
+    def cell(path: Path, mode: Mode, options: Options, spacer: bool) -> str:
+        if options.via == "boolean":
+            return published(path)
+        with nullcontext() if spacer else patch.object(_Search, "_spacer", lambda *_: None):
+            found = run(path, mode, plan.limit, PredicateAbstraction(), options)
+        refinements = found.counters.get("predicate.refinements", 0)
+        return f"{found.answer}, {refinements}, {found.cegar:.2f}"
+
+    def published(path: Path) -> str:
+        """A command, since z3 may not end in time: the schedule ends its process."""
+        options = ["--blocks", "single", "--set", "predicate.via=boolean", "--property", "unreach-call"]
+        answer, statistics, spent = command(path, "predicate", plan.limit, *options)
+        word = {"HOLDS": "safe", "VIOLATED": "unsafe"}.get(answer, "TO")
+        return f"{word}, {statistics.get('predicate.refinements', 0)}, {spent:.2f}"
+
+    texts = [EXAMPLES / f"{name}.lp" for name in ("gcd", "traffic_light", "sum", "parity")]
+    paths = [
+        *texts,
+        made(plan, "recursive sum", RECURSIVE_SUM),
+        *(lock_file(plan.directory, n) for n in (3, 5)),
+    ]
+    if plan.tasks is not None:
+        paths += [plan.tasks / "sv-ssh-simplified" / f"{name}.c" for name in SSH]
+    rows = ([path.stem, *(cell(path, *variant) for variant in variants.values())] for path in paths)
+    table(["program", *variants], rows)
+
+
+def levels(plan: Plan) -> None:
+    print(f"### Boolean programs with many procedures (limit {plan.limit:.0f} s of wall time)\n")
+
+    def cell(path: Path, engine: str) -> str:
+        answer, _, spent = command(path, engine, plan.limit)
+        return f"{spent:.1f}" if answer == "HOLDS" else "-"
+
+    def row(number: int) -> list[str]:
+        path = made(plan, f"levels {number}", level_program(number))
+        return [str(number), *(cell(path, engine) for engine in ("boolean", "predicate", "spacer"))]
+
+    table(["procedures", "boolean", "predicate", "spacer"], map(row, LEVELS))
+
+
+def command(path: Path, engine: str, limit: float, *options: str) -> tuple[str, dict[str, int], float]:
+    """The answer of a whole command, its counters, and its CPU seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    words = ["verify", str(path), "--engine", engine, "--json", "--timeout", f"{limit:g}s", *options]
+    done = subprocess.run(
+        [sys.executable, "-m", "certus", *words], capture_output=True, text=True, check=False
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    outcome = json.loads(done.stdout)
+    return outcome["verdict"], outcome["statistics"]["counters"], spent
+
+
+def level_program(number: int) -> str:
+    """The benchmark of Ball and Rajamani (Bebop, 2000): every level counts to seven and calls the next twice."""
+    texts = ["bool g;", "void main() { g = *; level1(); level1(); assert(g || !g); }"]
+    for level in range(1, number + 1):
+        calls = f"level{level + 1}(); level{level + 1}();" if level < number else ""
+        texts.append(f"void level{level}() {{ bool a, b, c; {COUNTER} {calls} g = !g; }}")
+    return "\n".join(texts)
+
+
+def made(plan: Plan, name: str, text: str) -> Path:
+    path = plan.directory / f"{name}.lp"
+    path.write_text(text)
+    return path
+
+
 def contract(plan: Plan) -> None:
     print("### The programs of the contract (whole commands)\n")
-
-    def made(name: str, text: str) -> Path:
-        path = plan.directory / f"{name}.lp"
-        path.write_text(text)
-        return path
 
     def row(path: Path, limit: int) -> list[str]:
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -289,11 +377,11 @@ def contract(plan: Plan) -> None:
 
     quick = [EXAMPLES / "swap.lp", EXAMPLES / "parity.lp", *(lock_file(plan.directory, n) for n in (5, 15))]
     texts = {"addition": ADDITION, "even and odd": EVEN_ODD, "two loops": TWO_LOOPS}
-    quick += [made(name, text) for name, text in texts.items()]
+    quick += [made(plan, name, text) for name, text in texts.items()]
     slow = [
         lock_file(plan.directory, 12, persist=True),
         lock_file(plan.directory, 10, correlate=True),
-        made("McCarthy 91", MCCARTHY),
+        made(plan, "McCarthy 91", MCCARTHY),
     ]
     limits = [*((path, 1) for path in quick), *((path, 5) for path in slow)]
     table(["program", "answer", "seconds", "CPU seconds", "limit"], (row(*each) for each in limits))
@@ -347,7 +435,8 @@ def _tell(text: str) -> None:
 
 
 def main() -> None:
-    tables = {"blocks": blocks, "phases": phases, "growth": growth, "contract": contract, "suites": suites}
+    own = {"blocks": blocks, "phases": phases, "growth": growth, "ablation": ablation, "levels": levels}
+    tables = {**own, "contract": contract, "suites": suites}
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
