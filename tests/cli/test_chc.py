@@ -110,3 +110,35 @@ def test_a_vast_file_ends_in_a_limit(certus: Certus, written: Path) -> None:
     assert done.returncode == 3
     assert done.stdout.startswith("unknown")
     assert "time-limit" in done.stdout
+
+
+def test_clauses_are_converted_between_formats(certus: Certus, written: Path) -> None:
+    written.write_text(SAFE)
+    rules, script = written.with_suffix(".clp"), written.parent / "again.smt2"
+    done = certus("chc", written, "--emit", "--format", "clp", "-o", rules)
+    assert done.returncode == 0, done.stderr
+    assert "false :- Inv(X), 5 < X." in rules.read_text()
+    assert certus("chc", rules, "--quiet").stdout == "sat\n"
+    certus("chc", rules, "--emit", "-o", script)
+    assert certus("chc", script, "--quiet").stdout == "sat\n"
+
+
+def test_a_program_as_rules(certus: Certus) -> None:
+    done = certus("chc", "examples/swap.lp", "--emit", "--format", "clp")
+    assert done.returncode == 0, done.stderr
+    assert "false :- " in done.stdout
+
+
+def test_a_format_is_for_emit(certus: Certus, written: Path) -> None:
+    written.write_text(SAFE)
+    done = certus("chc", written, "--format", "clp")
+    assert done.returncode == 2
+    assert "--format is for --emit" in done.stderr
+
+
+def test_mistakes_in_rules_have_a_place(certus: Certus, tmp_path: Path) -> None:
+    path = tmp_path / "problem.clp"
+    path.write_text("r(X) :-\n  X > 0, f(X) = 1.\n")
+    done = certus("chc", path)
+    assert done.returncode == 2
+    assert "problem.clp:2:10: error[bad-clp]: There is no function `f`." in done.stderr

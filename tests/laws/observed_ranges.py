@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from random import Random
 
 from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
@@ -64,7 +65,9 @@ class Watch:
                 if value not in values:
                     raise OutOfRange(f"{x.name} is {value} at {at}, none of {values}")
 
-    def compare(self, x: Expr, value: int, low: int | None, high: int | None, at: Location) -> None:
+    def compare(
+        self, x: Expr, value: int, low: int | Fraction | None, high: int | Fraction | None, at: Location
+    ) -> None:
         self.seen += 1
         if (low is not None and value < low) or (high is not None and value > high):
             raise OutOfRange(f"{x.name} is {value} at {at}, not from {low} to {high}")
@@ -127,7 +130,7 @@ def _inside(value: int, found: Interval) -> bool:
     return (found.low is None or found.low <= value) and (found.high is None or value <= found.high)
 
 
-def _at(bound: Affine, given: Mapping[Expr, int]) -> int:
+def _at(bound: Affine, given: Mapping[Expr, int]) -> int | Fraction:
     return bound.constant + sum(c * given[x] for c, x in bound.terms)
 
 

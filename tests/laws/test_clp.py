@@ -6,20 +6,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certus.check.proofs.horn import check_derivation, check_model
+from certus.codec.smtlib_horn import horn_script
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Safe, Unsafe, Verdict
 from certus.core.horn import Clause, Derivation, HornSystem, Model
+from certus.core.intervals import conjuncts
 from certus.core.outcome import DerivationCheck, ProofCheck
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.task import Task
-from certus.core.terms import Function
-from certus.core.walk import variables
+from certus.core.terms import Expr, Function, Kind
+from certus.core.walk import substitute, variables
 from certus.engines.clp import ConstraintLogic, Options
 from certus.engines.clp.abstraction import Abstraction, Knowledge, Variant, collapse, formals, replicate
 from certus.engines.spacer import Options as SpacerOptions
 from certus.engines.spacer import Spacer
+from certus.frontend.chc.load import load_chc
+from certus.frontend.clp.load import load_clp
+from certus.frontend.clp.writer import clp_text
+from certus.frontend.source import Source
 from certus.passes.horn.intervals import argument_intervals, facts
 
 RELATIONS = tuple(Function(f"R{n}", (INT, INT), BOOL) for n in range(3))
@@ -135,3 +141,29 @@ def test_answers_check_and_agree(system: HornSystem, preprocess: bool) -> None:
     other = Spacer().run(Task(system), theirs, Budget(60), Statistics())
     answers = {checked(system, one), checked(system, other)} - {"unknown"}
     assert len(answers) <= 1
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(systems())
+def test_printed_rules_are_read_as_the_same_clauses(system: HornSystem) -> None:
+    """Both formats give the same clauses. Variables get capitals; a shared subterm is the value of another
+    variable, which the law replaces."""
+    again = load_clp(Source(clp_text(system), "law.clp"), Budget(60))
+    script = load_chc(Source(horn_script(system), "law.smt2"), Budget(60))
+    assert again.relations == script.relations
+    capitals = {X: build.var("X", INT), Y: build.var("Y", INT)}
+    for ours, theirs in zip(script.clauses, again.clauses, strict=True):
+        shared = {}
+        for conjunct in conjuncts(theirs.constraint):
+            for one, other in (conjunct.args, conjunct.args[::-1]) if conjunct.kind is Kind.EQ else ():
+                if one.kind is Kind.VAR and one.name not in ("X", "Y") and other.args:
+                    shared[one] = other
+        for part in ("body", "head", "constraint"):
+            assert renamed(theirs, part, shared) == renamed(ours, part, capitals)
+
+
+def renamed(clause: Clause, part: str, names: dict[Expr, Expr]) -> object:
+    value = getattr(clause, part)
+    if isinstance(value, tuple):
+        return {substitute(atom, names) for atom in value}  # terms order them
+    return value and substitute(value, names)

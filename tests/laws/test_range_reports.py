@@ -41,6 +41,21 @@ PROGRAMS = {
         int main(void) {
             for (int i = 0; i < 4; i++) note(i, i * i - 3);
             assert(log[1] == -2); return last; }""",
+    "a pointer to one of two globals": """
+        int g1, g2;
+        int main(void) {
+            int *p = nondet() ? &g1 : &g2;
+            for (int i = 0; i < 6; i++) { *p = i - 2; p = nondet() ? &g1 : &g2; }
+            assert(g1 <= 3); g2 = 40; return g1; }""",
+    "the heap": """
+        void *malloc(unsigned long);
+        struct node { int value; struct node *next; };
+        int main(void) {
+            struct node *list = 0;
+            for (int i = 0; i < 4; i++) {
+                struct node *n = malloc(sizeof *n); if (!n) return 0;
+                n->value = 5 * i - 7; n->next = list; list = n; }
+            assert(list->value == 8); list->value = 77; return 0; }""",
     "two dimensions": """
         short m[2][3];
         int main(void) {
@@ -94,6 +109,19 @@ def sort_named(name: str) -> MachineSort | None:
 def test_what_is_written_lies_in_the_printed_range(name: str, tmp_path: Path) -> None:
     program, _, watch = printed(tmp_path / "program.c", PROGRAMS[name])
     assert run_observed(program, watch, runs=8, steps=2_000) >= 8
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("a pointer to one of two globals", "g1/g2"), ("two dimensions", "m[]"), ("a callee", "log[]")],
+)
+def test_memory_is_watched(name: str, row: str, tmp_path: Path) -> None:
+    """The law says something about memory: without room for the values, runs leave the range."""
+    program, report, watch = printed(tmp_path / "program.c", PROGRAMS[name])
+    (range_,) = (each for each in report.variables if each.name == row)
+    object.__setattr__(range_, "high", range_.low)
+    with pytest.raises(OutOfRange):
+        run_observed(program, watch, runs=8, steps=2_000)
 
 
 def test_a_range_that_is_too_narrow_is_noticed(tmp_path: Path) -> None:

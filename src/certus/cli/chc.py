@@ -18,6 +18,8 @@ from certus.cli.arguments import (
 )
 from certus.cli.terminal import Exit
 from certus.cli.verify import write_sarif
+from certus.core.diagnostic import Diagnostic
+from certus.core.errors import InputError
 
 if TYPE_CHECKING:
     from certus.core.outcome import Outcome
@@ -29,17 +31,25 @@ _EPILOG = """output:
 
 exit codes: 0 sat, 1 unsat, 2 malformed input or wrong usage, 3 unknown, 4 internal error"""
 
-_DESCRIPTION = """Solve the Horn clauses of FILE (.smt2), or, with --emit, write the program in FILE as
-Horn clauses."""
+_DESCRIPTION = """Solve the Horn clauses of FILE (.smt2, .clp), or, with --emit, write the program or the
+clauses in FILE as Horn clauses."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the arguments of the command."""
     parser.description, parser.epilog = _DESCRIPTION, _EPILOG
     parser.add_argument(
-        "file", metavar="FILE", type=Path, help="Horn clauses (.smt2), a program, or a task definition (.yml)"
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="Horn clauses (.smt2, .clp), a program, or a task definition (.yml)",
     )
-    parser.add_argument("--emit", action="store_true", help="print the clauses of a program as SMT-LIB")
+    parser.add_argument("--emit", action="store_true", help="print the clauses instead of solving them")
+    parser.add_argument(
+        "--format",
+        choices=("smtlib", "clp"),
+        help="of --emit: SMT-LIB, or a constraint logic program (default: smtlib)",
+    )
     parser.add_argument(
         "--engine", metavar="NAME", help="use one engine (default: all that solve Horn clauses)"
     )
@@ -57,10 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     from certus.run.verify import verify
 
     settings = settings_of(arguments)
+    if arguments.format and not arguments.emit:
+        raise InputError([Diagnostic("usage", "--format is for --emit.", hint="Add --emit.")])
     if arguments.emit:
         from certus.run.emit import emit_clauses
 
-        emit(emit_clauses(arguments.file, settings).rstrip("\n"), arguments.output)
+        text = emit_clauses(arguments.file, settings, format=arguments.format or "smtlib")
+        emit(text.rstrip("\n"), arguments.output)
         return Exit.HOLDS
     with ProgressLine(sys.stderr, wanted=not arguments.quiet) as progress:
         outcome = verify(arguments.file, settings, on_progress=progress.show)

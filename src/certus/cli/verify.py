@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         nargs="+",
-        help="the program (C, .lp or .smt2), or a task definition (.yml); a C program may have several files",
+        help="the program (C, .lp), Horn clauses (.smt2, .clp) or a task (.yml); several files of C programs",
     )
     add("--engine", metavar="NAME", help="use one engine; see `certus engines` (default: auto)")
     add("--engines", metavar="A,B,..", type=engine_names, help="use these engines, in parallel")

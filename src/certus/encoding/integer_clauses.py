@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from certus.core import build
 from certus.core.horn import Clause, HornSystem, Model
-from certus.core.sorts import ArraySort, MachineSort
+from certus.core.sorts import INT, ArraySort, MachineSort, Sort
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import postorder, rebuild, substitute, variables
 from certus.encoding.integers import eliminate_machine, encoded_sort, encoded_variable
@@ -61,8 +61,9 @@ class IntegerClauses:
         return Clause(variables(constraint, *applied), body, constraint, head)
 
     def decoded(self, model: Model) -> Model | None:
-        """Return a model of the encoded clauses over the original parameters; None if it uses an array in
-        another way than by reading from it."""
+        """Return a model of the encoded clauses over the original parameters; None if it has terms about
+        arrays without a counterpart. Arrays of integers have more elements than those of machine integers,
+        and larger ones: where the model depends on these, the checker rejects what is returned."""
         relations: dict[Function, tuple[tuple[Expr, ...], Expr]] = {}
         for relation, encoded in self._relations.items():
             names, formula = model.relations[encoded]
@@ -111,19 +112,29 @@ def _decode(formula: Expr, parameters: dict[Expr, Expr]) -> Expr | None:
             done[term] = build.to_int(original) if is_machine else original
             continue
         args = [done[a] for a in term.args]
-        if term.kind is Kind.SELECT:
-            done[term] = _read(args)
-        elif any(isinstance(a.sort, ArraySort) and encoded_sort(a.sort) is not a.sort for a in args):
+        arrays = any(isinstance(a.sort, ArraySort) and encoded_sort(a.sort) is not a.sort for a in args)
+        decoded = _decode_array(term, args) if arrays else rebuild(term, args)
+        if decoded is None:
             return None
-        else:
-            done[term] = rebuild(term, args)
+        done[term] = decoded
     return done[formula]
 
 
-def _read(args: Sequence[Expr]) -> Expr:
-    array, index = args
-    assert isinstance(array.sort, ArraySort)
-    if isinstance(array.sort.index, MachineSort):
-        index = build.wrap(index, array.sort.index)
-    value = build.select(array, index)
-    return build.to_int(value) if isinstance(value.sort, MachineSort) else value
+def _decode_array(term: Expr, args: Sequence[Expr]) -> Expr | None:
+    """Return a term about arrays of machine integers; None if there is none."""
+    sort = args[0].sort
+    if term.kind in (Kind.SELECT, Kind.STORE) and isinstance(sort, ArraySort):
+        index, *values = (_fitting(a, s) for a, s in zip(args[1:], (sort.index, sort.element), strict=False))
+        if index.sort is not sort.index or any(value.sort is not sort.element for value in values):
+            return None
+        if values:
+            return build.store(args[0], index, values[0])
+        value = build.select(args[0], index)
+        return build.to_int(value) if isinstance(value.sort, MachineSort) else value
+    if term.kind in (Kind.EQ, Kind.ITE) and args[-1].sort is args[-2].sort:
+        return rebuild(term, args)
+    return None
+
+
+def _fitting(value: Expr, sort: Sort) -> Expr:
+    return build.wrap(value, sort) if isinstance(sort, MachineSort) and value.sort is INT else value

@@ -32,6 +32,7 @@ LANGUAGES: Final = {
     ".i": "preprocessed C",
     ".lp": "the small language of Linear Programs",
     ".smt2": "constrained Horn clauses",
+    ".clp": "a constraint logic program",
     ".yml": "a task definition",
 }
 
@@ -90,11 +91,15 @@ def has_clauses(question: Question) -> bool:
 
 def load_clauses(question: Question, budget: Budget) -> HornSystem:
     """Load the Horn clauses of a question. Raises `InputError`, `Unsupported` or `BudgetExceeded`."""
-    from certus.frontend.chc.load import MAX_BYTES, load_chc
-
     if question.property.name != CHECK_SAT:
         message = f"The only property of Horn clauses is {CHECK_SAT}, not {question.property.name}."
         raise InputError([Diagnostic("usage", message, hint="Leave out --property.")])
+    if question.file.suffix.lower() == ".clp":
+        from certus.frontend.clp.load import load_clp
+
+        return load_clp(read_source(question.file), budget)
+    from certus.frontend.chc.load import MAX_BYTES, load_chc
+
     return load_chc(read_source(question.file, limit=MAX_BYTES), budget)
 
 

@@ -20,7 +20,7 @@ def by_mixed_integer(essa: EssaForm, outer: Values, budget: Budget) -> tuple[Val
     bounds = MixedInteger(system, outer, {}, unbounded).solve(budget)
     values = Values(len(system))
     for side, vector in bounds.items():
-        value = INFINITE if vector is None else vector[0]
+        value = INFINITE if vector is None else int(vector[0])
         if side & 1:
             values.low[side >> 1] = -value
         else:

@@ -6,16 +6,17 @@ passes that keep every answer come first; calls are not inlined."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from certus.codec.smtlib_horn import horn_script
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.errors import BudgetExceeded, InputError, Unsupported
+from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.horn import HornSystem
 from certus.core.memory import uses_memory
 from certus.core.program import Program
 from certus.core.task import Pass, Task
-from certus.frontend import has_clauses, load_question, read_question
+from certus.frontend import Question, has_clauses, load_clauses, load_question, read_question
 from certus.passes import apply_passes
 from certus.passes.constants import Constants
 from certus.passes.horn.translate import translate
@@ -25,29 +26,40 @@ from certus.passes.slice import Slice
 from certus.run.settings import Settings
 
 
-def emit_clauses(path: Path, settings: Settings) -> str:
-    """Return the clauses of the program in a file as SMT-LIB. Raises `InputError` or `Unsupported`."""
+def emit_clauses(path: Path, settings: Settings, *, format: Literal["smtlib", "clp"] = "smtlib") -> str:
+    """Return the clauses of the program in a file, or those in a file of clauses, as SMT-LIB or as a
+    constraint logic program. Raises `InputError` or `Unsupported`."""
     question = read_question(path, property=settings.property_name, data_model=settings.data_model)
-    if has_clauses(question):
-        message = f"{question.file} has Horn clauses already"
-        raise InputError([Diagnostic("usage", message, hint="--emit writes the clauses of a program")])
     try:
-        program = load_question(
-            question, arguments=settings.clang_arguments, budget=Budget(settings.timeout)
-        ).program
+        if has_clauses(question):
+            system = load_clauses(question, Budget(settings.timeout))
+            comment = f"{question.file.name}: sat if no query has an answer"
+        else:
+            system, comment = _of_program(question, settings)
     except BudgetExceeded:
-        message = "the program was not read within the time limit"
+        message = "the file was not read within the time limit"
         raise Unsupported(
             Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
         ) from None
+    if format == "clp":
+        from certus.frontend.clp.writer import clp_text
+
+        return clp_text(system, comment=comment)
+    return horn_script(system, comment=comment)
+
+
+def _of_program(question: Question, settings: Settings) -> tuple[HornSystem, str]:
+    """Return the clauses of a program, and a comment about them."""
+    program = load_question(
+        question, arguments=settings.clang_arguments, budget=Budget(settings.timeout)
+    ).program
     system, integers = program_clauses(program, settings)
     numbers = "machine integers as mathematical ones" if integers else "machine integers as bit-vectors"
-    comment = (
+    return system, (
         f"{Path(program.file).name}, property {question.property.name}: sat if it holds, unsat if not"
         f"\nE.x: the states at x from which the program goes wrong; {numbers}"
         "\nT.x: how the states at x depend on those at the entry of the procedure"
     )
-    return horn_script(system, comment=comment)
 
 
 def program_clauses(program: Program, settings: Settings) -> tuple[HornSystem, bool]:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial, reduce
 from pathlib import Path
 from typing import Final
@@ -398,11 +399,13 @@ def _place(program: Program, function: str, at: Location) -> str:
     return at.name if span is None else f"loop in line {span.line}"
 
 
-def affine_text(constant: int, terms: list[tuple[int, str]]) -> str:
-    """Return a linear expression as people write it, such as `2 * n - 1`."""
+def affine_text(constant: int | Fraction, terms: list[tuple[int | Fraction, str]]) -> str:
+    """Return a linear expression as people write it, such as `2 * n - 1` or `n/2 + 1`."""
     text = ""
     for coefficient, name in terms:
-        size = name if abs(coefficient) == 1 else f"{abs(coefficient)} * {name}"
+        factor, divisor = abs(coefficient.numerator), coefficient.denominator
+        size = name if factor == 1 else f"{factor} * {name}"
+        size += "" if divisor == 1 else f"/{divisor}"
         if text:
             text += f" {'-' if coefficient < 0 else '+'} {size}"
         else:

@@ -34,6 +34,7 @@ from certus.core.walk import variables
 RANGES: Final = {True: "ranges", False: "ranges of procedures"}  # by whether calls were inlined
 EARLIER: Final = "earlier "  # before the source of facts from an earlier question about the same program
 SHARE, SECONDS = 0.25, 5.0  # of the time that is left, for the analysis and the check together
+SYMBOLIC: Final = 1.0  # seconds for symbolic bounds, within that time
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +84,25 @@ def _has_loops(program: Program) -> bool:
 
 
 def checked_ranges(program: Program, budget: Budget, statistics: Statistics) -> Mapping[Point, Expr]:
-    """Return the ranges of variables at loop heads; nothing if they cannot be checked in time."""
+    """Return the ranges of variables at loop heads, with symbolic bounds if these can be checked in time;
+    nothing if not even the ranges can."""
     from certus.analysis.ranges.facts import facts
+    from certus.analysis.ranges.symbolic_facts import symbolic_facts
 
     try:
         ranges = facts(program, budget=budget)
-        return ranges if ranges and are_inductive(program, ranges, budget, statistics) else {}
+        if ranges and not are_inductive(program, ranges, budget, statistics):
+            return {}
     except BudgetExceeded:
         return {}
+    left = budget.remaining()
+    limit = Budget(SYMBOLIC if left is None else min(SYMBOLIC, left))
+    try:
+        symbolic = {Point(at): each for at, each in symbolic_facts(program, limit).items()}
+    except BudgetExceeded:
+        return ranges
+    statistics.count("ranges.symbolic", len(symbolic))
+    return _strengthened(program, ranges, symbolic, limit, statistics)
 
 
 def are_inductive(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from tests.unit.analysis.ranges_of import c_program, lp_program
 
@@ -34,7 +36,7 @@ def places(case: Case, program: Program, name: str) -> list[tuple[str, str]]:
 
 
 def within(range_: SymbolicRange, parameters: dict[Expr, int], value: int) -> bool:
-    def at(bound: Affine) -> int:
+    def at(bound: Affine) -> int | Fraction:
         return bound.constant + sum(c * parameters[x] for c, x in bound.terms)
 
     low = range_.low is None or at(range_.low) <= value
@@ -87,6 +89,31 @@ def test_an_assumption_that_nothing_satisfies_leaves_no_case() -> None:
     n = named(program, "N")
     five, four = build.constant(5, n.sort), build.constant(4, n.sort)
     assert symbolic_ranges(program, "foo", build.and_(build.lt(five, n), build.lt(n, four))) == []
+
+
+def test_coefficients_are_rational() -> None:
+    program = lp_program(
+        """void f(int n) { int i; i = 1; while (i + i <= n) { i = i + 1; } assert(i >= 1); }
+           void main() { f(7); }"""
+    )
+    n, i = named(program, "n"), named(program, "i")
+    (case,) = symbolic_ranges(program, "f", build.le(build.integer(0), n))
+    for ranges in case.at.values():
+        assert ranges[i].high == Affine(Fraction(1), ((Fraction(1, 2), n),))
+
+
+def test_a_rational_bound_may_lie_between_two_integers() -> None:
+    """`3 * i <= 2 * n` has the real bound 2 n / 3, and a third more than an integer is no next integer."""
+    program = lp_program(
+        """void f(int n) { int i; i = 0; while (3 * i <= 2 * n) { i = i + 1; } assert(i >= 0); }
+           void main() { f(7); }"""
+    )
+    n, i = named(program, "n"), named(program, "i")
+    (case,) = symbolic_ranges(program, "f", build.le(build.integer(0), n))
+    head = next(iter(case.at.values()))[i]
+    for value in range(30):
+        assert all(within(head, {n: value}, each) for each in range(2 * value // 3 + 2))
+        assert not within(head, {n: value}, 2 * value // 3 + 2)
 
 
 def test_numbers_beyond_the_encoding_fall_back_to_numeric_bounds() -> None:

@@ -73,7 +73,7 @@ def test_encoded_clauses_have_ranges_and_no_functions() -> None:
     assert all(len(v.args) == 0 for v in only.variables)
 
 
-def test_reading_from_arrays_comes_back_and_other_uses_do_not() -> None:
+def test_reads_and_writes_of_arrays_and_equations_between_them_come_back() -> None:
     sort = array(INT, I32)
     relation = Function("heap", (sort, INT), BOOL)
     a, i = build.var("a", sort), build.var("i", INT)
@@ -86,7 +86,13 @@ def test_reading_from_arrays_comes_back_and_other_uses_do_not() -> None:
     (b, j), formula = back.relations[relation]
     assert formula is build.le(build.to_int(build.select(b, j)), build.integer(3))
     written = build.eq(build.store(heap, index, build.integer(1)), heap)
-    assert encoded.decoded(Model({inside: ((heap, index), written)})) is None
+    back = encoded.decoded(Model({inside: ((heap, index), written)}))
+    assert back is not None
+    (b, j), formula = back.relations[relation]
+    assert formula is build.eq(build.store(b, j, build.constant(1, I32)), b)
+    inner = array(INT, array(INT, INT))
+    nested = build.eq(build.store(build.var("n", inner), index, heap), build.var("n", inner))
+    assert encoded.decoded(Model({inside: ((heap, index), nested)})) is None
 
 
 # ----------------------------------------------------------------------------------- equations

@@ -22,6 +22,7 @@ from certus.engines.clp.abstraction import Abstraction, Skeletons, formals
 from certus.engines.clp.explication import check_refinement, explicate
 from certus.engines.clp.fixpoint import Fixpoint, Manner, Prover
 from certus.engines.clp.traces import satisfied, trace_of, unfold
+from certus.frontend import load_clauses, read_question
 from certus.frontend.chc.load import load_chc
 from certus.frontend.source import Source
 
@@ -300,3 +301,21 @@ def test_it_stops_after_the_refinements_asked_for() -> None:
     assert isinstance(verdict, Unknown)
     assert verdict.reason.code == "refinements-reached"
     assert statistics.counters["clp.refinements"] == 1
+
+
+def test_the_boolean_rules_of_every_iteration_are_those_of_the_paper() -> None:
+    """Flanagan 2004, Figure 1, column 3, after an iteration without predicates."""
+    path = Path("examples/papers/flanagan2004/rational.clp")
+    system = load_clauses(read_question(path), Budget(60))
+    options = Options("proofs", preprocess=False, effort=0, rules=True)
+    statistics = Statistics()
+    assert isinstance(ConstraintLogic().run(Task(system), options, Budget(60), statistics), Safe)
+    rules = [(f.kind, f.text) for f in statistics.findings if f.kind.startswith("Boolean rules")]
+    first, second = (f"Boolean rules of iteration {n}" for n in (1, 2))
+    assert [kind for kind, _ in rules] == [first] * 7 + [second] * 7
+    assert (first, "Eloop() :- Etrunc(), isTrue([I < 100000])") in rules
+    assert (second, "Etrunc([D[This] == 0]) :- isTrue([D[This] == 0])") in rules
+    (main,) = [text for kind, text in rules if kind == second and text.startswith("Emain()")]
+    atoms = ("TreadInt()", "TRat([D2 == D[This := Y]])", "Eloop([D2[This] == 0])", "!isTrue([Y == 0])")
+    assert all(atom in main for atom in atoms)
+    assert main.count("isTrue") == 4  # three of them in the explicated formula

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from examples.locks import locks
@@ -28,6 +29,8 @@ from certus.engines.predicate.steps import Step, steps_of
 from certus.frontend.lp.load import load_lp
 from certus.passes.large_blocks import MODES, LargeBlocks, Mode
 from certus.run.publish import examine
+from certus.run.settings import Settings
+from certus.run.verify import verify
 from certus.solvers.bdd import Regions
 
 
@@ -376,3 +379,12 @@ def test_groups_are_closed_under_shared_variables_and_none_is_part_of_another() 
     assert joint([same[1], other, apart], [(same[1], other)]) == [(same[1], other)]
     assert joint([same[0], other], [(same[1], other)]) == []
     assert within((*same, other), [(same[1], other), (*same, other)]) == [(same[1], other)]
+
+
+@pytest.mark.parametrize("name", ["boolean_levels", "boolean_recursion_bug", "boolean_swap"])
+def test_boolean_variables_are_predicates_from_the_start(name: str) -> None:
+    """A Boolean program needs no refinement: its variables are its abstraction."""
+    path = Path(__file__).parents[2] / "programs" / f"{name}.lp"
+    outcome = verify(path, Settings(engine="predicate", timeout=120.0))
+    assert outcome.answer in ("HOLDS", "VIOLATED")
+    assert outcome.statistics.counters.get("predicate.refinements", 0) == 0

@@ -69,11 +69,13 @@ class _Interface:
 class Scope:
     """The scope of a constraint system. It has the states at entries, exits, loop heads and errors, or
     `everywhere`. Without `elements`, elements of arrays are arbitrary, so that ranges need no quantifiers. If
+    `separate`, no two variables have the same quantity at a loop head, so that ranges need no equalities. If
     `alone`, each procedure is entered with any values and returns any, so that ranges need no summaries.
     Variables that are not read again are left out, unless they are `lasting`."""
 
     everywhere: bool = False
     elements: bool = True
+    separate: bool = False
     alone: bool = False
     lasting: bool = False
 
@@ -230,7 +232,7 @@ class _Walk:
                 environment[x] = self._join(x, operands, gates, cyclic=False)
         if loop is not None:
             self.heads[at] = heads
-            if not self.building.scope.elements:
+            if self.building.scope.separate:
                 self._separate(environment)
         return State(gate, environment)
 

@@ -10,13 +10,16 @@ heuristics: a part whose right side is close to M, or not bounded, is dropped; i
 constraint (the first part) is kept without a binary. A component without a solution is unbounded: it has the
 bounds of `fallback`.
 
-With parameters this gives the symbolic bounds of a procedure; without parameters, `certus.reference` compares
-it with strategy iteration. In both cases the result is rounded outward, and checked by the caller.
+With parameters this gives the symbolic bounds of a procedure, whose coefficients are rational: a condition
+`2 * i <= n` gives the bound n / 2. The solver's numbers become the nearest fractions with small denominators.
+Without parameters, bounds are integers, rounded outward; `certus.reference` compares them with strategy
+iteration. In both cases the caller checks the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from math import ceil
 from typing import Final
 
@@ -43,8 +46,10 @@ CLOSE: Final = 0.4 * LARGE  # constants from here on are close to M
 RELAXED: Final = 2 * LARGE  # the coefficient of the binary of a part
 COEFFICIENT: Final = 1000.0  # limit of the coefficient of a parameter
 ROUNDING: Final = 1e-5
+DENOMINATOR: Final = 64  # limit of the denominators of rational bounds
 
-Vector = tuple[int, ...]  # the constant, then a coefficient for each parameter
+Number = int | Fraction
+Vector = tuple[Number, ...]  # the constant, then a coefficient for each parameter
 Part = tuple[int, Terms, int]  # a right side: constant, terms and divisor
 
 
@@ -66,7 +71,7 @@ class MixedInteger:
         self.constants = constants
         self.bounds: dict[int, Vector | None] = {}  # by side; None means no bound
         self.wrapped: dict[int, None] = {}  # sums that may leave their type
-        self.most: Callable[[Vector], int] = lambda vector: vector[0]
+        self.most: Callable[[Vector], Number] = lambda vector: vector[0]
         self._solver = LinearSolver()
         self._operands = {
             q: self._live(d) for q, d in enumerate(system.definitions) if isinstance(d, Join) and outer.has(q)
@@ -121,9 +126,9 @@ class MixedInteger:
         self.bounds[2 * quantity + UPPER], self.bounds[2 * quantity + LOWER] = bounds
 
     def _leaves(self, quantity: int) -> bool:
-        """Return whether a sum may leave its type under the present bounds."""
+        """Return whether a sum may leave its type under the present bounds and under those of `outer`."""
         definition = self.system.definitions[quantity]
-        if not isinstance(definition, Sum):
+        if not isinstance(definition, Sum) or not self.outer.wrapped[quantity]:
             return False
         ends = (definition.greatest, -definition.least)
         for side, end in zip((UPPER, LOWER), ends, strict=True):
@@ -133,7 +138,7 @@ class MixedInteger:
         return False
 
     def _value(self, constant: int, terms: Terms, side: int) -> Vector | None:
-        total = [constant if side == UPPER else -constant] + [0] * (self.size - 1)
+        total: list[Number] = [constant if side == UPPER else -constant, *[0] * (self.size - 1)]
         for coefficient, quantity in terms:
             vector = self.bounds.get(2 * quantity + (side if coefficient > 0 else 1 - side))
             if vector is None:
@@ -188,7 +193,9 @@ class MixedInteger:
             return None
         if divisor == 1:
             return value
-        return (value[0] // divisor, *(-(-each // divisor) for each in value[1:]))
+        if not any(value[1:]):
+            return (value[0] // divisor, *value[1:])
+        return tuple(Fraction(each) / divisor for each in value)
 
     def _exclude(self, quantity: int, bound: Bound) -> None:
         stop = self.stop(bound)
@@ -208,7 +215,7 @@ class MixedInteger:
         least = self._value(bound.constant, bound.terms, LOWER)
         if most is None or least is None or any(most[1:]) or most[0] != -least[0] or most[0] % bound.divisor:
             return None
-        return most[0] // bound.divisor
+        return int(most[0] // bound.divisor)
 
     def _solve_program(self, unknown: Sequence[int], budget: Budget) -> dict[int, Vector | None] | None:
         """Return the least solution of a component under the present wrapping; None if there is none."""
@@ -222,9 +229,14 @@ class MixedInteger:
         if solution is None:
             return None
         return {
-            side: tuple(ceil(solution[column] - ROUNDING) for column in columns)
+            side: tuple(self._exact(solution[column]) for column in columns)
             for side, columns in model.columns.items()
         }
+
+    def _exact(self, number: float) -> Number:
+        if self.size == 1:
+            return ceil(number - ROUNDING)
+        return Fraction(number).limit_denominator(DENOMINATOR)
 
 
 class _Model:

@@ -19,12 +19,14 @@ from certus.core.task import Task
 class Options:
     """`explication`: how the abstraction excludes impossible steps (see `fixpoint`). `refinements`: the
     maximal number of traces to exclude (0: no limit). `preprocess`: simplify the clauses first. `effort`:
-    resource limit of z3 for one formula for all variants of a relation (0: do not try)."""
+    resource limit of z3 for one formula for all variants of a relation (0: do not try). `rules`: list the
+    Boolean rules of every iteration as findings."""
 
     explication: Literal["proofs", "cores", "exhaustive"] = field(default="cores", metadata=REFERENCE)
     refinements: int = 0
     preprocess: bool = True
     effort: int = 1_000_000
+    rules: bool = False
 
 
 class ConstraintLogic(Engine[Options]):

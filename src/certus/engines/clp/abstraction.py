@@ -99,13 +99,13 @@ class Skeletons:
     def of(self, formula: Expr) -> Expr:
         """Replace each primitive constraint of a formula by a Boolean variable."""
         if formula not in self._done:
-            self._done[formula] = _mapped(formula, self._constraint)
+            self._done[formula] = mapped(formula, self._constraint)
         return self._done[formula]
 
     def _constraint(self, constraint: Expr) -> Expr:
         skeleton = self._constraints.get(constraint)
         if skeleton is None:
-            skeleton = self._constraints[constraint] = _mapped(canonical(constraint), self._variable)
+            skeleton = self._constraints[constraint] = mapped(canonical(constraint), self._variable)
         return skeleton
 
     def _variable(self, constraint: Expr) -> Expr:
@@ -126,11 +126,11 @@ def atoms(formula: Expr) -> tuple[Expr, ...]:
             constraints[constraint] = None
         return constraint
 
-    _mapped(formula, collect)
+    mapped(formula, collect)
     return tuple(constraints)
 
 
-def _mapped(formula: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
+def mapped(formula: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
     """Replace each primitive constraint of a formula by `leaf` of it."""
     done: dict[Expr, Expr] = {}
     stack = [formula]

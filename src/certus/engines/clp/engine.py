@@ -27,6 +27,7 @@ from certus.engines.clp import Options
 from certus.engines.clp.abstraction import Abstraction, formals
 from certus.engines.clp.explication import check_refinement, explicate
 from certus.engines.clp.fixpoint import Fact, Fixpoint, Prover
+from certus.engines.clp.rules import rule_set
 from certus.engines.clp.traces import Trace, keep_all, refuted, satisfied, trace_of, unfold
 from certus.passes.horn.programs import decide_task
 
@@ -76,6 +77,9 @@ class _Search:
     def abstract_derivation(self) -> tuple[Fixpoint, Fact | None]:
         """Compute the fixpoint under the present abstraction, up to the first derivation of false."""
         self.statistics.count("clp.iterations")
+        if self.options.rules:
+            iteration = self.statistics.counters["clp.iterations"]
+            self.statistics.findings += rule_set(self.system, self.abstraction, iteration)
         fixpoint = Fixpoint(self.system, self.abstraction, self.options.explication, self.prover)
         if self.fixpoint is not None:
             fixpoint.keep(self.fixpoint, self.finer, self.changed)

@@ -18,7 +18,15 @@ from certus.core.sorts import BOOL, ArraySort
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import substitute, substitute_all, variables
 from certus.encoding.canonical_atoms import canonical
-from certus.engines.clp.abstraction import Abstraction, Knowledge, atoms, collapse, formals, instance
+from certus.engines.clp.abstraction import (
+    Abstraction,
+    Knowledge,
+    atoms,
+    collapse,
+    formals,
+    instance,
+    replicate,
+)
 from certus.engines.clp.fixpoint import Prover
 from certus.engines.clp.traces import Node, Trace, derived, keep_all
 from certus.interpolation.interpolants import Interpolants, interpolants, invariants_or_facts, path_system
@@ -167,15 +175,16 @@ def check_refinement(trace: Trace, gained: Abstraction, prover: Prover) -> bool:
 def _abstract(trace: Trace, gained: Abstraction, prover: Prover) -> list[Expr]:
     """Return the trace under an abstraction; nodes share only the Boolean variables of interfaces."""
     skeleton = prover.skeletons.of
+    knowledge = replicate(gained, trace.variants())
     formulas: list[Expr] = []
     for number, node in enumerate(trace.nodes):
         clause = trace.clause(node)
-        own = [skeleton(f) for f in (clause.constraint, *gained.explicated.get(node.clause, ()))]
+        own = [skeleton(f) for f in (clause.constraint, *knowledge[number].explicated)]
         places = [*zip(clause.body, node.children, strict=True)]
         if clause.head is not None:
             places.append((clause.head, number))
         for atom, owner in places:
-            for position, predicate in enumerate(gained.predicates(atom.function)):
+            for position, predicate in enumerate(knowledge[owner].interface):
                 shared = build.var(f"interface {owner}.{position}", BOOL)
                 own.append(build.eq(shared, skeleton(instance(predicate, atom.args))))
         formulas += _renamed(own, number)

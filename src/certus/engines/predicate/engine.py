@@ -32,6 +32,7 @@ from certus.core.terms import Expr
 from certus.core.walk import variables
 from certus.engines.predicate import Options
 from certus.engines.predicate.abstraction import SECONDS, Abstraction, Precision
+from certus.engines.predicate.boolean_variables import boolean_variables
 from certus.engines.predicate.enumerations import Enumerations
 from certus.engines.predicate.paths import Executed, PathFormula, flatten
 from certus.engines.predicate.reachability import Item, Reachability
@@ -103,6 +104,7 @@ class _Search:
             Copies(self.program),
             KnownRanges(self.program, self.facts),
         )
+        self.vocabulary.add([*boolean_variables(self.steps)])
         limits = Limits(budget=self.budget, statistics=self.statistics, terms=self.executed.terms)
         self.refinement = Refinement(self.steps, limits, enumerations, collapses=self.options.invariants)
         self.report = Report(self.program, self.statistics)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SUFFIXES: Final = (".yml", ".yaml")
 C_SUFFIXES: Final = (".c", ".i")
-CHC_SUFFIXES: Final = (".smt2",)
+CHC_SUFFIXES: Final = (".smt2", ".clp")
 _LANGUAGES: Final = {"C": C_SUFFIXES, "SMT-LIB": CHC_SUFFIXES}
 MODELS: Final = ("ILP32", "LP64")
 

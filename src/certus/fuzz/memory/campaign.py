@@ -24,10 +24,10 @@ from certus.check.replay.sanitized import SanitizedProgram
 from certus.core.budget import Budget
 from certus.core.errors import Unsupported
 from certus.core.evidence import Unknown
-from certus.core.memory_errors import PART_OF_KIND
 from certus.core.program import Program
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
+from certus.core.vocabulary import PART_OF_KIND
 from certus.frontend.c.load import load_c
 from certus.fuzz.campaign import DEFECTS
 from certus.fuzz.memory.scenes import INPUT, INPUTS, MemoryProgram, random_program

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from certus.core.memory_errors import FREE, LEAK, PART_OF_KIND, READ
+from certus.core.vocabulary import FREE, LEAK, PART_OF_KIND, READ
 
 INPUTS: Final = 8  # a scene gets a number from 0 to 7
 INPUT: Final = "__VERIFIER_nondet_int"

@@ -304,7 +304,7 @@ def allocate(body: Body, instruction: ir.Alloca) -> None:
         return
     size: Expr = build.integer(body.layout.size(instruction.type))
     if instruction.count is not None:
-        _check_bounds(body, instruction.count)
+        _check_length(body, instruction, instruction.count)
         size = build.mul(as_sort(term_of(body, instruction.count), INT), size)
     base = body.fresh(INT)
     align = instruction.align or body.layout.align(instruction.type)
@@ -314,8 +314,9 @@ def allocate(body: Body, instruction: ir.Alloca) -> None:
         body.locals.arrays.begin(instruction, base)
 
 
-def _check_bounds(body: Body, count: Operand) -> None:
-    """Make a negative length of an array an error where the array is declared; `alloca` takes a `size_t`."""
+def _check_length(body: Body, instruction: ir.Alloca, count: Operand) -> None:
+    """Make it an error where an array is declared if a length is negative, or if the array is larger than any
+    object can be: its size would wrap. `alloca` takes a `size_t`."""
     if not is_checked(body, "write") or body.cursor.probe is not None:
         return
     stack, lengths = [count], list[Expr]()
@@ -328,7 +329,17 @@ def _check_bounds(body: Body, count: Operand) -> None:
             stack += [definition.left, definition.right]
         else:
             lengths.append(term_of(body, operand))
+    size: Expr = build.integer(body.layout.size(instruction.type))
+    most = body.layout.size(instruction.type)
     for length in lengths:
-        if isinstance(length.sort, MachineSort) and length.sort.signed and length.kind is not Kind.CONST:
+        if not isinstance(length.sort, MachineSort):
+            return
+        if length.sort.signed and length.kind is not Kind.CONST:
             natural = build.le(build.constant(0, length.sort), length)
             body.claim(natural, WRITE, f"the length of the array is not negative: {body.cursor.text}")
+        size = build.mul(size, build.to_int(length))
+        most *= int(length.value) if length.kind is Kind.CONST else length.sort.high
+    largest = 2 ** (body.layout.pointer_bits - 1) - 1
+    if most > largest and (instruction.name or "").startswith("vla"):  # Clang's name of an array
+        fits = build.le(size, build.integer(largest))
+        body.claim(fits, WRITE, f"the size of the array does not wrap: {body.cursor.text}")
