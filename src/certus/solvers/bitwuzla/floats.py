@@ -34,7 +34,6 @@ class BitwuzlaFloats:
         manager: bitwuzla.TermManager,
         undefined: Callable[[Expr, Sequence[Term]], Term],
     ) -> None:
-        self.used = False
         self.definitions: Final[dict[Expr, Term]] = {}
         self._manager: Final = manager
         self._kinds: Final = package.Kind
@@ -59,7 +58,6 @@ class BitwuzlaFloats:
     def term(self, term: Expr, args: Sequence[Term]) -> Term:
         """Return the translation of an operation: a Bool, or the bits of the result."""
         assert isinstance(term.data, str)
-        self.used = True
         kind, formats = term.kind, [floats.FORMATS[name] for name in term.data.split()]
         if kind is Kind.F_TO:
             return self._to_integer(term, formats[0], args)

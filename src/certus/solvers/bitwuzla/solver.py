@@ -21,7 +21,7 @@ from certus.core.terms import Expr, Kind
 from certus.core.values import ArrayValue, Datum, default_value
 from certus.core.walk import variables
 from certus.solvers.bitwuzla.terms import BitwuzlaTerms, Term, Unfit, load_bitwuzla
-from certus.solvers.float_definitions import Definitions
+from certus.solvers.float_definitions import Visited, missing_definitions
 
 SELDOM: Final = 32  # Bitwuzla polls up to a million times a second; the limit is checked at every 32nd poll
 
@@ -50,7 +50,7 @@ class BitwuzlaSolver:
         self._results: Final = package.Result
         self._levels: list[list[Expr]] = [[]]  # the asserted formulas
         self._facts = [0]  # per level, how many of the terms' facts are asserted
-        self._definitions: Final = Definitions()
+        self._defined: list[Visited] = [set()]  # per level, terms whose floating-point results are defined
         self._unfit: list[bool] = [False]  # per level, whether one of its formulas does not fit
         self._answer: Answer | None = None  # of the last check; None once formulas have changed
         self._asked: dict[Term, Expr] = {}  # the assumptions of the last check
@@ -93,9 +93,12 @@ class BitwuzlaSolver:
 
     def _define(self, formula: Expr) -> None:
         """Assert the definitions of the floating-point results in a formula."""
-        definitions = self._terms.floats.definitions
-        for operation in self._definitions.assert_for(formula) if definitions else ():
-            self._solver.assert_formula(definitions[operation])
+        if self._terms.floats is None:
+            return
+        operations, visited = missing_definitions(formula, self._defined)
+        self._defined[-1] |= visited
+        for operation in operations:
+            self._solver.assert_formula(self._terms.floats.definitions[operation])
 
     def push(self) -> None:
         self._answer = None
@@ -103,7 +106,7 @@ class BitwuzlaSolver:
         self._levels.append([])
         self._unfit.append(False)
         self._facts.append(self._facts[-1])
-        self._definitions.push()
+        self._defined.append(set())
 
     def pop(self) -> None:
         if len(self._levels) == 1:
@@ -113,7 +116,7 @@ class BitwuzlaSolver:
         self._levels.pop()
         self._unfit.pop()
         self._facts.pop()
-        self._definitions.pop()
+        self._defined.pop()
 
     def check(
         self, assumptions: Sequence[Expr] = (), *, budget: Budget, purpose: str, seconds: float = inf
@@ -170,7 +173,7 @@ class BitwuzlaSolver:
             if term.kind is Kind.VAR:
                 return default_value(term.sort)
         else:
-            known = not self._terms.floats.definitions or not self._definitions.are_missing(term)
+            known = self._terms.floats is None or not missing_definitions(term, self._defined)[0]
             if known and len(self._terms.facts) == before:  # otherwise facts about the term are missing
                 return self._read(self._solver.get_value(translated), term.sort)
         return evaluate(term, {x: self.value(x) for x in variables(term)})

@@ -85,7 +85,7 @@ class BitwuzlaTerms:
         self._functions: Final[dict[Function | tuple[Kind, tuple[Sort, ...], Sort], Term]] = {}
         self._indexes: Final[dict[Sort, dict[Term, None]]] = {}  # of reads and writes, by array sort
         self._constant: Final[dict[Sort, list[tuple[Term, Term]]]] = {}  # constant arrays and their elements
-        self.floats: Final = BitwuzlaFloats(load_bitwuzla(), self.manager, self._undefined)
+        self.floats: BitwuzlaFloats | None = None  # created for the first operation
         self._operators: Final = self._table()
 
     @property
@@ -209,7 +209,8 @@ class BitwuzlaTerms:
     def _choice(self, term: Expr, args: Sequence[Operand]) -> Operand:
         condition, then, otherwise = args
         if term.sort is not INT:
-            self.floats.choose(term, args)
+            if self.floats is not None:
+                self.floats.choose(term, args)
             return self._make(self._kinds.ITE, condition, then, otherwise)
         low, high = min(then.low, otherwise.low), max(then.high, otherwise.high)
         width = signed_width(low, high)
@@ -236,6 +237,8 @@ class BitwuzlaTerms:
         assert isinstance(term.data, str)
         if any(FORMATS[name].explicit for name in term.data.split()):
             raise Unfit("Bitwuzla has no extended floating-point format")
+        if self.floats is None:
+            self.floats = BitwuzlaFloats(load_bitwuzla(), self.manager, self._undefined)
         return self.floats.term(term, args)
 
     # ----------------------------------------------------------------------------------- numbers

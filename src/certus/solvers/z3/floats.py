@@ -46,7 +46,6 @@ class Z3Floats:
 
     def __init__(self, terms: Z3Terms) -> None:
         self.definitions: Final[dict[Expr, tuple[int, ...]]] = {}
-        self.binds = False  # whether the context has bound variables
         self._terms: Final = terms
         self._numbers: Final[dict[Expr, int]] = {}  # terms as floating-point numbers
         self._sorts: Final[dict[Format, int]] = {}
@@ -134,7 +133,7 @@ class Z3Floats:
 
     def _bits(self, term: Expr, format: Format, number: int) -> int:
         """Create the bits of a result, with their definition."""
-        if self.binds and any(part.kind is Kind.BOUND for part in postorder(term)):
+        if self._terms.binds and any(part.kind is Kind.BOUND for part in postorder(term)):
             message = "A floating-point result that depends on a quantified variable is not supported."
             raise Unsupported(Diagnostic("unsupported-float", message))
         make, terms = self._terms.make, self._terms

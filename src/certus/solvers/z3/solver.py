@@ -28,7 +28,7 @@ from certus.core.statistics import QueryRecorder, Statistics
 from certus.core.terms import Expr, Kind
 from certus.core.values import ArrayValue, Datum
 from certus.core.walk import variables
-from certus.solvers.float_definitions import Definitions
+from certus.solvers.float_definitions import Visited, missing_definitions
 from certus.solvers.z3.api import Z3Context, pointers
 from certus.solvers.z3.terms import Z3Terms, from_decimal
 
@@ -43,10 +43,12 @@ _ENDED: Final = (b"canceled", b"timeout", b"max. resource limit exceeded")
 
 @dataclass(slots=True)
 class _Level:
-    """The asserted formulas of a level, and the assumptions that have a literal there."""
+    """The asserted formulas of a level, the assumptions that have a literal there, and the terms whose
+    floating-point results are defined."""
 
     formulas: list[Expr] = field(default_factory=list)
     assumptions: dict[Expr, None] = field(default_factory=dict)
+    defined: Visited = field(default_factory=set)
 
 
 class Z3Solver:
@@ -73,7 +75,6 @@ class Z3Solver:
         self._pointer: Final = self._context.pointer
         self._literals: Final[dict[Expr, int]] = {}  # from an assumption to its literal
         self._levels = [_Level()]
-        self._definitions: Final = Definitions()
         self._answer: Answer | None = None  # of the last check; None once formulas have changed
         self._model: Z3Model | None = None  # of the last check, created at the first use
         self._asked: Mapping[int, Expr] = {}  # the assumptions of the last check, by their literals
@@ -135,14 +136,16 @@ class Z3Solver:
 
     def _define(self, formula: Expr) -> None:
         """Assert the definitions of the floating-point results in a formula."""
-        definitions = self._terms.floats.definitions
-        for operation in self._definitions.assert_for(formula) if definitions else ():
-            for definition in definitions[operation]:
+        if self._terms.floats is None:
+            return
+        operations, visited = missing_definitions(formula, [level.defined for level in self._levels])
+        self._levels[-1].defined |= visited
+        for operation in operations:
+            for definition in self._terms.floats.definitions[operation]:
                 self._assert(definition)
 
     def push(self) -> None:
         self._outdate()
-        self._definitions.push()
         self._call["solver_push"](self._pointer, self._solver)
         self._context.check()
         self._levels.append(_Level())
@@ -154,7 +157,6 @@ class Z3Solver:
         self._call["solver_pop"](self._pointer, self._solver, 1)
         self._context.check()
         self._levels.pop()
-        self._definitions.pop()
 
     def reset(self) -> None:
         """Remove all formulas and levels, but keep the translated terms."""
@@ -162,7 +164,6 @@ class Z3Solver:
         self._call["solver_reset"](self._pointer, self._solver)
         self._context.check()
         self._levels = [_Level()]
-        self._definitions.reset()
 
     @property
     def formulas(self) -> tuple[Expr, ...]:
@@ -298,7 +299,8 @@ class Z3Solver:
                 raise ValueError("there is no model: the last check did not answer SAT, or is out of date")
             self._model = Z3Model(self._context, self._call["solver_get_model"](self._pointer, self._solver))
         translated = self._terms.ast(term)
-        if self._terms.floats.definitions and self._definitions.are_missing(term):
+        defined = [level.defined for level in self._levels]
+        if self._terms.floats is not None and missing_definitions(term, defined)[0]:
             return evaluate(term, {x: self.value(x) for x in variables(term)})
         return self._model.value(translated, term.sort)
 

@@ -39,7 +39,8 @@ class Z3Terms:
         ] = {}  # functions for undefined values
         self._taken: Final[set[tuple[str, tuple[int, ...]]]] = set()  # names with the sorts z3 sees
         self._invented = 0
-        self.floats: Final = Z3Floats(self)
+        self.floats: Z3Floats | None = None  # created for the first operation
+        self.binds = False  # whether the context has bound variables
         self._operators: Final = self._table()
 
     def __len__(self) -> int:
@@ -154,12 +155,18 @@ class Z3Terms:
         for kind, name in _PLAIN.items():
             table[kind] = self._plain(name)
         for kind in FLOATS:
-            table[kind] = self.floats.term
+            table[kind] = self._float
         table[Kind.ITE] = self._choice
         return table
 
+    def _float(self, term: Expr, args: list[int]) -> int:
+        if self.floats is None:
+            self.floats = Z3Floats(self)
+        return self.floats.term(term, args)
+
     def _choice(self, term: Expr, args: list[int]) -> int | None:
-        self.floats.choose(term, args)
+        if self.floats is not None:
+            self.floats.choose(term, args)
         ast: int | None = self._call["mk_ite"](self._pointer, *args)
         return ast
 
@@ -222,7 +229,7 @@ class Z3Terms:
         return ast
 
     def _bound(self, term: Expr, _: list[int]) -> int | None:
-        self.floats.binds = True
+        self.binds = True
         ast: int | None = self._call["mk_bound"](self._pointer, term.data, self.sort(term.sort))
         return ast
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
+from certus.core.floats import F32, F64
 from certus.core.program import Store
 from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
@@ -172,13 +173,16 @@ def line(call: LibraryCall) -> None:
 # ------------------------------------------------------------------------------------- scanf, printf
 
 _CONVERSION: Final = re.compile(r"%(\*?)(\d*)(hh?|ll?|[jztLqm])?([a-zA-Z\[])")
+_FLOATING: Final = "float"
+_SIGNALLING: Final = 1  # the class of these NaNs
+_FLOATS: Final = {"": 4, "l": 8}  # sizes of floating-point numbers
 _SIZES: Final = {"hh": 1, "h": 2, "": 4, "ll": 8, "j": 8, "q": 8}
 
 
 def _conversions(text: str | None, number: int, word: int) -> list[tuple[str, int]]:
     """Return what a format gives each of a number of targets: `any` value of a number of bytes; `some` value,
-    if a width limits it or it is a character; or `text`, of at most that number of bytes unless it is 0.
-    Empty if the format is not understood."""
+    if a width limits it or it is a character; a `float`; or `text`, of at most that number of bytes unless it
+    is 0. Empty if the format is not understood."""
     conversions = [m for m in _CONVERSION.findall(text or "") if not m[0]]
     if len(conversions) != number or any(letter == "n" for *_, letter in conversions):
         return []
@@ -192,9 +196,14 @@ def _conversions(text: str | None, number: int, word: int) -> list[tuple[str, in
             targets.append(("some", 1 if letter == "c" else word))
         elif letter in "diouxX":
             targets.append(("some" if width else "any", _SIZES.get(length, word)))
+        elif letter in "aefgAEFG" and length in _FLOATS:
+            targets.append(("some" if width else _FLOATING, _FLOATS[length]))
         else:
             return []
     return targets
+
+
+_SCANNED_TEXT: Final = "the text that a function of the `scanf` family reads"
 
 
 @with_options
@@ -217,7 +226,7 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
         _try_again(call, result)
     for number, target in enumerate(targets):
         kind, size = conversions[number] if conversions else ("text", 0)
-        reads = what or ("" if kind == "any" else "the text that a function of the `scanf` family reads")
+        reads = what or ("" if kind in ("any", _FLOATING) else _SCANNED_TEXT)
         below = build.lt(build.constant(number, result.sort), result)
         success = below if conversions else maybe(body, what)
         body.when(success, partial(_scanned, body, target, kind, size, reads))
@@ -225,13 +234,18 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
 
 
 def _scanned(body: Body, target: Operand, kind: str, size: int, reads: str) -> None:
-    """Write the value of a conversion: a number of `size` bytes, or text."""
+    """Write the value of a conversion: a number of `size` bytes, or text. No text denotes a signalling
+    NaN."""
     address = address_of(body, target)
     if kind == "text" and size and is_checked(body, "write"):
         nondeterminism.write_checked(body, address, build.integer(size), reads)
     elif kind != "text":
         check(body, address, size, "write")
-        body.emit(Store(address, body.havoc(machine(8 * size, signed=False), approximates=reads)))
+        value = body.havoc(machine(8 * size, signed=False), approximates=reads)
+        if kind == _FLOATING:
+            format = F32 if size == 4 else F64
+            body.assume(build.not_(floats.is_class(format, value, _SIGNALLING)))
+        body.emit(Store(address, value))
     else:
         nondeterminism.write_extent(body, target, address, reads)
 
