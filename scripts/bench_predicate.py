@@ -347,7 +347,7 @@ def command(path: Path, engine: str, limit: float, *options: str) -> tuple[str, 
 
 
 def level_program(number: int) -> str:
-    """The benchmark of Ball and Rajamani (Bebop, 2000): every level counts to seven and calls the next twice."""
+    """The benchmark of Bebop (Ball and Rajamani 2000): a level counts to seven and calls the next twice."""
     texts = ["bool g;", "void main() { g = *; level1(); level1(); assert(g || !g); }"]
     for level in range(1, number + 1):
         calls = f"level{level + 1}(); level{level + 1}();" if level < number else ""
