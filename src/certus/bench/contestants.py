@@ -36,11 +36,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer of a run; `reason` says why there is none, `engine` which engine answered, if it says so."""
+    """The answer of a run; `reason` says why there is none, `engine` which engine answered, if it says so,
+    and `replayed` how the compiled program ended on a counterexample."""
 
     answer: Answer
     reason: str = ""
     engine: str = ""
+    replayed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,9 @@ class Contestant:
         except (ValueError, LookupError):
             return Answered("unknown", f"crashed: {_last_line(ended.output)}")
         reason = report.get("reason") or {}
-        return Answered(answer, reason.get("code", ""), report["engine"] if answer != "unknown" else "")
+        replayed = (report.get("check") or {}).get("compiled") or ""
+        engine = report["engine"] if answer != "unknown" else ""
+        return Answered(answer, reason.get("code", ""), engine, replayed)
 
     def _read_output(self, ended: Ended) -> Answered:
         holds, violated = (re.search(each, ended.output) is not None for each in (self.holds, self.violated))

@@ -63,6 +63,7 @@ class Job:
             cpu=round(ended.cpu, 3),
             memory=ended.peak,
             when=datetime.now(UTC).isoformat(timespec="seconds"),
+            replayed=answered.replayed,
         )
 
 
