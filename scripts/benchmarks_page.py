@@ -54,7 +54,7 @@ command that produces its figures, the machine, and the commit at which they wer
 directory with the tasks of [sv-benchmarks](https://gitlab.com/sosy-lab/benchmarking/sv-benchmarks) or a
 similar collection. `-` means no answer within the limit. What the figures taught us is in the
 [decision records](adr/index.md) and in [GOTCHAS.md](../GOTCHAS.md)."""
-CONFIRMED = "confirmed"  # of `replayed` in a row of `certus bench`
+CONFIRMED = "confirmed"  # the `reason` of a violation that the compiled program confirmed
 REFUSED = ("unsupported-", "no-main", "bad-task-file", "clang-error")
 
 Value = str | int | float | None
@@ -147,8 +147,8 @@ def bench_tables(rows: Sequence[BenchRow], *, replays: bool) -> Iterator[str]:
     for row, kind in judged:
         for suite in (Path(row["task"]).parent.name, "all"):
             suites.setdefault(suite, Counter())[kind] += 1
-            suites[suite]["compiled"] += row.get("replayed") == CONFIRMED
-            suites[suite]["interpreter only"] += row["answer"] == "false" and row.get("replayed") != CONFIRMED
+            if row["answer"] == "false":
+                suites[suite]["compiled" if row["reason"] == CONFIRMED else "interpreter only"] += 1
     kinds = ["HOLDS", "VIOLATED", "against the label", "no label", "no answer", "not modelled"]
     kinds += ["compiled", "interpreter only"] if replays else []
     order = sorted(suites, key=lambda suite: (suite == "all", suite))
@@ -168,7 +168,7 @@ def bench_tables(rows: Sequence[BenchRow], *, replays: bool) -> Iterator[str]:
 
 def replay_table(rows: Sequence[BenchRow]) -> Iterator[str]:
     """Yield a table of how violations were replayed."""
-    replayed = Counter(row.get("replayed", "") for row in rows if row["answer"] == "false")
+    replayed = Counter(row["reason"] for row in rows if row["answer"] == "false")
     confirmed = replayed.pop(CONFIRMED, 0)
     names = {
         "the compiled program, with checks of every access": confirmed,

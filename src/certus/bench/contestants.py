@@ -36,13 +36,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer of a run; `reason` says why there is none, `engine` which engine answered, if it says so,
-    and `replayed` how the compiled program ended on a counterexample."""
+    """The answer of a run; `reason` says why there is none, or how the compiled program replayed a violation,
+    `engine` which engine answered, if it says so."""
 
     answer: Answer
     reason: str = ""
     engine: str = ""
-    replayed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +98,10 @@ class Contestant:
             answer = _ANSWERS[report["verdict"]]
         except (ValueError, LookupError):
             return Answered("unknown", f"crashed: {_last_line(ended.output)}")
-        reason = report.get("reason") or {}
-        replayed = (report.get("check") or {}).get("compiled") or ""
-        engine = report["engine"] if answer != "unknown" else ""
-        return Answered(answer, reason.get("code", ""), engine, replayed)
+        if answer == "unknown":
+            return Answered(answer, (report.get("reason") or {}).get("code", ""))
+        replayed = (report.get("check") or {}).get("compiled", "")
+        return Answered(answer, replayed, report["engine"])
 
     def _read_output(self, ended: Ended) -> Answered:
         holds, violated = (re.search(each, ended.output) is not None for each in (self.holds, self.violated))

@@ -63,7 +63,6 @@ class Job:
             cpu=round(ended.cpu, 3),
             memory=ended.peak,
             when=datetime.now(UTC).isoformat(timespec="seconds"),
-            replayed=answered.replayed,
         )
 
 

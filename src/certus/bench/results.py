@@ -30,9 +30,9 @@ _POINTS: Final[Mapping[tuple[str, Judgement], int]] = {
 @dataclass(frozen=True, slots=True)
 class Row:
     """One run. `digest` is a hash of the task's files, `version` that of Certus (empty for other tools), and
-    `reason` says why there is no answer. `wall` and `cpu` are seconds and `memory` is the peak in bytes, of
-    all processes together. `replayed` says whether the compiled program confirmed a violation (`CONFIRMED`),
-    or why not; it is empty for other answers, and in rows of older versions."""
+    `reason` says why there is no answer or, of a violation that Certus found, whether the compiled program
+    confirmed it (`confirmed`) or why not. `wall` and `cpu` are seconds and `memory` is the peak in bytes, of
+    all processes together."""
 
     task: str
     property_name: str
@@ -49,7 +49,6 @@ class Row:
     cpu: float
     memory: int
     when: str
-    replayed: str = ""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -75,7 +74,7 @@ class Row:
 
 def row_from(values: Mapping[str, Any]) -> Row:
     """Return a row from JSON data; fields that a later version has added are ignored."""
-    return Row(**{field.name: values[field.name] for field in fields(Row) if field.name in values})
+    return Row(**{field.name: values[field.name] for field in fields(Row)})
 
 
 @dataclass(frozen=True, slots=True)

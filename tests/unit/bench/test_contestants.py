@@ -55,7 +55,7 @@ def test_an_outside_command_has_its_places_filled_word_by_word() -> None:
         ({"verdict": "VIOLATED", "engine": "bmc"}, Answered("false", "", "bmc")),
         (
             {"verdict": "VIOLATED", "engine": "bmc", "check": {"kind": "replay", "compiled": "confirmed"}},
-            Answered("false", "", "bmc", "confirmed"),
+            Answered("false", "confirmed", "bmc"),
         ),
         (
             {"verdict": "UNKNOWN", "engine": "bmc", "reason": {"code": "time-limit"}},
