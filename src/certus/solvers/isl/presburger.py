@@ -22,7 +22,7 @@ from certus.core import build
 from certus.core.sorts import BOOL, INT, MachineSort
 from certus.core.terms import Expr, Kind
 from certus.encoding.integers import eliminate_machine
-from certus.encoding.linear_terms import opaque_terms
+from certus.encoding.linear_terms import linear_operands, normal_form, opaque_terms
 
 SET = isl.dim_type.set
 
@@ -60,8 +60,11 @@ def solutions(formulas: Sequence[Expr], columns: Sequence[Expr], context: isl.Co
     """Return the values of `columns` that satisfy all formulas for some values of the other variables."""
     encoded = eliminate_machine(formulas, style="ite")
     encoded_columns = [encoded.symbols.get(column, _integer(column)) for column in columns]
-    parts = [*encoded.formulas, *encoded.ranges]
+    parts: Sequence[Expr] = (*encoded.formulas, *encoded.ranges)
     opaque = opaque_terms(parts, encoded_columns)
+    if any(term.kind is not Kind.VAR for term in opaque):
+        parts = normal_form(parts)
+        opaque = opaque_terms(parts, encoded_columns)
     translation = _Translation((*encoded_columns, *opaque), context)
     elements = translation.universe
     for number, column in enumerate(columns):
@@ -127,7 +130,7 @@ class _Translation:
                 stack.pop()
                 self._column(term)
             else:
-                missing = [a for a in term.args if a not in self._sets and a not in self._numbers]
+                missing = [a for a in linear_operands(term) if a not in self._sets and a not in self._numbers]
                 if missing:
                     stack.extend(reversed(missing))
                     continue
@@ -188,8 +191,9 @@ class _Translation:
                 total = total.add(self._numbers[part])
             return total
         if kind is Kind.MUL:
-            assert isinstance(args[0].value, int)
-            return self._numbers[args[1]].scale_val(value(args[0].value, self._context))
+            factor, (base,) = args[0].value, linear_operands(term)[-1:]
+            assert isinstance(factor, int)
+            return self._numbers[base].scale_val(value(factor, self._context))
         if kind is Kind.ITE:
             chosen = self._sets[args[0]]
             then = self._numbers[args[1]].intersect_domain(chosen)
