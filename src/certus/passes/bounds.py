@@ -32,7 +32,7 @@ from certus.core.sorts import INT, MachineSort, Sort
 from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind
 from certus.core.walk import rebuild, variables
-from certus.passes.constant_propagation import ConstantStates, propagate
+from certus.passes.constants import ConstantStates, propagate
 from certus.passes.statements import single_statements
 
 FURTHEST: Final = 1 << 200  # iterations after which a condition is considered to hold forever

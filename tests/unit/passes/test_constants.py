@@ -17,8 +17,7 @@ from certus.core.statistics import Statistics
 from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.frontend.lp.load import load_lp
-from certus.passes.constant_propagation import propagate
-from certus.passes.constants import Constants
+from certus.passes.constants import Constants, propagate
 from certus.passes.inline import Inline
 
 
