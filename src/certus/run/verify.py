@@ -25,12 +25,12 @@ from typing import Final
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Safe, Trace, Unknown, Unsafe
 from certus.core.horn import HornSystem
 from certus.core.outcome import COMPILERS_DISAGREE, CONTRADICTION, MODEL_DISAGREES, Outcome, Replay
 from certus.core.program import Program, SourceText
-from certus.core.task import Task
 from certus.core.vocabulary import KINDS, error_kinds, kind_of_error
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, has_clauses, load_clauses, load_question, read_question
@@ -40,7 +40,7 @@ from certus.run.schedule import TOO_LATE, Schedule
 from certus.run.settings import AUTO, Settings, check_owners, engine_options
 from certus.run.sharing import EARLIER
 from certus.system.child import Children
-from certus.system.usage import cpu_seconds
+from certus.system.supervise import cpu_seconds
 
 __all__ = ["Settings", "verify"]
 
