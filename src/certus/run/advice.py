@@ -33,7 +33,7 @@ OWN_HINTS: Final = frozenset(  # reasons that come with a hint that says more th
         "interrupted",
         "bound-reached",
         "k-reached",
-        "too-many-paths",
+        "too-many-disjuncts",
         "trace-needs-unmodelled-value",
         "trace-needs-undefined-behaviour",
         "compiled-replay-disagrees",

@@ -10,8 +10,8 @@ If the exact search does not end soon, a second one over-approximates by inexact
 proof only. Facts, checked ranges at loop heads, restrict the states that steps start from, so that machine
 integers are integers where facts exclude that they wrap around; otherwise sums are modulo. What is not linear
 (products, arrays, bit operations) is arbitrary within its type and makes a step inexact.
-Answers Unknown if blocks have too many paths, if isl needs too many operations, and if only an inexact step
-leads to an error.
+Answers Unknown if blocks need too many disjuncts, if isl needs too many operations, and if only an inexact
+step leads to an error.
 """
 
 from __future__ import annotations
