@@ -237,7 +237,7 @@ def test_another_compiler_of_that_name_takes_no_part(tmp_path: Path, monkeypatch
 
 
 def test_without_time_gcc_takes_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certus.check.challenge.native._SECONDS", 0.0)
+    monkeypatch.setattr("certus.check.challenge.native._GCC_SECONDS", 0.0)
     outcome = challenged(program_of(tmp_path, AGREEING["inputs"]))
     assert outcome.compilers.agreed == ("clang",)
     assert "did not finish" in outcome.compilers.absent
