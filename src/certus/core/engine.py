@@ -10,13 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
+from math import prod
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.evidence import Point, Proof, Refutation, Safe, Unsafe, Verdict
+from certus.core.evidence import Point, Proof, Refutation, Safe, Unrolling, Unsafe, Verdict
 from certus.core.horn import HornSystem
-from certus.core.loops import LoopBound
+from certus.core.loops import LoopBound, loop_forest, recursive
 from certus.core.outcome import PassSize, Size
 from certus.core.program import Program
 from certus.core.statistics import Statistics
@@ -80,6 +81,28 @@ class BackMap:
         if isinstance(verdict, Unsafe):
             return Unsafe(self.refutation(verdict.refutation))
         return verdict
+
+
+def unrolling_before(before: Program, after: Program, proof: Unrolling) -> Unrolling:
+    """Turn a proof of the program `after` a pass into a proof of the program `before` it."""
+    loops: dict[str, int] = {}
+    for name, procedure in before.procedures.items():
+        reduced = after.procedures.get(name)
+        if reduced is None:
+            continue  # never called
+        forest, present = loop_forest(reduced), frozenset(reduced.locations)
+        for loop in loop_forest(procedure).loops:
+            visits = (
+                prod(
+                    proof.loops.get(new.head.name, 0) for new in forest.around(entry) if new.head in loop.body
+                )
+                for entry in loop.entries
+                if entry in present
+            )
+            loops[loop.head.name] = sum(visits)
+    still = frozenset(name for group in recursive(after) for name in group)
+    once = {name: 1 for group in recursive(before) for name in group if name not in still}
+    return Unrolling(loops, {**once, **proof.recursion})
 
 
 class Pass(Protocol):

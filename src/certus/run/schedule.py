@@ -7,7 +7,7 @@ later (`run.sharing`). `run.turns` decides which engine runs when. The first has
 program costs one process. When no engine waits and a core is free, engines that were stopped by their share
 of the time run again.
 
-A HOLDS of a C program has to stand up to native runs first (`run.challenge`). Two checked answers that
+A HOLDS of a C program has to stand up to native runs first (`run.publish`). Two checked answers that
 contradict each other are a defect of Certus: the answer is UNKNOWN, and both are saved.
 """
 
@@ -33,7 +33,7 @@ from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.engines.registry import ENGINES
 from certus.frontend import Question
-from certus.run.challenge import (
+from certus.run.publish import (
     AT_MOST,
     NAME,
     NOT_DETERMINED,

@@ -35,8 +35,8 @@ from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.encoding.narrowing import Narrowing
-from certus.encoding.procedure_shape import Shape, shapes
 from certus.encoding.unroller import Limits, UnrolledProgram, Visit
+from certus.encoding.unrolling import Shape, shapes
 from certus.engines.bmc import Options
 from certus.solvers.portfolio import Backoff, SolverPortfolio
 
