@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from certus.core.engine import size
 from certus.core.program import Program
 from certus.frontend.lp.load import load_lp
-from certus.passes import size
 from certus.passes.large_blocks import MODES, encode_program
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"

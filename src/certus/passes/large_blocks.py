@@ -47,10 +47,10 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Literal
 
+from certus.core.engine import BackMap, LateFacts, Task
 from certus.core.errors import Inconsistent
 from certus.core.loops import loop_forest
 from certus.core.program import Block, Call, Choice, Edge, Location, Procedure, Program, Seq
-from certus.core.task import BackMap, LateFacts, Task
 
 Mode = Literal["single", "large", "advanced", "adjustable"]
 MODES: tuple[Mode, ...] = ("single", "large", "advanced", "adjustable")

@@ -26,12 +26,11 @@ from pathlib import Path
 from certus.codec.outcomes import decode_outcome
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.engine import Role
+from certus.core.engine import Role, Task
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Safe, Unknown
 from certus.core.outcome import Outcome
 from certus.core.program import Program
-from certus.core.task import Task
 from certus.engines.registry import ENGINES
 from certus.frontend import Question
 from certus.run.challenge import (
@@ -46,7 +45,7 @@ from certus.run.challenge import (
 from certus.run.settings import AUTO, Settings
 from certus.run.turns import Turn, kind_of, turns
 from certus.system.child import Children, ChildResult, Reporter
-from certus.system.usage import cpu_seconds
+from certus.system.supervise import cpu_seconds
 
 HEAD_START = 1.0  # seconds of the first engine alone: it answers most small programs
 TOO_LATE = frozenset({"time-limit", "evidence-not-checked"})  # reasons that more time could change

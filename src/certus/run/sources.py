@@ -70,7 +70,7 @@ def texts_of(subject: Program | HornSystem) -> Mapping[str, str]:
 def _headers(file: Path, model: str, arguments: Sequence[str]) -> list[Path]:
     if file.suffix.lower() not in C_SUFFIXES:
         return []
-    from certus.system.clang import own_headers
+    from certus.system.tools import own_headers
 
     return own_headers(file, model=model, arguments=arguments)
 

@@ -16,7 +16,7 @@ from certus.codec.outcomes import encode_outcome
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.engine import Engine, Facts, ProgramForm
+from certus.core.engine import BackMap, Engine, Facts, Pass, ProgramForm, Task, apply_passes
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Inductive, Point, Proof, Safe, Unknown, Verdict
 from certus.core.horn import HornSystem
@@ -25,7 +25,6 @@ from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, PassSize
 from certus.core.program import Program, called
 from certus.core.statistics import Statistics
-from certus.core.task import BackMap, Pass, Task
 from certus.engines.registry import ENGINES
 from certus.run.publish import publish
 from certus.run.settings import Settings, block_pass, engine_options
@@ -105,8 +104,6 @@ def _answer(
     prepared, back = task, BackMap.identity()
     sizes: tuple[PassSize, ...] = ()
     if isinstance(task.subject, Program) and engine.form is not ProgramForm.ORIGINAL:
-        from certus.passes import apply_passes
-
         try:
             with statistics.timed("passes"):
                 passes = _passes(task.subject, settings, engine, options, exchange, budget, statistics)

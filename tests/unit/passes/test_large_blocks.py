@@ -9,12 +9,11 @@ import pytest
 from tests.automata import W, X, Y, Z, after, assign, automaton, number, numbers, paths
 
 from certus.core import build
+from certus.core.engine import Task, apply_passes
 from certus.core.evidence import Inductive, Point, Trace
 from certus.core.horn import HornSystem
 from certus.core.outcome import PassSize, Size
 from certus.core.program import Assume, Call, Choice, Edge, Havoc, Procedure, Program, Return, Seq, leaves
-from certus.core.task import Task
-from certus.passes import apply_passes
 from certus.passes.large_blocks import LargeBlocks, RuleSize, encode, encode_program
 
 TRUE = Assume(build.TRUE)

@@ -14,10 +14,10 @@ from typing import Literal
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity, Span
+from certus.core.engine import Task
 from certus.core.errors import InputError
 from certus.core.outcome import Outcome
 from certus.core.program import Program
-from certus.core.task import Task
 from certus.core.witness import CorrectnessWitness, Place, Witness
 from certus.frontend import DEFAULT_MODEL, load_probed
 from certus.frontend.c.source.probes import Probe, conjuncts
