@@ -149,7 +149,7 @@ class _StepSolver:
         ]
 
     def _frame(self, sources: Sequence[Region], predicates: Sequence[Expr]) -> Region:
-        """Return what holds of the predicates whose variables the step does not change: the same as before."""
+        """Return what holds of the predicates that the step does not change: the same as before."""
         if self.step.kind not in ("block", "call"):
             return self.regions.everything
         changed = {x for x, value in self.step.values.items() if value is not x}
