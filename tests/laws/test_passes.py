@@ -32,6 +32,7 @@ PASSES: dict[str, list[Pass]] = {
     "inline": [Inline()],
     "twice": [Inline(small=5), Inline(small=10**6, growth=10**6)],
     "all": [Constants(), Slice(), Inline(), LargeBlocks()],
+    "adjustable": [Inline(), LargeBlocks("adjustable", threshold=3)],
     "all again": [Inline(), Slice(), Constants(), Slice(), LargeBlocks("advanced")],
 }
 

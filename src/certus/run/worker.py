@@ -27,7 +27,7 @@ from certus.core.program import Program, called
 from certus.core.statistics import Statistics
 from certus.engines.registry import ENGINES
 from certus.run.publish import publish
-from certus.run.settings import Settings, engine_options
+from certus.run.settings import Settings, block_pass, engine_options
 from certus.run.sharing import Exchange, RangeFacts
 from certus.system.child import Reporter
 
@@ -148,7 +148,6 @@ def _passes(
     from certus.passes.bounds import Bounds
     from certus.passes.constants import Constants
     from certus.passes.inline import Inline
-    from certus.passes.large_blocks import LargeBlocks
     from certus.passes.memory import Memory
     from certus.passes.slice import Slice
 
@@ -160,7 +159,7 @@ def _passes(
     if wanted is not Facts.NEVER:
         ranges = replace(exchange, inlined=inlines).ranges
         facts = [RangeFacts(budget, statistics, ranges, late=wanted is Facts.ON_DEMAND)]
-    return [*memory, Constants(), Slice(), *inline, Bounds(), *facts, LargeBlocks(settings.blocks)]
+    return [*memory, Constants(), Slice(), *inline, Bounds(), *facts, block_pass(settings)]
 
 
 def _run(engine: Engine[Any], task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:

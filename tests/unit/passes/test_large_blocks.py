@@ -111,6 +111,22 @@ class TestRules:
             RuleSize("choice", 0, 2, 1),
         )
 
+    def test_adjustable_blocks_end_after_the_threshold(self):
+        """Beyer, Keremoglu and Wendler 2010: the longest path counts, from the last location that stays."""
+        chain = automaton([(n, inc(X), n + 1) for n in range(7)], exit_at=7)
+        assert numbers(main(chain, "adjustable", threshold=1)) == [0, 1, 2, 3, 4, 5, 6, 7]
+        assert numbers(main(chain, "adjustable", threshold=3)) == [0, 3, 6, 7]
+        assert numbers(main(chain, "adjustable", threshold=8)) == [0, 7]
+        branches = [(0, eq(X, 0), 1), (0, eq(X, 1), 3), (1, inc(Y), 2), (2, inc(Y), 3), (3, inc(Z), 4)]
+        program = automaton(branches, exit_at=4)
+        assert numbers(main(program, "adjustable", threshold=3)) == [0, 3, 4]
+        assert [e.target.index for e in main(program, "adjustable", threshold=3).edges] == [3, 4]
+        assert numbers(main(program, "adjustable", threshold=4)) == [0, 4]
+
+    def test_adjustable_blocks_end_at_loop_heads(self):
+        loop = automaton([(0, inc(X), 1), (1, inc(Y), 2), (2, inc(Z), 1), (1, eq(X, 1), 3)], exit_at=3)
+        assert numbers(main(loop, "adjustable", threshold=100)) == numbers(main(loop, "advanced"))
+
     def test_unknown_mode_is_refused(self):
         with pytest.raises(ValueError, match="no block mode 'huge'"):
             encode_program(automaton([], exit_at=0), "huge")
