@@ -26,13 +26,13 @@ from certus.core.budget import Budget
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import has_floats
+from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Havoc, Location, Program, leaves
 from certus.core.sorts import MachineSort
 from certus.core.statistics import Statistics, phase
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.engines.linear import Options
 from certus.engines.linear.acceleration import Acceleration
