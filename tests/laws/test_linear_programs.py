@@ -20,6 +20,8 @@ from certus.core.solver import Answer
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
+from certus.encoding.linear_terms import normal_form
+from certus.engines.linear.precision import Precision
 from certus.frontend.lp import ast
 from certus.frontend.lp.load import load_lp
 from certus.frontend.lp.printer import print_lp
@@ -69,3 +71,24 @@ def test_a_condition_that_holds_may_hold_in_the_linear_program(
             solver.add(build.eq(column(x), build.constant(value, column(x).sort)))
         answer = solver.check(budget=Budget(60), purpose="test")
         assert answer is Answer.SAT if holds else step.abstracted or answer is Answer.UNSAT
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(
+    formula=terms(BOOL, variables=COLUMNS, depth=4, functions=False),
+    points=st.lists(environments(COLUMNS), min_size=3, max_size=3),
+    numbers=st.lists(st.integers(-4, 4), max_size=3),
+)
+def test_normal_forms_and_case_splits_keep_the_meaning(
+    formula: Expr, points: list[Mapping[Expr, Value]], numbers: list[int]
+) -> None:
+    precision = Precision()
+    for name in "xiu":
+        precision = precision.with_cases(name, numbers)
+    other = [*normal_form([formula]), *precision.split([formula])]
+    for point in points:
+        try:
+            holds = evaluate(formula, point)
+        except Undefined:
+            continue
+        assert [evaluate(each, point) for each in other] == [holds, holds]

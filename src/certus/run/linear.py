@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from certus.core.budget import Budget
-from certus.core.memory import uses_memory
+from certus.core.effects import uses_memory
+from certus.core.engine import Task
 from certus.core.program import Program
-from certus.core.task import Task
 from certus.frontend import load_question, read_question
 from certus.passes.linear_program import linear_program
 from certus.passes.memory import Memory

@@ -26,6 +26,7 @@ from certus.engines.linear.blocks import modelled
 EXPRESSIONS = 6  # most expressions of a procedure
 CASES = 16  # most numbers in the case split of a variable
 DIVISIONS = (Kind.QUOT, Kind.REM, Kind.DIV, Kind.MOD)
+BY_SECOND = (*DIVISIONS, Kind.SHL, Kind.SHR, Kind.SELECT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +71,15 @@ class Precision:
         return tuple(done[formula] for formula in formulas)
 
     def _split(self, term: Expr) -> Expr:
-        operands = term.args[1:] if term.kind in (Kind.SELECT, Kind.STORE) else term.args
-        for variable in variables(*operands):
-            numbers = self.cases.get(base_name(variable), ())
-            if numbers and modelled(variable.sort):
-                result = term
-                for number in reversed([n for n in numbers if _fits(n, variable)]):
-                    constant = build.constant(number, variable.sort)
-                    value = Substitution({variable: constant}).apply(term)
-                    result = build.ite(build.eq(variable, constant), value, result)
-                return result
-        return term
+        result = term
+        for variable in variables(*deciding(term)):
+            if modelled(variable.sort):
+                for number in reversed(self.cases.get(base_name(variable), ())):
+                    if _fits(number, variable):
+                        constant = build.constant(number, variable.sort)
+                        value = Substitution({variable: constant}).apply(term)
+                        result = build.ite(build.eq(variable, constant), value, result)
+        return result
 
 
 def _fits(number: int, variable: Expr) -> bool:
@@ -99,6 +98,11 @@ def is_nonlinear(term: Expr) -> bool:
         return False
     by_variable = term.kind in DIVISIONS and term.args[1].kind is not Kind.CONST
     return by_variable or not is_linear(term)
+
+
+def deciding(term: Expr) -> tuple[Expr, ...]:
+    """Return the operands of a nonlinear term of which one constant makes it linear."""
+    return term.args[1:2] if term.kind in BY_SECOND else term.args
 
 
 # ------------------------------------------------------------------------------------ candidates

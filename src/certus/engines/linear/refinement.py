@@ -21,6 +21,7 @@ from certus.engines.linear.precision import (
     Precision,
     base_name,
     candidates,
+    deciding,
     is_nonlinear,
     nonlinear_terms,
 )
@@ -74,8 +75,7 @@ def _with_cases(transitions: Transitions, edges: Sequence[Edge]) -> Precision:
 
 def _operands(term: Expr) -> Iterator[Expr]:
     """Yield the variables whose value would make a nonlinear term linear."""
-    operands = term.args[1:2] if term.kind is Kind.SELECT else term.args
-    for operand in operands:
+    for operand in deciding(term):
         if not any(is_nonlinear(part) for part in postorder(operand)):
             yield from (x for x in variables(operand) if modelled(x.sort))
 

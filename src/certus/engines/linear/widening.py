@@ -139,13 +139,13 @@ def _around(atom: Expr) -> Iterator[Expr]:
 
 
 def packs(frame: Frame, transitions: Transitions, size: int = SIZE) -> tuple[Pack, ...]:
-    """Return the packs of a procedure, in the order of its columns."""
+    """Return the packs of a procedure, in the order of its columns. Expressions may make packs larger."""
     place = {variable: number for number, variable in enumerate(frame.state)}
     pack_of: dict[Expr, dict[Expr, None]] = {variable: {variable: None} for variable in frame.state}
     across: dict[Pack, None] = {}
-    for group in _with_expressions(
-        _groups(frame, transitions), transitions.precision.of(frame.procedure.name)
-    ):
+    expressions = transitions.precision.of(frame.procedure.name)
+    size += len(expressions)
+    for group in _with_expressions(_groups(frame, transitions), expressions):
         related = [variable for variable in group if variable in place]
         merged = dict.fromkeys(x for variable in related for x in pack_of[variable])
         if len(merged) <= size:
