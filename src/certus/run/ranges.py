@@ -29,20 +29,18 @@ from certus.core import build, float_terms
 from certus.core.budget import Budget
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.effects import uses_memory
+from certus.core.engine import Task, apply_passes
 from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, InputError, Unsupported
 from certus.core.intervals import Interval
-from certus.core.memory import uses_memory
 from certus.core.program import Location, Program
 from certus.core.sorts import BOOL, ArraySort, Sort
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.encoding.addresses import Mistyped
 from certus.encoding.memory import lower_memory
 from certus.engines.ranges import Options, system_solver
 from certus.engines.registry import ENGINES
-from certus.frontend import Question, load_question, read_question
-from certus.frontend.tasks.task_files import C_SUFFIXES
-from certus.passes import apply_passes
+from certus.frontend import C_SUFFIXES, Question, load_question, read_question
 from certus.passes.constants import Constants
 from certus.passes.memory import find_partition, pointers_unsupported
 from certus.passes.pointer_flow import scan_types

@@ -7,7 +7,7 @@ later (`run.sharing`). `run.turns` decides which engine runs when. The first has
 program costs one process. When no engine waits and a core is free, engines that were stopped by their share
 of the time run again.
 
-A HOLDS of a C program has to stand up to native runs first (`run.challenge`). Two checked answers that
+A HOLDS of a C program has to stand up to native runs first (`run.publish`). Two checked answers that
 contradict each other are a defect of Certus: the answer is UNKNOWN, and both are saved.
 """
 
@@ -26,15 +26,14 @@ from pathlib import Path
 from certus.codec.outcomes import decode_outcome
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.engine import Role
+from certus.core.engine import Role, Task
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Safe, Unknown
 from certus.core.outcome import Outcome
 from certus.core.program import Program
-from certus.core.task import Task
 from certus.engines.registry import ENGINES
 from certus.frontend import Question
-from certus.run.challenge import (
+from certus.run.publish import (
     AT_MOST,
     NAME,
     NOT_DETERMINED,
@@ -46,7 +45,7 @@ from certus.run.challenge import (
 from certus.run.settings import AUTO, Settings
 from certus.run.turns import Turn, kind_of, turns
 from certus.system.child import Children, ChildResult, Reporter
-from certus.system.usage import cpu_seconds
+from certus.system.supervise import cpu_seconds
 
 HEAD_START = 1.0  # seconds of the first engine alone: it answers most small programs
 TOO_LATE = frozenset({"time-limit", "evidence-not-checked"})  # reasons that more time could change

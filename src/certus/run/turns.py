@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from certus.core.budget import Budget
-from certus.core.effects import has_floats, terms
+from certus.core.effects import has_floats, terms, uses_memory
 from certus.core.engine import Engine, ProgramKind, Role, Slot
 from certus.core.horn import HornSystem
 from certus.core.loops import recursive
-from certus.core.memory import uses_memory
 from certus.core.program import Location, Procedure, Program
 from certus.core.sorts import ArraySort
 from certus.core.terms import BITS, is_product

@@ -43,8 +43,8 @@ class Propagation:
         return self._propagate(values, 0, budget)
 
     def narrow(self, values: Values) -> None:
-        """Evaluate all quantities again, which makes a solution smaller: only widening has bounded numbers with
-        a floating point."""
+        """Evaluate all quantities again, which makes a solution smaller: only widening has bounded
+        floating-point numbers."""
         if self.orders:
             for _ in range(NARROWING):
                 for quantity, definition in enumerate(self.system.definitions):
