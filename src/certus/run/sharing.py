@@ -31,9 +31,9 @@ from certus.core.program import Program, called
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.walk import variables
+from certus.run.schedule import EARLIER
 
 RANGES: Final = {True: "ranges", False: "ranges of procedures"}  # by whether calls were inlined
-EARLIER: Final = "earlier "  # before the source of facts from an earlier question about the same program
 SHARE, SECONDS = 0.25, 5.0  # of the time that is left, for the analysis and the check together
 SYMBOLIC: Final = 1.0  # seconds for symbolic bounds, within that time
 
