@@ -25,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from certus.bench.svg_charts import Axis, Panel, charts
@@ -77,8 +78,8 @@ class CpuBudget(Budget):
         if time.process_time() > self._end:
             raise BudgetExceeded("time")
 
-    def part(self, share: float, *, at_least: float = 0.0) -> Budget:
-        return CpuBudget(max((self._end - time.process_time()) * share, at_least))
+    def part(self, share: float, *, at_least: float = 0.0, at_most: float = inf) -> Budget:
+        return CpuBudget(min(max((self._end - time.process_time()) * share, at_least), at_most))
 
 
 @dataclass(frozen=True)
