@@ -101,7 +101,7 @@ def is_nonlinear(term: Expr) -> bool:
 
 
 def deciding(term: Expr) -> tuple[Expr, ...]:
-    """Return the operands of a nonlinear term of which one constant makes it linear."""
+    """Return the operands of a nonlinear term that make it linear where one of them is constant."""
     return term.args[1:2] if term.kind in BY_SECOND else term.args
 
 
