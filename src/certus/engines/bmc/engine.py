@@ -148,12 +148,12 @@ class _Within:
 
     def formulas(self, limits: Limits) -> dict[Location, Expr]:
         from certus.analysis.ranges.bounded import bounded_ranges
-        from certus.analysis.ranges.facts import heads, range_formula
+        from certus.analysis.ranges.facts import formulas, heads
 
         bound = max(limits.bound, *limits.further.values(), 1)
         bounded = bounded_ranges(self.ranges, bound, budget=self.budget)
         return {
-            at: build.conjunction(range_formula(x, r) for x, r in bounded.at(at).items())
+            at: build.conjunction(each for _, each in formulas(bounded, at))
             for at in heads(self.ranges.program)
             if at in bounded.essa.at and bounded.reaches(at)
         }
