@@ -26,10 +26,10 @@ from tempfile import TemporaryDirectory
 from certus.bench.tasks import BenchTask, sample, select
 from certus.check.replay.replay import replay
 from certus.core.budget import Budget
+from certus.core.effects import uses_memory
 from certus.core.engine import Pass, Task
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Unknown, Unsafe
-from certus.core.memory import uses_memory
 from certus.core.outcome import Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics

@@ -10,17 +10,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
+from math import prod
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.evidence import Point, Proof, Refutation, Safe, Unsafe, Verdict
+from certus.core.effects import has_floats, terms, uses_memory
+from certus.core.evidence import Point, Proof, Refutation, Safe, Unrolling, Unsafe, Verdict
 from certus.core.horn import HornSystem
-from certus.core.loops import LoopBound
+from certus.core.loops import LoopBound, loop_forest, recursive
 from certus.core.outcome import PassSize, Size
-from certus.core.program import Program
+from certus.core.program import Location, Procedure, Program
+from certus.core.sorts import ArraySort
 from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BITS, Expr, is_product
+from certus.core.walk import postorder
 
 
 class LateFacts(Mapping[Point, Expr]):
@@ -82,6 +86,28 @@ class BackMap:
         return verdict
 
 
+def unrolling_before(before: Program, after: Program, proof: Unrolling) -> Unrolling:
+    """Turn a proof of the program `after` a pass into a proof of the program `before` it."""
+    loops: dict[str, int] = {}
+    for name, procedure in before.procedures.items():
+        reduced = after.procedures.get(name)
+        if reduced is None:
+            continue  # never called
+        forest, present = loop_forest(reduced), frozenset(reduced.locations)
+        for loop in loop_forest(procedure).loops:
+            visits = (
+                prod(
+                    proof.loops.get(new.head.name, 0) for new in forest.around(entry) if new.head in loop.body
+                )
+                for entry in loop.entries
+                if entry in present
+            )
+            loops[loop.head.name] = sum(visits)
+    still = frozenset(name for group in recursive(after) for name in group)
+    once = {name: 1 for group in recursive(before) for name in group if name not in still}
+    return Unrolling(loops, {**once, **proof.recursion})
+
+
 class Pass(Protocol):
     """A transformation that keeps the verdict."""
 
@@ -133,8 +159,58 @@ class ProgramKind(StrEnum):
     CLAUSES = "Horn clauses"
 
 
+LARGE: Final = 300  # edges
 REFERENCE: Final = {"reference": True}  # metadata of an option that only selects variants kept for comparison
 PROGRAMS = tuple(kind for kind in ProgramKind if kind is not ProgramKind.CLAUSES)
+
+
+def kind_of(subject: Program | HornSystem, budget: Budget | None = None) -> ProgramKind:
+    """Return the kind of a program. Raises `BudgetExceeded`."""
+    if isinstance(subject, HornSystem):
+        return ProgramKind.CLAUSES
+    budget = budget or Budget()
+    if subject.is_boolean:
+        return ProgramKind.BOOLEAN
+    recursion = bool(recursive(subject))
+    if not recursion and not any(_has_cycle(p, budget) for p in subject.procedures.values()):
+        return ProgramKind.ACYCLIC
+    if recursion:
+        return ProgramKind.RECURSIVE
+    if has_floats(subject):
+        return ProgramKind.FLOATS
+    if len(subject.edge) >= LARGE:
+        return ProgramKind.LARGE
+    arrays = uses_memory(subject) or any(isinstance(x.sort, ArraySort) for x in subject.globals)
+    linear = True
+    for term in postorder(*(t for edge in subject.edge.values() for t in terms(edge.op))):
+        budget.check()
+        arrays = arrays or isinstance(term.sort, ArraySort)
+        linear = linear and term.kind not in BITS and not is_product(term)
+    if arrays:
+        return ProgramKind.ARRAYS
+    return ProgramKind.LINEAR if linear else ProgramKind.OTHER
+
+
+def _has_cycle(procedure: Procedure, budget: Budget) -> bool:
+    """Return whether the control flow has a cycle: then removing locations without predecessors, one after
+    the other, does not remove all."""
+    predecessors = {procedure.entry: 0}
+    targets: dict[Location, list[Location]] = {}
+    for edge in procedure.edges:
+        budget.check()
+        predecessors.setdefault(edge.source, 0)
+        predecessors[edge.target] = predecessors.get(edge.target, 0) + 1
+        targets.setdefault(edge.source, []).append(edge.target)
+    free = [location for location, number in predecessors.items() if number == 0]
+    removed = 0
+    while free:
+        budget.check()
+        removed += 1
+        for target in targets.get(free.pop(), ()):
+            predecessors[target] -= 1
+            if predecessors[target] == 0:
+                free.append(target)
+    return removed < len(predecessors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from certus.core import build
-from certus.core.effects import written
+from certus.core.effects import single_statements, written
 from certus.core.engine import BackMap, Task
 from certus.core.evaluate import evaluate
 from certus.core.intervals import Interval
@@ -33,7 +33,6 @@ from certus.core.sorts import INT, MachineSort, Sort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import rebuild, variables
 from certus.passes.constants import ConstantStates, propagate
-from certus.passes.statements import single_statements
 
 FURTHEST: Final = 1 << 200  # iterations after which a condition is considered to hold forever
 

@@ -22,15 +22,14 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from certus.core import build
-from certus.core.effects import global_writes, terms, written
-from certus.core.engine import BackMap, Task
+from certus.core.effects import global_writes, ordered, single_statements, terms, with_terms, written
+from certus.core.engine import BackMap, Task, unrolling_before
 from certus.core.evidence import Inductive, KInductive, Point, Proof, Unrolling, in_frame, old
 from certus.core.loops import Loop, call_graph, components, loop_forest, recursive
 from certus.core.program import Assign, Assume, Call, Edge, Location, Op, Procedure, Program, Return
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Kind
 from certus.core.walk import substitute_all, variables
-from certus.passes.statements import ordered, single_statements, unrolling_before, with_terms
 
 State = Mapping[Expr, Expr]  # from a variable to its constant; immutable
 PATIENCE = 20_000_000  # entries of states that are processed before the analysis gives up

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic
-from certus.core.effects import assigned_variables
+from certus.core.effects import assigned_variables, uses_memory
 from certus.core.engine import BackMap, Task
 from certus.core.errors import Unsupported
 from certus.core.evidence import (
@@ -31,7 +31,7 @@ from certus.core.evidence import (
 )
 from certus.core.heap import endangered
 from certus.core.loops import loop_forest
-from certus.core.memory import Field, Partition, Pointer, Region, executed_once, uses_memory
+from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.program import Alloc, Edge, Havoc, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Kind, Value

@@ -27,6 +27,7 @@ from math import prod
 from typing import Final
 
 from certus.core import build
+from certus.core.effects import SKIP, assignment, renamed, single_statements
 from certus.core.engine import BackMap, Task
 from certus.core.evidence import (
     Inductive,
@@ -44,7 +45,6 @@ from certus.core.sorts import INT
 from certus.core.terms import Expr
 from certus.core.walk import Substitution, substitute, variables
 from certus.passes.inline import projected
-from certus.passes.statements import SKIP, assignment, renamed, single_statements
 
 STRINGS: Final = 10_000  # limit of call strings that a proof is translated to
 

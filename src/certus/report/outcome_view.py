@@ -14,7 +14,7 @@ from typing import Final
 from certus.core import float_text, floats
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Span
-from certus.core.effects import terms
+from certus.core.effects import terms, uses_memory
 from certus.core.evidence import (
     Inductive,
     KInductive,
@@ -28,7 +28,6 @@ from certus.core.evidence import (
     stands_for,
 )
 from certus.core.horn import Derivation, HornSystem, Model
-from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, ProofCheck, Replay, Step, Undecided, violated_site
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort

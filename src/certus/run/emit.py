@@ -11,10 +11,10 @@ from typing import Literal
 from certus.codec.smtlib_horn import horn_script
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.effects import uses_memory
 from certus.core.engine import Pass, Task, apply_passes
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.horn import HornSystem
-from certus.core.memory import uses_memory
 from certus.core.program import Program
 from certus.frontend import Question, has_clauses, load_clauses, load_question, read_question
 from certus.passes.constants import Constants

@@ -72,12 +72,16 @@ def block_pass(settings: Settings) -> LargeBlocks:
     """Return the pass that makes the blocks of the settings. Raises `InputError` for a bad threshold."""
     from certus.passes.large_blocks import LargeBlocks
 
+    return LargeBlocks(settings.blocks, **_block_options(settings))
+
+
+def _block_options(settings: Settings) -> dict[str, Any]:
     values = _values(settings, BLOCKS, {"threshold": int})
     if values and settings.blocks != "adjustable":
         raise bad_usage("--set blocks.threshold is for adjustable blocks", "add --blocks adjustable")
     if values.get("threshold", 1) < 1:
         raise bad_usage("--set blocks.threshold: a block has at least one edge", "write a number from 1")
-    return LargeBlocks(settings.blocks, **values)
+    return values
 
 
 def _values(settings: Settings, owner: str, types: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,7 +111,7 @@ def check_owners(settings: Settings, engines: Mapping[str, Engine[Any]]) -> None
     for name in settings.engines:
         if name not in engines:
             raise bad_usage(f"there is no engine {name!r}", f"choose from: {', '.join(engines)}")
-    block_pass(settings)
+    _block_options(settings)
     for key in settings.options:
         if key.partition(".")[0] not in (BLOCKS, *engines):
             raise bad_usage(

@@ -17,8 +17,7 @@ from typing import Final
 
 from certus.core.horn import HornSystem
 from certus.core.program import Program
-from certus.frontend import DEFAULT_MODEL
-from certus.frontend.tasks.task_files import C_SUFFIXES
+from certus.frontend import C_SUFFIXES, DEFAULT_MODEL
 
 FOLDER: Final = "source"
 FLAGS: Final = ("-I", "-D", "-U", "-std=")  # the only flags for Clang that evidence may contain

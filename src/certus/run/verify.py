@@ -35,10 +35,9 @@ from certus.core.vocabulary import KINDS, error_kinds, kind_of_error
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, has_clauses, load_clauses, load_question, read_question
 from certus.frontend.tasks.properties import SUPPORTED, UNREACH_CALL, Property, check_line
-from certus.run.challenge import Challenger
-from certus.run.schedule import TOO_LATE, Schedule
+from certus.run.publish import Challenger
+from certus.run.schedule import EARLIER, TOO_LATE, Schedule
 from certus.run.settings import AUTO, Settings, check_owners, engine_options
-from certus.run.sharing import EARLIER
 from certus.system.child import Children
 from certus.system.supervise import cpu_seconds
 

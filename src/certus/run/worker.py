@@ -16,12 +16,12 @@ from certus.codec.outcomes import encode_outcome
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.effects import uses_memory
 from certus.core.engine import BackMap, Engine, Facts, Pass, ProgramForm, Task, apply_passes
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Inductive, Point, Proof, Safe, Unknown, Verdict
 from certus.core.horn import HornSystem
 from certus.core.loops import loop_forest
-from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, PassSize
 from certus.core.program import Program, called
 from certus.core.statistics import Statistics

@@ -24,7 +24,7 @@ from certus.core.solver import Answer
 from certus.core.statistics import Statistics
 from certus.engines.registry import ENGINES
 from certus.frontend import read_question
-from certus.run import schedule, turns
+from certus.run import schedule
 from certus.run.schedule import Allowance, Schedule
 from certus.system.child import ChildResult
 
@@ -170,7 +170,7 @@ def test_who_rests_goes_on_where_it_was(
     engines: Callable[..., None], program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It begins once, and ends although it has had less than the seconds that it needs when others begin."""
-    monkeypatch.setattr(turns, "STEADY_SHARE", 0.02)
+    monkeypatch.setattr(schedule, "STEADY_SHARE", 0.02)
     begun = tmp_path / "begun"
 
     def work_long(subject: Program) -> Verdict:
@@ -195,7 +195,7 @@ def test_who_rests_goes_on_where_it_was(
 def test_who_gives_up_before_it_has_to_rest_does_not_come_again(
     engines: Callable[..., None], program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "STEADY_SHARE", 0.02)
+    monkeypatch.setattr(schedule, "STEADY_SHARE", 0.02)
 
     def think(subject: Program) -> Verdict:
         time.sleep(4)

@@ -25,8 +25,8 @@ from certus.core.solver import Answer, Solver
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
-from certus.encoding.growing_formula import Node
 from certus.encoding.induction_unroller import Layers
+from certus.encoding.unrolling import Node
 from certus.engines.kind import Options
 from certus.solvers.portfolio import SolverPortfolio
 

@@ -17,6 +17,8 @@ from typing import Final
 
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import FLOATS, Expr, Function, Kind
+from certus.core.values import decimal
+from certus.core.walk import completed
 from certus.solvers.z3.api import Z3Context, pointers
 from certus.solvers.z3.floats import Z3Floats
 
@@ -48,24 +50,8 @@ class Z3Terms:
 
     def ast(self, root: Expr) -> int:
         """Return the z3 term for `root`."""
-        asts = self._asts
-        translated = asts.get(root)
-        if translated is not None:
-            return translated
-        operators, keep = self._operators, self.context.keep
-        stack = [root]
-        while stack:
-            term = stack[-1]
-            if term in asts:
-                stack.pop()
-                continue
-            missing = [a for a in term.args if a not in asts]
-            if missing:
-                stack.extend(reversed(missing))
-                continue
-            stack.pop()
-            asts[term] = keep(operators[term.kind](term, [asts[a] for a in term.args]))
-        return asts[root]
+        asts, operators, keep = self._asts, self._operators, self.context.keep
+        return completed(root, asts, lambda t: keep(operators[t.kind](t, [asts[a] for a in t.args])))
 
     def fresh_literal(self) -> int:
         """Create a Boolean constant."""
@@ -360,20 +346,8 @@ _MACHINE_DIVISION: Final = {
 }
 
 
-def decimal(value: int) -> str:
-    """Return `str(value)` for integers of any length."""
-    if value < 0:
-        return "-" + decimal(-value)
-    parts: list[str] = []
-    chunk = 10**_CHUNK
-    while value >= chunk:
-        value, part = divmod(value, chunk)
-        parts.append(str(part).rjust(_CHUNK, "0"))
-    return str(value) + "".join(reversed(parts))
-
-
 def from_decimal(text: str) -> int:
-    """Return the inverse of `decimal`."""
+    """Return the integer with these decimal digits; `int` refuses more than some thousand."""
     if text.startswith("-"):
         return -from_decimal(text[1:])
     value = 0
