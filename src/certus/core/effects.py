@@ -18,8 +18,10 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
+    MarkBits,
     Op,
     Procedure,
     Program,
@@ -44,7 +46,7 @@ def targets(op: Op) -> tuple[Expr, ...]:
     """Return the variables that an op names and gives a value."""
     if isinstance(op, Assign | Havoc | Call):
         return op.targets
-    return (op.target,) if isinstance(op, Load | Alloc | Inspect | InspectHeap) else ()
+    return (op.target,) if isinstance(op, Load | Alloc | Inspect | InspectHeap | InspectBits) else ()
 
 
 def written(op: Op, procedure: Procedure) -> tuple[Expr, ...]:
@@ -60,8 +62,10 @@ def terms(op: Op) -> tuple[Expr, ...]:
         return op.values
     if isinstance(op, Call):
         return op.arguments
-    if isinstance(op, Load | Free):
+    if isinstance(op, Load | Free | InspectBits):
         return (op.address,)
+    if isinstance(op, MarkBits):
+        return (op.address, op.bits)
     if isinstance(op, Store):
         return (op.address, op.value)
     if isinstance(op, Inspect):
@@ -131,6 +135,6 @@ def assigned_variables(program: Program) -> frozenset[Expr]:
     for procedure in program.procedures.values():
         result += (*procedure.parameters, *procedure.results)
         for edge in procedure.edges:
-            if isinstance(edge.op, Assign | Call | Load | Inspect | InspectHeap):
+            if isinstance(edge.op, Assign | Call | Load | Inspect | InspectHeap | InspectBits):
                 result += targets(edge.op)
     return frozenset(result)

@@ -37,9 +37,11 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
     Location,
+    MarkBits,
     MemoryOp,
     Procedure,
     Program,
@@ -104,6 +106,7 @@ class Compiled:
             _expect_basic(edge, program)
         accesses = (e for e in program.edge.values() if isinstance(e.op, (Load, Store)))
         self.accesses: Mapping[int, int] = {e.index: slot for slot, e in enumerate(accesses)}
+        self.asks_bits: Final = any(isinstance(e.op, InspectBits) for e in program.edge.values())
         self.inspects: Final = any(isinstance(e.op, (Inspect, InspectHeap)) for e in program.edge.values())
 
     def code(self, watched: frozenset[Location] = frozenset()) -> Code:
@@ -115,8 +118,9 @@ class Compiled:
 
     def logging(self, log: list[int]) -> Code:
         """Return code that logs the index of every executed edge, preceded by the address of a load, store or
-        free, by the size and the address of a new object, or by the address of the object that an `Inspect`
-        is about, or the first one that an `InspectHeap` is about; -1 if there is none."""
+        free, or of bits that are asked for or marked, by the size and the address of a new object, or by the
+        address of the object that an `Inspect` is about, or the first one that an `InspectHeap` is about; -1
+        if there is none."""
         return Code(self, frozenset(), log)
 
     @cached_property
@@ -381,6 +385,12 @@ class _ProcedureWriter:
             if self._code.log is not None:
                 self._log(f"m.start_of({address})")
             out.line(f"{self._names[op.target]} = m.inspect({address}, {size}, {op.access!r}, {edge})")
+        elif isinstance(op, InspectBits):
+            address = self._logged(*self._separate(take, op.address))
+            out.line(f"{self._names[op.target]} = m.written_bits({address}, {_bytes(op.target)})")
+        elif isinstance(op, MarkBits):
+            address, bits = self._separate(take, op.address, op.bits)
+            out.line(f"m.mark_bits({self._logged(address)}, {_bytes(op.bits)}, {bits})")
         else:
             out.line(f"{self._names[op.target]} = m.inspect_heap({op.retained!r}, {edge})")
             self._log("m.first_refused")
@@ -457,6 +467,11 @@ class _ProcedureWriter:
         out.indent -= 1
 
 
+def _bytes(term: Expr) -> int:
+    assert isinstance(term.sort, MachineSort)
+    return term.sort.width // 8
+
+
 def _complementary(one: Edge, other: Edge) -> bool:
     """Return whether one of the conditions on two edges always holds."""
     if not (isinstance(one.op, Assume) and isinstance(other.op, Assume)):
@@ -487,6 +502,10 @@ def _expect_basic(edge: Edge, program: Program) -> None:
         fits = isinstance(accessed, MachineSort) and accessed.width % 8 == 0 and op.address.sort is INT
     elif isinstance(op, (Alloc, Free)):
         fits = isinstance(op, Free) or (op.target.sort is INT and op.size.sort is INT and op.align > 0)
+    elif isinstance(op, (InspectBits, MarkBits)):
+        bits = op.target.sort if isinstance(op, InspectBits) else op.bits.sort
+        fits = isinstance(bits, MachineSort) and not bits.width % 8 and not bits.signed
+        fits = fits and op.address.sort is INT
     elif isinstance(op, (Inspect, InspectHeap)):
         terms = (op.address, op.size) if isinstance(op, Inspect) else ()
         fits = op.target.sort is BOOL and all(term.sort is INT for term in terms)

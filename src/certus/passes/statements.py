@@ -20,8 +20,10 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
+    MarkBits,
     Op,
     Program,
     Return,
@@ -42,10 +44,12 @@ def with_terms(op: Op, new: Sequence[Expr]) -> Op:
         return replace(op, values=tuple(new))
     if isinstance(op, Call):
         return replace(op, arguments=tuple(new))
-    if isinstance(op, Load | Free):
+    if isinstance(op, Load | Free | InspectBits):
         return replace(op, address=new[0])
     if isinstance(op, Store):
         return Store(new[0], new[1])
+    if isinstance(op, MarkBits):
+        return MarkBits(new[0], new[1])
     if isinstance(op, Inspect):
         return replace(op, address=new[0], size=new[1])
     return replace(op, size=new[0]) if isinstance(op, Alloc) else op
@@ -58,7 +62,7 @@ def renamed(op: Op, names: Mapping[Expr, Expr], substitution: Substitution, resu
     op = with_terms(op, substitution.apply_all(terms(op)))
     if isinstance(op, Assign | Havoc | Call):
         return replace(op, targets=tuple(names.get(x, x) for x in op.targets))
-    if isinstance(op, Load | Alloc | Inspect | InspectHeap):
+    if isinstance(op, Load | Alloc | Inspect | InspectHeap | InspectBits):
         return replace(op, target=names.get(op.target, op.target))
     return assignment(results, op.values) if isinstance(op, Return) else op
 

@@ -16,6 +16,7 @@ from certus.core.diagnostic import Diagnostic, Span
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load
 from certus.core.sorts import INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import UNINITIALISED
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.types import VoidType
@@ -30,6 +31,7 @@ from certus.frontend.c.model.validity import Checked
 from certus.frontend.graph import Draft, DraftEdge
 
 if TYPE_CHECKING:
+    from certus.frontend.c.model.initialisation import Initialisation
     from certus.frontend.c.model.unit import Unit
 
 _NOTHING: Final[frozenset[Expr]] = frozenset()
@@ -196,10 +198,15 @@ class Body:
         self.registers = Registers(self)
         self.roots = Roots(module, {})
         self.signature = Signature(VoidType("void"))
+        self.initialisation: Initialisation | None = None  # if reads without a value are errors
         if function is not None:
             self.flow = Flow(module.blocks(function))
             self.roots = Roots(module, self.flow.definitions)
             self.locals = LocalVariables(self)
+            if UNINITIALISED in unit.rules.memory:
+                from certus.frontend.c.model.initialisation import Initialisation
+
+                self.initialisation = Initialisation(self)
             make_signature(self)
             slots = self.locals.slots.values()
             self.registers.mutable = {s.variable for s in slots if s.variable is not None}

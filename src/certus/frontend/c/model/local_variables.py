@@ -193,6 +193,8 @@ class LocalVariables:
             assert slot.variable is not None
             body.registers.before_write(slot.variable)
             body.emit(Havoc((slot.variable,)), declares=True)
+            if body.initialisation is not None:
+                body.initialisation.declare(name)
         elif local is not None and local.declaration is instruction and not local.marked:
             self._begin(local)
 
@@ -228,8 +230,19 @@ class LocalVariables:
             if declare is None and not has_markers:
                 body.cursor.number = flow.number[alloca]
                 self._begin(local)
+        if body.initialisation is not None:
+            body.initialisation.begin_slots()
         if self.arrays is not None:
             self.arrays.prepare()
+
+    def may_be_entered_again(self, name: str) -> bool:
+        """Whether the block of a variable may be entered again without passing its declaration: Clang marks
+        no lifetime then."""
+        declare, flow = self.declared.get(name), self._body.flow
+        if name in self._begun or (declare is not None and is_outermost(self._body, declare)):
+            return False
+        homes = {flow.home[use] for use in flow.uses.get(name, ())}
+        return any(home in flow.behind(home) for home in sorted(homes))
 
     # -------------------------------------------------------------------------------- markers
 
