@@ -498,28 +498,3 @@ class SourceObject:
     name: str
     scope: Span
     shape: Shape | None
-
-
-def extent(shape: Shape | None) -> int:
-    """Return the number of bytes, from the start of an object, that certainly belong to it."""
-    if isinstance(shape, ArrayShape):
-        return shape.count * shape.size
-    return shape.width // 8 if isinstance(shape, ScalarShape) else 0
-
-
-def lvalue(name: str, shape: Shape, offset: int, width: int) -> tuple[str, ScalarShape] | None:
-    """Return the lvalue for the `width` bytes at `offset` of an object, and its shape; None if it has
-    none."""
-    work: list[tuple[str, Shape, int]] = [(name, shape, offset)]
-    while work:
-        text, part, at = work.pop()
-        if isinstance(part, ScalarShape):
-            if at == 0 and part.width == 8 * width:
-                return text, part
-        elif isinstance(part, ArrayShape):
-            if 0 <= at < part.count * part.size:
-                work.append((f"{text}[{at // part.size}]", part.element, at % part.size))
-        else:
-            inner = [(m, start, s) for m, start, s in part.members if start <= at]
-            work += [(f"{text}.{m}" if m else text, s, at - start) for m, start, s in reversed(inner)]
-    return None

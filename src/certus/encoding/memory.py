@@ -52,18 +52,16 @@ from certus.core.program import (
     Return,
     Store,
 )
-from certus.core.sorts import ArraySort, MachineSort, array, machine
+from certus.core.sorts import MachineSort, array, machine
 from certus.core.terms import Expr, Kind
 from certus.encoding.address_terms import AddressTerms, composed, decomposed
-from certus.encoding.addresses import AddressTypes, Mistyped
+from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets
 from certus.encoding.lifetimes import Lifetimes
 from certus.encoding.placement import BASE, Placement
 from certus.encoding.provenance import Provenance
 from certus.encoding.tracking import Frame, Tracking
 from certus.encoding.twin_memory import TwinMemory
-from certus.encoding.written_bits import Cells, WrittenBits
-
-ZEROED = 256  # the largest object, in bytes, that is set to zero by single stores
+from certus.encoding.written_bits import Cells, WrittenBits, filled
 
 
 def lower_memory(program: Program, partition: Partition) -> Program:
@@ -104,7 +102,10 @@ class MemoryLowering:
         self._placement = Placement(partition, self.lifetimes, self.declare)
         self._twins = TwinMemory(self)
         self._written = WrittenBits(self)
-        self._tracking = Tracking(program, partition, self.lifetimes, self.terms, self._twins)
+
+    @property
+    def _tracking(self) -> Tracking:
+        return Tracking(self.original, self.partition, self.lifetimes, self.terms, self._twins)
 
     @property
     def address(self) -> MachineSort:
@@ -293,7 +294,7 @@ class MemoryLowering:
         field, width = self.types.field(pointer, sort.width // 8), sort.width // 8
         if field is None:
             memory, index = cells.bytes(pointer.region), self.terms.machine(self.anchored(op.address))
-            value = composed([build.select(memory, self._at(index, n)) for n in range(width)])
+            value = composed([build.select(memory, self.at(index, n)) for n in range(width)])
         elif pointer.region in cells.objects:
             value = self.read(cells.objects[pointer.region], field, pointer, op.address)
         else:
@@ -315,7 +316,7 @@ class MemoryLowering:
             memory, index = cells.bytes(pointer.region), self.terms.machine(self.anchored(op.address))
             after = memory
             for n, byte in enumerate(decomposed(value, width)):
-                after = build.store(after, self._at(index, n), byte)
+                after = build.store(after, self.at(index, n), byte)
             return Assign((memory,), (after,))
         if pointer.region in cells.objects:
             return self.write(cells.objects[pointer.region], field, pointer, op.address, value)
@@ -357,7 +358,7 @@ class MemoryLowering:
             zero[region] = zero.get(region, True) and alloc.zero
         return frozenset(region for region, every in zero.items() if every)
 
-    def _at(self, index: Expr, offset: int) -> Expr:
+    def at(self, index: Expr, offset: int) -> Expr:
         return build.add(index, build.constant(offset, self.address))
 
     def index(self, address: Expr, pointer: Pointer) -> Expr:
@@ -475,39 +476,4 @@ class MemoryLowering:
 
     def _zeros(self, op: Alloc, pointer: Pointer) -> list[BasicOp]:
         """Store zeros into a small object that shares its region with objects of arbitrary contents."""
-        return [] if not op.zero or pointer.region in self._zeroed else self.filled(op, pointer, self)
-
-    def filled(self, op: Alloc, pointer: Pointer, cells: Cells, *, ones: bool = False) -> list[BasicOp]:
-        """Store zeros, or ones, into all `cells` of a small object."""
-        region, number = self.region_of(pointer), pointer.region
-        if op.size.kind is not Kind.CONST or op.size.value > ZEROED:
-            return []
-        index = self.terms.machine(op.target)
-        after: dict[Expr, Expr] = {}
-        if region.fields is None:
-            memory = cells.bytes(number)
-            after[memory] = self._with_bits(memory, index, range(int(op.size.value)), ones=ones)
-        for field in region.fields or ():
-            starts = (at - field.offset for at in cell_offsets(region, field, op.size))
-            memory = cells.array(number, field)
-            after[memory] = self._with_bits(memory, index, starts, ones=ones)
-        return [Assign(tuple(after), tuple(after.values()))] if after else []
-
-    def _with_bits(self, memory: Expr, index: Expr, offsets: Iterable[int], *, ones: bool) -> Expr:
-        assert isinstance(memory.sort, ArraySort)
-        sort = memory.sort.element
-        assert isinstance(sort, MachineSort)
-        bits = build.constant(sort.high if ones else 0, sort)
-        for offset in offsets:
-            memory = build.store(memory, self._at(index, offset), bits)
-        return memory
-
-
-def cell_offsets(region: Region, field: Field, size: Expr) -> range:
-    """Return the offsets of the cells of a field in an object of a `size`, which must be constant if there
-    are several."""
-    if not region.stride:
-        return range(field.offset, field.offset + 1)
-    if size.kind is not Kind.CONST:
-        raise Mistyped("the cells of an object of unknown size cannot be variables")
-    return range(field.offset, int(size.value) - field.width + 1, region.stride)
+        return [] if not op.zero or pointer.region in self._zeroed else filled(self, op, pointer, self)

@@ -12,18 +12,22 @@ that relies on them does not replay.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from certus.core import build
-from certus.core.memory import Field
+from certus.core.memory import Field, Pointer
 from certus.core.program import Alloc, Assign, Assume, BasicOp, InspectBits, MarkBits, Store
-from certus.core.sorts import MachineSort, array, machine
-from certus.core.terms import Expr
+from certus.core.sorts import ArraySort, MachineSort, array, machine
+from certus.core.terms import Expr, Kind
+from certus.encoding.addresses import cell_offsets
 
 if TYPE_CHECKING:
     from certus.encoding.memory import CellObject, MemoryLowering
+
+
+FILLED = 256  # the largest object, in bytes, that is filled by single stores
 
 
 class Cells(Protocol):
@@ -125,9 +129,34 @@ class WrittenBits:
             bits = (_ones(cell.sort) if op.is_written else build.constant(0, cell.sort) for cell in cells)
             return [Assign(cells, tuple(bits))] if cells else []
         written = op.is_written and pointer.region not in self._full
-        return self._lowering.filled(op, pointer, self, ones=True) if written else []
+        return filled(self._lowering, op, pointer, self, ones=True) if written else []
 
 
 def _ones(sort: object) -> Expr:
     assert isinstance(sort, MachineSort)
     return build.constant(sort.high, sort)
+
+
+def filled(
+    lowering: MemoryLowering, op: Alloc, pointer: Pointer, cells: Cells, *, ones: bool = False
+) -> list[BasicOp]:
+    """Return the statement that stores zeros, or ones, into all `cells` of a new object; none if it is
+    large."""
+    region, number = lowering.region_of(pointer), pointer.region
+    if op.size.kind is not Kind.CONST or op.size.value > FILLED:
+        return []
+    index = lowering.terms.machine(op.target)
+    offsets: dict[Expr, Iterable[int]] = {}
+    if region.fields is None:
+        offsets[cells.bytes(number)] = range(int(op.size.value))
+    for field in region.fields or ():
+        starts = cell_offsets(region, field, op.size)
+        offsets[cells.array(number, field)] = (at - field.offset for at in starts)
+    after: dict[Expr, Expr] = {}
+    for memory, places in offsets.items():
+        assert isinstance(memory.sort, ArraySort)
+        value = _ones(memory.sort.element) if ones else build.constant(0, memory.sort.element)
+        after[memory] = memory
+        for offset in places:
+            after[memory] = build.store(after[memory], lowering.at(index, offset), value)
+    return [Assign(tuple(after), tuple(after.values()))] if after else []

@@ -46,8 +46,8 @@ from certus.core.program import (
 )
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
-from certus.encoding.addresses import AddressTypes, Mistyped, no_object
-from certus.encoding.memory import cell_offsets, lower_memory
+from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets, no_object
+from certus.encoding.memory import lower_memory
 
 CELLS = 100_000  # the most variables a region may become
 

@@ -16,7 +16,6 @@ from certus.core.diagnostic import Diagnostic, Span
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load
 from certus.core.sorts import INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
-from certus.core.vocabulary import UNINITIALISED
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.types import VoidType
@@ -198,18 +197,18 @@ class Body:
         self.registers = Registers(self)
         self.roots = Roots(module, {})
         self.signature = Signature(VoidType("void"))
-        self.initialisation: Initialisation | None = None  # if reads without a value are errors
         if function is not None:
             self.flow = Flow(module.blocks(function))
             self.roots = Roots(module, self.flow.definitions)
             self.locals = LocalVariables(self)
-            if UNINITIALISED in unit.rules.memory:
-                from certus.frontend.c.model.initialisation import Initialisation
-
-                self.initialisation = Initialisation(self)
             make_signature(self)
             slots = self.locals.slots.values()
             self.registers.mutable = {s.variable for s in slots if s.variable is not None}
+
+    @property
+    def initialisation(self) -> Initialisation | None:
+        """The checks of reads without a value; None if these are no errors, or if this is no function."""
+        return None if self.function is None else self.locals.initialisation
 
     def local(self, name: str, sort: Sort) -> Expr:
         """Create a local variable; its name is the given one, perhaps with a number."""

@@ -144,8 +144,8 @@ class Initialisation:
             self._give_up(bits)
 
     def check_store(self, store: ir.Store, address: Expr, size: int, first: int = 0) -> None:
-        """Keep bits unwritten that a store of `size` bytes has copied: of a unit around a bit-field, of which
-        `first` is the first byte that was loaded, or of a whole value."""
+        """Keep bits unwritten that a store of `size` bytes has copied: those of a whole value, or of a unit
+        around a bit-field from its byte `first` on."""
         name = store.value.name if isinstance(store.value, Local) else ""
         unit, written = bit_fields.changed_unit(self._body, store)
         bits = self._bits.get(unit or name, [])

@@ -17,7 +17,7 @@ from certus.core import build
 from certus.core.program import Alloc, Free, Havoc
 from certus.core.sorts import INT
 from certus.core.terms import Expr
-from certus.core.vocabulary import LEAK
+from certus.core.vocabulary import LEAK, UNINITIALISED
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Integer, Local, Operand
@@ -29,6 +29,7 @@ from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
+    from certus.frontend.c.model.initialisation import Initialisation
     from certus.frontend.c.model.stack_arrays import StackArrays
 
 
@@ -68,6 +69,11 @@ class LocalVariables:
             from certus.frontend.c.model.stack_arrays import StackArrays
 
             self.arrays = StackArrays(body)
+        self.initialisation: Initialisation | None = None
+        if UNINITIALISED in body.unit.rules.memory:
+            from certus.frontend.c.model.initialisation import Initialisation
+
+            self.initialisation = Initialisation(body)
         self._begun: set[str] = set()  # variables that have markers
         pointers: list[Local] = []
         for instruction in body.flow.instructions():
