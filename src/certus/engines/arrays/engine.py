@@ -21,14 +21,13 @@ from itertools import count
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.engine import NoOptions
+from certus.core.engine import NoOptions, Task
 from certus.core.evidence import Inductive, Point, Safe, Unknown, Verdict
 from certus.core.loops import loop_forest
 from certus.core.program import Edge, Location, Program, called
 from certus.core.solver import Answer
 from certus.core.sorts import BOOL
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.walk import Substitution
 from certus.encoding.block_formula import edge_formula
