@@ -125,6 +125,11 @@ def compile_file(
     return Compiled(result.text, result.file, blanked=text is not data, warnings=warnings)
 
 
+def checked_by_clang(property: str) -> str:
+    """Return the property, or those of several kinds of checks, that sanitizers of Clang check."""
+    return ",".join(each for each in property.split(",") if each in _CHECKS)
+
+
 def check_flags(property: str) -> list[str]:
     """Return the flags that make Clang check a property, or kinds of checks."""
     sanitizers = [_CHECKS[each] for each in property.split(",") if each in _CHECKS]

@@ -82,7 +82,9 @@ class Decisions:
             return False
         for instruction in block.instructions[:-1]:
             if isinstance(instruction, ir.Load):
+                checks = body.initialisation
                 pure = variable_at(body, instruction.pointer) is not None
+                pure = pure and not (checks is not None and checks.may_be_unset(instruction.pointer))
             elif isinstance(instruction, ir.Convert):
                 pure = instruction.operation != "inttoptr"
             else:
