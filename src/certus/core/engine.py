@@ -86,8 +86,9 @@ class Engine(ABC, Generic[Options]):
     `options` is the frozen dataclass `Options`; `run` gets an instance. `evidence` lists the kinds of proofs
     and refutations that it gives. `properties`: those it decides; None means all, since every property of a
     program is the unreachability of error locations. `explicit_proofs`: its proofs state every invariant that
-    they rely on, so that they can be read as invariants of the source. An engine without a slot in `schedule`
-    runs only if the user names it."""
+    they rely on, so that they can be read as invariants of the source. `watches`: it gets programs in which
+    lost objects are found by watching an arbitrary one, instead of counting all. An engine without a slot in
+    `schedule` runs only if the user names it."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -98,6 +99,7 @@ class Engine(ABC, Generic[Options]):
     form: ClassVar[ProgramForm] = ProgramForm.INLINED
     facts: ClassVar[Facts] = Facts.NEVER
     explicit_proofs: ClassVar[bool] = False
+    watches: ClassVar[bool] = False
     role: ClassVar[Role] = Role.TURNS
     schedule: ClassVar[Mapping[ProgramKind, Slot]] = {}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from certus.core.evidence import Point, Proof, Refutation, Safe, Unsafe, Verdict
+from certus.core.heap import NumberedObjects
 from certus.core.horn import HornSystem
 from certus.core.loops import LoopBound
 from certus.core.program import Program
@@ -38,12 +39,14 @@ class LateFacts(Mapping[Point, Expr]):
 @dataclass(frozen=True, slots=True)
 class Task:
     """Does `subject` have the property? `facts` are checked invariants that an engine may rely on.
-    `bounds`, of loops by the names of their heads, are hints that have not been checked."""
+    `bounds`, of loops by the names of their heads, are hints that have not been checked. `objects` names the
+    variables that describe objects on the heap, by region, if memory operations have been replaced."""
 
     subject: Program | HornSystem
     property_name: str = "unreach-call"
     facts: Mapping[Point, Expr] = field(default_factory=dict)
     bounds: Mapping[str, LoopBound] = field(default_factory=dict)
+    objects: Mapping[int, NumberedObjects] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,6 @@ from itertools import count
 
 from certus.core import build
 from certus.core.effects import assigned_variables
-from certus.core.evidence import Point, in_frame
 from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.program import (
     Alloc,
@@ -56,8 +55,9 @@ from certus.encoding.address_terms import AddressTerms, composed, decomposed
 from certus.encoding.addresses import AddressTypes, Mistyped
 from certus.encoding.lifetimes import Lifetimes
 from certus.encoding.placement import BASE, Placement
-from certus.encoding.tracking import Frame, Tracking
+from certus.encoding.tracking import Tracking
 from certus.encoding.twin_memory import TwinMemory
+from certus.encoding.watching import Watching
 
 ZEROED = 256  # the largest object, in bytes, that is set to zero by single stores
 
@@ -102,7 +102,8 @@ class MemoryLowering:
         self.provenance = self.lifetimes.provenance
         self._placement = Placement(partition, self.lifetimes, self.declare)
         self._twins = TwinMemory(self)
-        self._tracking = Tracking(program, partition, self.lifetimes, self.terms, self._twins)
+        tracking = Tracking(program, partition, self.lifetimes, self.terms, self._twins)
+        self.watching = Watching(self, tracking)
 
     # ----------------------------------------------------------------------------- the program
 
@@ -223,15 +224,14 @@ class MemoryLowering:
         if isinstance(op, Load):
             return [self._with(self.load(op), self._twins.loaded(op))]
         if isinstance(op, Store):
-            return [self._with(self._store(op), self._twins.stored(op))]
+            return [self._with(self._store(op), self._twins.stored(op) + self.watching.stored(op))]
         if isinstance(op, Alloc):
             begun = self.lifetimes.begun(op, self.allocated(op).region)
-            return [*self.lifetimes.promise(op), *self._alloc(op), *begun]
+            return [*self.lifetimes.promise(op), *self._alloc(op), *begun, *self.watching.begun(op)]
         if isinstance(op, Inspect):
             return [self.lifetimes.inspected(op)]
         if isinstance(op, InspectHeap):
-            reached = self._tracking.reached([(procedure, {})]) if op.retained == "tracked" else []
-            return [Assign((op.target,), (self.lifetimes.retained(reached),))]
+            return self.watching.asked(op, procedure)
         assert isinstance(op, Free), "memory is partitioned before blocks are formed"
         return self.lifetimes.ended(op) or [Assume(build.TRUE)]
 
@@ -310,15 +310,6 @@ class MemoryLowering:
             return self.write(self.objects[pointer.region], field, pointer, op.address, value)
         memory = self.array(pointer.region, field)
         return Assign((memory,), (build.store(memory, self.index(op.address, pointer), value),))
-
-    def tracked(self, program: Program, point: Point) -> Expr:
-        """Return whether all objects on the heap are tracked at a point of the lowered `program`."""
-        callers = [program.edge[call].source.procedure for call in point.calls]
-        frames: list[Frame] = []
-        for depth, name in enumerate((*callers, point.location.procedure)):
-            local = {x: in_frame(x, depth) for x in program.procedures[name].variables}
-            frames.append((self.original.procedures[name], local))
-        return self.lifetimes.retained(self._tracking.reached(frames))
 
     # ----------------------------------------------------------------------------------- arrays
 

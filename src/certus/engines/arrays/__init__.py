@@ -19,6 +19,7 @@ class ArrayClaims(Engine[NoOptions]):
     summary = "invariants about all elements of arrays, guessed from the text and pruned"
     evidence = (Inductive,)
     facts = Facts.AT_START
+    watches = True
     schedule: ClassVar[Mapping[ProgramKind, Slot]] = {ProgramKind.ARRAYS: Slot(20, 0.3)}
 
     def run(self, task: Task, options: NoOptions, budget: Budget, statistics: Statistics) -> Verdict:
