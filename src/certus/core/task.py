@@ -10,7 +10,7 @@ from certus.core.evidence import Point, Proof, Refutation, Safe, Unsafe, Verdict
 from certus.core.heap import NumberedObjects
 from certus.core.horn import HornSystem
 from certus.core.loops import LoopBound
-from certus.core.program import Program
+from certus.core.program import Location, Program
 from certus.core.terms import Expr
 
 
@@ -37,16 +37,31 @@ class LateFacts(Mapping[Point, Expr]):
 
 
 @dataclass(frozen=True, slots=True)
+class Frames:
+    """The call strings of locations and locals that were copied from inlined procedures."""
+
+    locations: Mapping[Location, tuple[int, ...]] = field(default_factory=dict)
+    variables: Mapping[Expr, tuple[int, ...]] = field(default_factory=dict)
+
+    def has(self, at: Location, x: Expr) -> bool:
+        """Return whether a variable has a value in the original program when control is at a location."""
+        calls = self.variables.get(x, ())
+        return self.locations.get(at, ())[: len(calls)] == calls
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """Does `subject` have the property? `facts` are checked invariants that an engine may rely on.
     `bounds`, of loops by the names of their heads, are hints that have not been checked. `objects` names the
-    variables that describe objects on the heap, by region, if memory operations have been replaced."""
+    variables that describe objects on the heap, by region, if memory operations have been replaced; `frames`
+    says which variables have values where, if calls have been inlined."""
 
     subject: Program | HornSystem
     property_name: str = "unreach-call"
     facts: Mapping[Point, Expr] = field(default_factory=dict)
     bounds: Mapping[str, LoopBound] = field(default_factory=dict)
     objects: Mapping[int, NumberedObjects] = field(default_factory=dict)
+    frames: Frames = field(default_factory=Frames)
 
 
 @dataclass(frozen=True, slots=True)

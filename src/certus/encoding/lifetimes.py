@@ -168,6 +168,11 @@ class Lifetimes:
         numbered = self._is_number(Pointer(number, 0)) and self._has_small_phases(number)
         return self.partition.watched and self._counts and numbered and not self._objects[number].single
 
+    @property
+    def counts(self) -> bool:
+        """Whether some objects on the heap are counted, not watched."""
+        return not self.watched or any(n not in self.watched and self.on_heap(n) for n in self._objects)
+
     def _has_small_phases(self, number: int) -> bool:
         """Return whether null stays below all numbers of objects, or far above, without a phase."""
         phases = self._phases[number]

@@ -148,6 +148,8 @@ class Watching:
 
     def _counted(self, found: Mapping[Key, Expr]) -> Expr:
         """Return whether as many objects are reached as are live, of those that are counted."""
+        if not self._lifetimes.counts:
+            return build.TRUE
         counted = {key: holds for key, holds in found.items() if key[0] not in self._lifetimes.watched}
         return self._lifetimes.retained(list(different(counted)))
 

@@ -35,7 +35,7 @@ from certus.core.evidence import (
 )
 from certus.core.loops import call_graph, components, recursive
 from certus.core.program import Call, Edge, ErrorSite, Location, Procedure, Program
-from certus.core.task import BackMap, Task
+from certus.core.task import BackMap, Frames, Task
 from certus.core.terms import Expr, Kind
 from certus.core.walk import QUANTIFIERS, Substitution, postorder, substitute, variables
 from certus.passes.statements import assignment, renamed, single_statements
@@ -69,7 +69,12 @@ class Inline:
             if point.location.procedure in inlined.procedures and not point.calls
         }
         back = _Back(program, copies)
-        return replace(task, subject=inlined, facts=facts), BackMap(back.proof, back.refutation)
+        frames = Frames(
+            {at: calls for at, (calls, _) in copies.locations.items()},
+            {x: calls for x, (calls, _) in copies.variables.items()},
+        )
+        inner = replace(task, subject=inlined, facts=facts, frames=frames)
+        return inner, BackMap(back.proof, back.refutation)
 
 
 # ------------------------------------------------------------------------------------------ choice

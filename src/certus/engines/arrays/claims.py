@@ -160,7 +160,7 @@ def _patterns(program: Program, step: Step) -> Iterator[Expr]:
     to stand for these inputs."""
     edge, formula = step
     symbols = frozenset(formula.symbols)
-    written = list(_written(formula))
+    written = list(written_elements(formula))
     inputs = dict(_inputs(written, symbols))
     formulas = [build.eq(element, value) for element, value in written]
     chosen = [atom for atom in _atoms(formula) if atom.kind is Kind.EQ and not _reads(atom)]
@@ -175,7 +175,7 @@ def _patterns(program: Program, step: Step) -> Iterator[Expr]:
             yield pattern
 
 
-def _written(formula: BlockFormula) -> Iterator[tuple[Expr, Expr]]:
+def written_elements(formula: BlockFormula) -> Iterator[tuple[Expr, Expr]]:
     """Yield elements and the values written to them."""
     own = {x.name: x for x in formula.values if isinstance(x.sort, ArraySort)}
     for term in postorder(*_terms(formula)):

@@ -28,6 +28,7 @@ from certus.encoding.block_formula import edge_formula
 from certus.engines.arrays.claims import Claim, Step, guess
 from certus.engines.arrays.objects import Region, claims, regions
 from certus.engines.arrays.search import Search
+from certus.engines.arrays.states import state_claims
 
 
 def run(task: Task, options: NoOptions, budget: Budget, statistics: Statistics) -> Verdict:
@@ -41,7 +42,8 @@ def run(task: Task, options: NoOptions, budget: Budget, statistics: Statistics) 
     guesses = guess(program, steps, by_object)
     heap = regions(task.objects, [formula for _, formula in steps])
     heads = loop_forest(main).heads
-    candidates = _candidates(program, steps, (*guesses.claims, *claims(heap, _roots(program))), heads)
+    about = (*guesses.claims, *claims(heap, _roots(program)), *state_claims(program, steps))
+    candidates = _candidates(task, steps, about, heads)
     if not any(candidates.values()):
         return _unknown("no-claims", "no loop writes or reads elements of an array or objects on the heap")
     total = len(dict.fromkeys(c for each in candidates.values() for c in each))
@@ -71,16 +73,18 @@ def _steps(program: Program) -> Iterable[Step]:
 
 
 def _candidates(
-    program: Program, steps: Sequence[Step], about: Iterable[Claim], heads: Iterable[Location]
+    task: Task, steps: Sequence[Step], about: Iterable[Claim], heads: Iterable[Location]
 ) -> dict[Location, list[Claim]]:
-    """Return the claims to try at each loop head. Those about objects are about live variables: others would
-    be of no use later."""
+    """Return the claims to try at each loop head. Those without indices are about variables of the source
+    that have a value there, and about live ones: others would be of no use later."""
+    program = task.subject
+    assert isinstance(program, Program)
     live = _live_variables(steps)
-    shared = frozenset(program.globals)
     candidates: dict[Location, list[Claim]] = {}
     for at in heads:
-        known = shared | live.get(at, frozenset())
-        candidates[at] = [c for c in about if not c.objects or known.issuperset(c.variables)]
+        named = (x for x in program.source_names if task.frames.has(at, x))
+        known = live.get(at, frozenset()).union(program.globals, named)
+        candidates[at] = [c for c in about if (c.each and not c.objects) or known.issuperset(c.variables)]
     return candidates
 
 
