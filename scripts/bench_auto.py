@@ -26,13 +26,13 @@ from tempfile import TemporaryDirectory
 from certus.bench.tasks import BenchTask, sample, select
 from certus.check.replay.replay import replay
 from certus.core.budget import Budget
+from certus.core.effects import uses_memory
+from certus.core.engine import Pass, Task
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Unknown, Unsafe
-from certus.core.memory import uses_memory
 from certus.core.outcome import Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.core.task import Pass, Task
 from certus.engines.registry import ENGINES
 from certus.frontend import load_question, read_question
 from certus.frontend.tasks.properties import UNREACH_CALL
@@ -43,7 +43,7 @@ from certus.passes.large_blocks import LargeBlocks
 from certus.passes.memory import Memory
 from certus.passes.slice import Slice
 from certus.run.sharing import RangeFacts
-from certus.system.usage import memory_of
+from certus.system.supervise import memory_of
 
 LIMIT = 20.0  # seconds that concrete runs take their share of
 ASKED = ("--property", "unreach-call")

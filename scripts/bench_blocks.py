@@ -18,13 +18,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from certus.core.engine import size
 from certus.core.program import Program
 from certus.frontend.lp.load import load_lp
-from certus.passes import size
 from certus.passes.large_blocks import MODES, encode_program
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LOCKS = range(5, 16)
+THESIS = MODES[:3]  # single, large and advanced blocks
 LARGE = 1887  # locks that make an automaton of about 17,000 locations
 RUNS = 5
 CROSSING = """
@@ -72,10 +73,10 @@ def table(heads: list[str], rows: Iterator[list[str]]) -> None:
 def sizes() -> None:
     print("### Locations / edges by size of blocks\n")
     rows = (
-        [name, *(f"{s.locations} / {s.edges}" for s in (size(encode_program(p, m)[0]) for m in MODES))]
+        [name, *(f"{s.locations} / {s.edges}" for s in (size(encode_program(p, m)[0]) for m in THESIS))]
         for name, p in programs()
     )
-    table(["program", *MODES], rows)
+    table(["program", *THESIS], rows)
 
 
 def times() -> None:
@@ -83,11 +84,11 @@ def times() -> None:
 
     def row(number: int) -> list[str]:
         program = load_lp(lock_program(number), f"locks {number}").program
-        seconds = [f"{median(lambda m=mode: encode_program(program, m)):.4f}" for mode in MODES]  # type: ignore[misc]
-        left = {size(encode_program(program, mode)[0]).locations for mode in MODES[1:]}
+        seconds = [f"{median(lambda m=mode: encode_program(program, m)):.4f}" for mode in THESIS]  # type: ignore[misc]
+        left = {size(encode_program(program, mode)[0]).locations for mode in THESIS[1:]}
         return [f"locks {number}", str(size(program).locations), ", ".join(map(str, sorted(left))), *seconds]
 
-    table(["program", "locations", "left", *MODES], map(row, (*LOCKS, LARGE)))
+    table(["program", "locations", "left", *THESIS], map(row, (*LOCKS, LARGE)))
 
 
 def median(work: Callable[[], object]) -> float:
@@ -116,10 +117,10 @@ def bmc() -> None:
     def row(directory: Path, number: int) -> list[str]:
         path = directory / f"locks{number}_bug.lp"
         path.write_text(lock_program(number, bug=True))
-        return [f"locks {number}, bug", *(cell(path, mode) for mode in MODES)]
+        return [f"locks {number}, bug", *(cell(path, mode) for mode in THESIS)]
 
     with tempfile.TemporaryDirectory() as directory:
-        table(["program", *MODES], (row(Path(directory), number) for number in LOCKS))
+        table(["program", *THESIS], (row(Path(directory), number) for number in LOCKS))
 
 
 def main() -> None:

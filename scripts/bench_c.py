@@ -28,9 +28,9 @@ from functools import partial
 from pathlib import Path
 
 from certus.core.diagnostic import Diagnostic
+from certus.core.effects import uses_memory
+from certus.core.engine import Task
 from certus.core.errors import InputError, Unsupported
-from certus.core.memory import uses_memory
-from certus.core.task import Task
 from certus.frontend import load_question, read_question
 from certus.passes.memory import Memory
 from certus.system.child import Reporter, run_limited

@@ -20,16 +20,14 @@ from pathlib import Path
 
 from certus.bench.svg_charts import Axis, Panel, charts
 from certus.core.budget import Budget
-from certus.core.engine import ProgramForm
+from certus.core.engine import ProgramForm, Task, apply_passes
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Unknown, Verdict
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.engines.registry import ENGINES
 from certus.frontend.lp.library import FAMILIES, program
 from certus.frontend.lp.load import load_lp
-from certus.passes import apply_passes
 from certus.passes.constants import Constants
 from certus.passes.inline import Inline
 from certus.passes.large_blocks import LargeBlocks

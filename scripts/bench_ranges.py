@@ -36,15 +36,18 @@ from tests.reference_flow import reference_program  # noqa: E402
 
 from certus.analysis.ranges.result import analyse, declared_bits, needed_bits  # noqa: E402
 from certus.core.budget import Budget  # noqa: E402
+from certus.core.engine import (  # noqa: E402
+    Pass,
+    Task,
+    apply_passes,
+)
 from certus.core.errors import BudgetExceeded, InputError, Unsupported  # noqa: E402
 from certus.core.evidence import Unknown  # noqa: E402
 from certus.core.program import Program  # noqa: E402
 from certus.core.sorts import INT, machine  # noqa: E402
 from certus.core.statistics import Statistics  # noqa: E402
-from certus.core.task import Pass, Task  # noqa: E402
 from certus.engines.registry import ENGINES  # noqa: E402
 from certus.frontend import load_question, read_question  # noqa: E402
-from certus.passes import apply_passes  # noqa: E402
 from certus.passes.bounds import Bounds  # noqa: E402
 from certus.passes.constants import Constants  # noqa: E402
 from certus.passes.large_blocks import LargeBlocks  # noqa: E402

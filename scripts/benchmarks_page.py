@@ -8,7 +8,11 @@ A file of figures is one table. Its first line is an object that describes the t
 `about` (one or two sentences), `command`, `machine`, `commit`, and optionally `figure` (an image beside it).
 Every other line is one row: an object from column headings to values. If the first line has `rows`, it names
 a compressed file of `certus bench` rows (`rows.jsonl`, with TASKS for the directory of the tasks), and the
-tables are computed from them.
+tables are computed from them. With `replays` they also say how violations were replayed.
+
+    python scripts/benchmarks_page.py --rows results/rows.jsonl TASKS_DIR --take memory-tasks --commit COMMIT
+
+replaces the compressed rows of such a file and its commit.
 
 `--take` reads a Markdown table, as the other benchmark scripts print it, from standard input. It replaces the
 rows and the commit of `docs/figures/NAME.jsonl` and keeps the rest of the description.
@@ -24,6 +28,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FIGURES = DOCS / "figures"
@@ -49,10 +54,12 @@ command that produces its figures, the machine, and the commit at which they wer
 directory with the tasks of [sv-benchmarks](https://gitlab.com/sosy-lab/benchmarking/sv-benchmarks) or a
 similar collection. `-` means no answer within the limit. What the figures taught us is in the
 [decision records](adr/index.md) and in [GOTCHAS.md](../GOTCHAS.md)."""
+CONFIRMED = "confirmed"  # the `reason` of a violation that the compiled program confirmed
 REFUSED = ("unsupported-", "no-main", "bad-task-file", "clang-error")
 
 Value = str | int | float | None
 Row = Mapping[str, Value]
+BenchRow = Mapping[str, Any]
 Description = Mapping[str, str]
 
 
@@ -86,7 +93,8 @@ def topic(file: Path) -> Iterator[str]:
     if "figure" in head:
         yield f"![{head['title']}](figures/{head['figure']})"
     if "rows" in head:
-        yield from bench_tables(FIGURES / head["rows"])
+        rows = read_rows(FIGURES / head["rows"])
+        yield from bench_tables(rows, replays="replays" in head)
     else:
         lines = file.read_text(encoding="utf-8").splitlines()[1:]
         yield table([json.loads(line) for line in lines])
@@ -126,20 +134,28 @@ def column_texts(values: Sequence[Value]) -> list[str]:
     return [text(value) for value in values]
 
 
-def bench_tables(file: Path) -> Iterator[str]:
-    """Yield tables of the rows of `certus bench`: answers by suite, by engine, and causes of no answer."""
+def read_rows(file: Path) -> list[BenchRow]:
+    """Return compressed rows of `certus bench`."""
     with lzma.open(file, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
+        return [json.loads(line) for line in lines]
+
+
+def bench_tables(rows: Sequence[BenchRow], *, replays: bool) -> Iterator[str]:
+    """Yield tables of the rows of `certus bench`: answers by suite, by engine, and causes of no answer."""
     judged = [(row, judgement(row)) for row in rows]
     suites: dict[str, Counter[str]] = {}
     for row, kind in judged:
         for suite in (Path(row["task"]).parent.name, "all"):
             suites.setdefault(suite, Counter())[kind] += 1
-    kinds = ("HOLDS", "VIOLATED", "against the label", "no label", "no answer", "not modelled")
+            if row["answer"] == "false":
+                suites[suite]["compiled" if row["reason"] == CONFIRMED else "interpreter only"] += 1
+    kinds = ["HOLDS", "VIOLATED", "against the label", "no label", "no answer", "not modelled"]
+    kinds += ["compiled", "interpreter only"] if replays else []
     order = sorted(suites, key=lambda suite: (suite == "all", suite))
-    yield table(
-        [{"suite": s, "tasks": suites[s].total()} | {kind: suites[s][kind] for kind in kinds} for s in order]
-    )
+    tasks = Counter(Path(row["task"]).parent.name for row in rows) | Counter({"all": len(rows)})
+    yield table([{"suite": s, "tasks": tasks[s]} | {kind: suites[s][kind] for kind in kinds} for s in order])
+    if replays:
+        yield from replay_table(rows)
     expected = [row for row, kind in judged if kind in {"HOLDS", "VIOLATED"}]
     engines = Counter(row["engine"] for row in expected)
     yield "Which engine gave the expected answers:"
@@ -150,11 +166,23 @@ def bench_tables(file: Path) -> Iterator[str]:
     yield table([{"cause": f"`{name}`", "tasks": number} for name, number in ranked(causes)])
 
 
+def replay_table(rows: Sequence[BenchRow]) -> Iterator[str]:
+    """Yield a table of how violations were replayed."""
+    replayed = Counter(row["reason"] for row in rows if row["answer"] == "false")
+    confirmed = replayed.pop(CONFIRMED, 0)
+    names = {
+        "the compiled program, with checks of every access": confirmed,
+        **{f"the interpreter only: {name or 'not compiled'}": number for name, number in ranked(replayed)},
+    }
+    yield "How the violations were replayed:"
+    yield table([{"replayed by": name, "violations": number} for name, number in names.items()])
+
+
 def ranked(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def judgement(row: Mapping[str, object]) -> str:
+def judgement(row: BenchRow) -> str:
     """Return the column of a row of `certus bench` in the table by suite."""
     answer, expected = row["answer"], row["expected"]
     if answer == "unknown":
@@ -174,6 +202,18 @@ def take(name: str, commit: str) -> None:
     names = split(lines[0])
     rows = [dict(zip(names, map(value, split(line)), strict=True)) for line in lines[2:]]
     write(file, [head, *rows])
+
+
+def take_rows(name: str, commit: str, file: Path, tasks: str) -> None:
+    """Replace the compressed rows and the commit of a file of figures by rows of `certus bench`."""
+    figures = FIGURES / f"{name}.jsonl"
+    head = {**described(figures), "commit": commit}
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    last = {(row["task"], row["property_name"], row["contestant"]): row for row in rows}
+    with lzma.open(FIGURES / head["rows"], "wt", encoding="utf-8") as out:
+        for row in last.values():
+            out.write(json.dumps({**row, "task": row["task"].replace(tasks.rstrip("/"), "TASKS")}) + "\n")
+    write(figures, [head])
 
 
 def split(line: str) -> list[str]:
@@ -201,6 +241,9 @@ def main() -> int:
     )
     parser.add_argument("--check", action="store_true", help="fail if the page is not up to date")
     parser.add_argument("--take", metavar="NAME", help="replace the rows of a file of figures")
+    parser.add_argument(
+        "--rows", nargs=2, metavar=("FILE", "TASKS_DIR"), help="take the rows of `certus bench`"
+    )
     parser.add_argument("--commit", help="the commit at which the rows of --take were measured")
     arguments = parser.parse_args()
     if arguments.check:
@@ -211,7 +254,10 @@ def main() -> int:
     if arguments.take:
         if not arguments.commit:
             parser.error("--take needs --commit")
-        take(arguments.take, arguments.commit)
+        if arguments.rows:
+            take_rows(arguments.take, arguments.commit, Path(arguments.rows[0]), arguments.rows[1])
+        else:
+            take(arguments.take, arguments.commit)
     PAGE.write_text(page(), encoding="utf-8")
     return 0
 

@@ -94,7 +94,7 @@ def report(directory: Path, source: str, name: str, **settings: object) -> Path:
     (directory / name).write_text(source)
     outcome = verify(directory / name, Settings(**settings))  # type: ignore[arg-type]
     page = directory / f"{name}.html"
-    page.write_text(render_html(with_blocks(outcome, "large")), encoding="utf-8")
+    page.write_text(render_html(with_blocks(outcome, Settings())), encoding="utf-8")
     return page
 
 

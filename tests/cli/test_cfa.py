@@ -24,13 +24,25 @@ def test_text(certus: Certus) -> None:
     assert found[-1][2] == sum(" -> " in line for line in edges.splitlines())
 
 
+def test_adjustable_blocks(certus: Certus) -> None:
+    """A higher threshold keeps fewer locations."""
+    left = []
+    for threshold in ("1", "3", "100"):
+        flags = ("--blocks", "adjustable", "--set", f"blocks.threshold={threshold}")
+        done = certus("cfa", "examples/locks.lp", *flags)
+        assert done.returncode == 0
+        left.append(sizes(done.stdout.partition("main: ")[0])[-1][1])
+    assert left == sorted(left, reverse=True)
+    assert len(set(left)) == 3
+
+
 def test_dot(certus: Certus) -> None:
     done = certus("cfa", "examples/gcd.lp", "--format", "dot")
     assert done.stdout.startswith("digraph")
     assert sizes(done.stderr)[0][0]
 
 
-@pytest.mark.parametrize("blocks", ["single", "large", "advanced"])
+@pytest.mark.parametrize("blocks", ["single", "large", "advanced", "adjustable"])
 def test_svg(blocks: str, certus: Certus, tmp_path: Path) -> None:
     target = tmp_path / "gcd.svg"
     done = certus("cfa", "examples/gcd.lp", "--blocks", blocks, "--format", "svg", "-o", target)

@@ -103,10 +103,29 @@ def test_json_says_the_same(certus: Certus, tmp_path: Path) -> None:
     path.write_text(GUARDED)
     done = certus("ranges", str(path), "--json")
     found = json.loads(done.stdout)
-    assert (found["format"], found["command"]) == (1, "ranges")
+    assert (found["format"], found["command"]) == (2, "ranges")
     (i,) = [each for each in found["variables"] if each["name"] == "i"]
     assert (i["low"], i["high"], i["declared"], i["needed"]) == (0, 100, 8, 7)
     assert found["saved"] <= found["declared"]
+
+
+FILTER = """extern double any(void); int main(void) {
+    float f = 0; double s = 0, r = any(), q = r - r;
+    for (int i = 0; i < 10; i++) { double e = any(); if (e > 0.5 && e < 2) { s = s / 2 + e; f = -s; } }
+    return q == r && f < s; }"""
+
+
+def test_ranges_of_floating_point(certus: Certus, tmp_path: Path) -> None:
+    path = tmp_path / "filter.c"
+    path.write_text(FILTER)
+    lines = [line.split("  ") for line in certus("ranges", str(path)).stdout.splitlines()]
+    shown = {name: [text.strip() for text in rest if text] for name, *rest in lines if rest}
+    assert shown["main: s"][:2] == ["f64", "[0.0, 5.5]"]
+    assert shown["main: f"][:2] == ["f32", "[-5.5f, 0.0f]"]
+    assert shown["main: r"][:2] == ["f64", "[-inf, inf] or nan"]
+    found = json.loads(certus("ranges", str(path), "--json").stdout)
+    (s,) = [each for each in found["variables"] if each["name"] == "s"]
+    assert (s["low"], s["high"], s["nan"]) == (0, 0x4016000000000000, False)
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,9 @@ def test_usage_errors(arguments: list[str], sentence: str, certus: Certus) -> No
     [
         (["--engine", "magic"], "magic"),
         (["--set", "bmc.no_such_field=1"], "no_such_field"),
+        (["--blocks", "adjustable", "--set", "blocks.length=1"], "length"),
+        (["--blocks", "adjustable", "--set", "blocks.threshold=0"], "at least one edge"),
+        (["--set", "blocks.threshold=3"], "adjustable"),
         (["--property", "no-bugs"], "no-bugs"),
     ],
 )

@@ -14,14 +14,13 @@ from tests.expectations import all_expected
 
 from certus import Settings, Unknown, verify
 from certus.core.budget import Budget
-from certus.core.engine import Engine, NoOptions
+from certus.core.engine import Engine, NoOptions, Task, kind_of
 from certus.core.evidence import Safe, Unsafe
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.engines.registry import ENGINES
 from certus.frontend.lp.load import load_lp
 from certus.run.advice import advise
-from certus.run.turns import kind_of, turns
+from certus.run.schedule import turns
 
 CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
 FILE = '''

@@ -29,7 +29,7 @@ from certus.frontend.c.load import load_c
 from certus.interpreter.compile import compile_program
 from certus.interpreter.indeterminate import Fault
 from certus.interpreter.interpreter import Ending, run
-from certus.system.clang import TARGETS, find_clang
+from certus.system.tools import TARGETS, find_clang
 
 STEPS = 200_000  # for one run of the interpreter
 INPUTS = 32  # values in the table of one run

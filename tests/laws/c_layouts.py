@@ -7,8 +7,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from certus.system.clang import TARGETS, find_clang
-from certus.system.tools import run_tool
+from certus.system.tools import TARGETS, find_clang, run_tool
 
 SCALARS = (
     "_Bool",

@@ -20,8 +20,7 @@ from tests.laws.c_task_events import EVENTS, OTHER, End, Event, TaskRun, Watched
 from certus.check.replay.build import OLD_INLINE, Symbols, runtime_text, symbols
 from certus.check.replay.harness import ExitCode, Supply, harness, stubs
 from certus.core.program import Program
-from certus.system.clang import NO_TABLES, OLD_C, TARGETS, find_clang
-from certus.system.tools import STACK
+from certus.system.tools import NO_TABLES, OLD_C, STACK, TARGETS, find_clang
 
 SECONDS: Final = 1  # of one run; those of our interpreter are as short
 MEMORY: Final = 3 << 30

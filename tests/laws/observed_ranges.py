@@ -9,9 +9,11 @@ from random import Random
 
 from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
 from certus.analysis.ranges.essa import Scope
+from certus.analysis.ranges.float_order import FloatOrder
 from certus.analysis.ranges.members import FewValues
 from certus.analysis.ranges.result import Ranges, analyse, interval
 from certus.analysis.ranges.symbolic import Affine, Case, symbolic_ranges
+from certus.analysis.ranges.system import View
 from certus.core.budget import Budget
 from certus.core.intervals import Interval
 from certus.core.loops import loop_forest
@@ -28,7 +30,7 @@ class OutOfRange(AssertionError):
     """A value that the ranges exclude."""
 
 
-Seen = tuple[Expr, MachineSort | None]  # a variable, and the type its bits are read as if it is not its own
+Seen = tuple[Expr, View | None]  # a variable, and the type its bits are read as if it is not its own
 Known = dict[Location, dict[Seen, Interval]]  # the ranges at locations that are reached
 Few = dict[Location, dict[Seen, tuple[int, ...]]]  # and the values, of variables that have only a few
 
@@ -134,12 +136,14 @@ def _at(bound: Affine, given: Mapping[Expr, int]) -> int | Fraction:
     return bound.constant + sum(c * given[x] for c, x in bound.terms)
 
 
-def numbers(value: Datum, view: MachineSort | None = None) -> list[int]:
+def numbers(value: Datum, view: View | None = None) -> list[int]:
     """The integers in a value, or their bits in a view: all elements of an array."""
     if isinstance(value, ArrayValue):
         return [n for each in (value.default, *value.entries.values()) for n in numbers(each, view)]
     if not isinstance(value, int | bool):
         return []
+    if isinstance(view, FloatOrder):
+        return [view.rank(int(value))]
     return [int(value) if view is None else view.wrap(int(value))]
 
 

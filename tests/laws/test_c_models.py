@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from certus.system.clang import TARGETS, find_clang
-from certus.system.tools import find_tool
+from certus.system.tools import TARGETS, find_clang, find_tool
 
 MODELS = Path(__file__).parents[2] / "src/certus/frontend/c/library/c"
 SUPPORT = """

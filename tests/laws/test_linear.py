@@ -14,13 +14,13 @@ from tests.laws.test_verdicts import fails
 
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.engine import Task
 from certus.core.errors import Undefined, Unsupported
 from certus.core.evaluate import evaluate
 from certus.core.evidence import Safe, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.engines.linear import LinearReachability, Options
 from certus.engines.linear.acceleration import Acceleration

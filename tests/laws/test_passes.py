@@ -10,17 +10,16 @@ from tests.laws.test_verdicts import fails
 
 from certus.core.budget import Budget
 from certus.core.effects import terms, written
+from certus.core.engine import Pass, Task, apply_passes
 from certus.core.evidence import Safe, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Assume, Program
 from certus.core.statistics import Statistics
-from certus.core.task import Pass, Task
 from certus.core.walk import variables
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp import ast
 from certus.frontend.lp.load import load_lp
 from certus.frontend.lp.printer import print_lp
-from certus.passes import apply_passes
 from certus.passes.constants import Constants
 from certus.passes.inline import Inline
 from certus.passes.large_blocks import LargeBlocks
@@ -33,6 +32,7 @@ PASSES: dict[str, list[Pass]] = {
     "inline": [Inline()],
     "twice": [Inline(small=5), Inline(small=10**6, growth=10**6)],
     "all": [Constants(), Slice(), Inline(), LargeBlocks()],
+    "adjustable": [Inline(), LargeBlocks("adjustable", threshold=3)],
     "all again": [Inline(), Slice(), Constants(), Slice(), LargeBlocks("advanced")],
 }
 

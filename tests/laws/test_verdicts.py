@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from tests.laws.lp_programs import DOMAIN, programs
 
 from certus.core.budget import Budget
+from certus.core.engine import Task
 from certus.core.evidence import Safe, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.sorts import BOOL
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.engines.bmc import BoundedModelChecking, Options

@@ -36,7 +36,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer of a run; `reason` says why there is none, `engine` which engine answered, if it says so."""
+    """The answer of a run; `reason` says why there is none, or how the compiled program replayed a violation,
+    `engine` which engine answered, if it says so."""
 
     answer: Answer
     reason: str = ""
@@ -97,8 +98,10 @@ class Contestant:
             answer = _ANSWERS[report["verdict"]]
         except (ValueError, LookupError):
             return Answered("unknown", f"crashed: {_last_line(ended.output)}")
-        reason = report.get("reason") or {}
-        return Answered(answer, reason.get("code", ""), report["engine"] if answer != "unknown" else "")
+        if answer == "unknown":
+            return Answered(answer, (report.get("reason") or {}).get("code", ""))
+        replayed = (report.get("check") or {}).get("compiled", "")
+        return Answered(answer, replayed, report["engine"])
 
     def _read_output(self, ended: Ended) -> Answered:
         holds, violated = (re.search(each, ended.output) is not None for each in (self.holds, self.violated))

@@ -30,7 +30,8 @@ _POINTS: Final[Mapping[tuple[str, Judgement], int]] = {
 @dataclass(frozen=True, slots=True)
 class Row:
     """One run. `digest` is a hash of the task's files, `version` that of Certus (empty for other tools), and
-    `reason` says why there is no answer. `wall` and `cpu` are seconds and `memory` is the peak in bytes, of
+    `reason` says why there is no answer or, of a violation that Certus found, whether the compiled program
+    confirmed it (`confirmed`) or why not. `wall` and `cpu` are seconds and `memory` is the peak in bytes, of
     all processes together."""
 
     task: str

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from certus.run.settings import Settings
 
-BLOCKS = ("single", "large", "advanced")
+BLOCKS = ("single", "large", "advanced", "adjustable")
 MODELS = ("ILP32", "LP64")
 CLANG_FLAGS = (  # names (Clang takes the first one and the value in one word), value, help
     (("-I",), "DIR", "search DIR for headers; may be repeated"),
@@ -75,7 +75,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=assignment,
         action="append",
         default=[],
-        help="set an option of an engine (see `certus engines`); may be repeated",
+        help="set an option of an engine (see `certus engines`), or blocks.threshold; may be repeated",
     )
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from certus.cli.arguments import BLOCKS, add_file, add_output, add_question
+from certus.cli.arguments import BLOCKS, add_file, add_options, add_output, add_question, settings_of
 from certus.cli.terminal import Exit
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("text", "dot", "svg"), default="text", help="form of the output (default: text)"
     )
+    add_options(parser)
     add_question(parser)
     add_output(parser)
 
@@ -34,12 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the automaton as text, DOT or SVG."""
     from certus.cli.terminal import emit, write
     from certus.frontend import load_question, read_question
-    from certus.passes.large_blocks import encode_program
     from certus.report.cfa import to_dot, to_svg
+    from certus.run.settings import block_pass
 
     question = read_question(arguments.file, property=arguments.property, data_model=arguments.data_model)
     program = load_question(question, arguments=arguments.clang).program
-    encoded, sizes = encode_program(program, arguments.blocks)
+    encoded, sizes = block_pass(settings_of(arguments)).encode(program)
     table = "\n".join(size_table(sizes))
     if arguments.format == "text":
         emit("\n".join([table, *edge_list(encoded)]), arguments.output)

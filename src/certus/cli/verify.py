@@ -27,7 +27,7 @@ from certus.cli.terminal import Exit
 
 if TYPE_CHECKING:
     from certus.core.outcome import Outcome
-    from certus.run.settings import Blocks
+    from certus.run.settings import Settings
 
 _DESCRIPTION = """Verify FILE: HOLDS, VIOLATED or UNKNOWN, with checked evidence.
 
@@ -92,18 +92,18 @@ def run(arguments: argparse.Namespace) -> int:
     write_all(
         lambda: emit(render(outcome, arguments), arguments.output),
         lambda: write_sarif(outcome, arguments.sarif),
-        lambda: _write_html(outcome, settings.blocks, arguments.html),
+        lambda: _write_html(outcome, settings, arguments.html),
         lambda: _write_witness(outcome, arguments.witness),
     )
     return Exit.of(outcome.answer)
 
 
-def _write_html(outcome: Outcome, blocks: Blocks, target: Path | None) -> None:
+def _write_html(outcome: Outcome, settings: Settings, target: Path | None) -> None:
     if target is not None:
         from certus.cli.terminal import emit
         from certus.report.html.page import render_html
 
-        emit(render_html(with_blocks(outcome, blocks)).rstrip("\n"), target)
+        emit(render_html(with_blocks(outcome, settings)).rstrip("\n"), target)
 
 
 def _write_witness(outcome: Outcome, target: Path | None) -> None:
@@ -150,11 +150,11 @@ def render(outcome: Outcome, arguments: argparse.Namespace) -> str:
     return f"{report}\n{render_passes(outcome)}" if arguments.show_passes else report
 
 
-def with_blocks(outcome: Outcome, blocks: Blocks) -> Outcome:
+def with_blocks(outcome: Outcome, settings: Settings) -> Outcome:
     """Return the outcome with its program, as the front end built it, in blocks."""
     from certus.core.program import Program
-    from certus.passes.large_blocks import encode_program
+    from certus.run.settings import block_pass
 
     if not isinstance(outcome.subject, Program) or not outcome.subject.procedures:
         return outcome
-    return replace(outcome, blocks=encode_program(outcome.subject, blocks)[0])
+    return replace(outcome, blocks=block_pass(settings).encode(outcome.subject)[0])

@@ -1,4 +1,5 @@
-"""What statements and procedures read and write: the one definition for passes, analyses and encodings.
+"""What statements and procedures read and write, and statements over other terms and variables: the one
+definition for passes, analyses and encodings.
 
 Memory is not a variable here: `Load` reads its address, `Store` its address and its value, `Inspect` its
 address and its size. `check` computes what a procedure may write by its own code (`check.proofs.expansion`),
@@ -7,34 +8,58 @@ because it must not repeat a mistake made here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
+from certus.core import build
 from certus.core.loops import call_graph, components
 from certus.core.program import (
     Alloc,
     Assign,
     Assume,
     Call,
+    Choice,
     Free,
     Havoc,
     Inspect,
     InspectHeap,
     Load,
+    MemoryOp,
     Op,
     Procedure,
     Program,
     Return,
+    Seq,
     Store,
     leaves,
 )
 from certus.core.terms import FLOATS, Expr
-from certus.core.walk import postorder, variables
+from certus.core.walk import Substitution, postorder, variables
+
+SKIP: Final = Assume(build.TRUE)
 
 
 def has_floats(program: Program) -> bool:
     """Return whether a statement computes with floating-point numbers."""
     operands = (t for edge in program.edge.values() for op in leaves(edge.op) for t in terms(op))
     return any(term.kind in FLOATS for term in postorder(*operands))
+
+
+def uses_memory(program: Program) -> bool:
+    """Return whether the program has a memory operation."""
+    return any(
+        isinstance(op, MemoryOp)
+        for procedure in program.procedures.values()
+        for edge in procedure.edges
+        for op in leaves(edge)
+    )
+
+
+def single_statements(program: Program) -> bool:
+    """Tell whether every edge of a program is a single statement, not a block."""
+    edges = (edge for procedure in program.procedures.values() for edge in procedure.edges)
+    return not any(isinstance(edge.op, Seq | Choice) for edge in edges)
 
 
 # ----------------------------------------------------------------------------- single statements
@@ -78,6 +103,45 @@ def copies(op: Op, procedure: Procedure, program: Program) -> Iterator[tuple[Exp
         callee = program.procedures[op.procedure]
         yield from zip(callee.parameters, op.arguments, strict=True)
         yield from zip(op.targets, callee.results, strict=False)
+
+
+def with_terms(op: Op, new: Sequence[Expr]) -> Op:
+    """Replace the terms of an operation by others, in the order of `terms`."""
+    if isinstance(op, Assume):
+        return Assume(new[0])
+    if isinstance(op, Assign | Return):
+        return replace(op, values=tuple(new))
+    if isinstance(op, Call):
+        return replace(op, arguments=tuple(new))
+    if isinstance(op, Load | Free):
+        return replace(op, address=new[0])
+    if isinstance(op, Store):
+        return Store(new[0], new[1])
+    if isinstance(op, Inspect):
+        return replace(op, address=new[0], size=new[1])
+    return replace(op, size=new[0]) if isinstance(op, Alloc) else op
+
+
+def renamed(op: Op, names: Mapping[Expr, Expr], substitution: Substitution, results: Sequence[Expr]) -> Op:
+    """Rename the variables of an operation; a `Return` becomes an assignment to `results`.
+
+    `substitution` replaces variables as `names` does, with a cache of its own."""
+    op = with_terms(op, substitution.apply_all(terms(op)))
+    if isinstance(op, Assign | Havoc | Call):
+        return replace(op, targets=tuple(names.get(x, x) for x in op.targets))
+    if isinstance(op, Load | Alloc | Inspect | InspectHeap):
+        return replace(op, target=names.get(op.target, op.target))
+    return assignment(results, op.values) if isinstance(op, Return) else op
+
+
+def assignment(targets: Sequence[Expr], values: Sequence[Expr]) -> Op:
+    """Return the assignment of values to targets, or a step that does nothing if there are none."""
+    return Assign(tuple(targets), tuple(values)) if targets else SKIP
+
+
+def ordered(variables: Iterable[Expr], wanted: Mapping[Expr, object] | frozenset[Expr]) -> tuple[Expr, ...]:
+    """Return the wanted variables, in the order of `variables`."""
+    return tuple(x for x in variables if x in wanted)
 
 
 # ------------------------------------------------------------------------------ whole procedures

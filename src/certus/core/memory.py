@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from certus.core.loops import loop_forest
-from certus.core.program import Call, MemoryOp, Program, leaves
+from certus.core.program import Call, Program, leaves
 from certus.core.sorts import MachineSort, machine
 from certus.core.terms import Expr
 
@@ -79,16 +79,6 @@ class Partition:
     def address(self) -> MachineSort:
         """The sort of addresses where memory operations have been replaced."""
         return machine(self.bits, signed=False)
-
-
-def uses_memory(program: Program) -> bool:
-    """Return whether the program has a memory operation."""
-    return any(
-        isinstance(op, MemoryOp)
-        for procedure in program.procedures.values()
-        for edge in procedure.edges
-        for op in leaves(edge)
-    )
 
 
 def executed_once(program: Program) -> frozenset[int]:

@@ -15,7 +15,7 @@ from certus.core.program import Location, Procedure, Program
 from certus.core.solver import Solver
 from certus.core.terms import Expr, Value
 from certus.core.walk import substitute
-from certus.encoding.growing_formula import Arrival, GrowingFormula, Node, arrivals_to
+from certus.encoding.unrolling import Arrival, GrowingFormula, Node, arrivals_to
 
 
 class Layers(GrowingFormula):

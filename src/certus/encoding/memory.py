@@ -55,6 +55,7 @@ from certus.encoding.address_terms import AddressTerms, composed, decomposed
 from certus.encoding.addresses import AddressTypes, Mistyped
 from certus.encoding.lifetimes import Lifetimes
 from certus.encoding.placement import BASE, Placement
+from certus.encoding.provenance import Provenance
 from certus.encoding.tracking import Tracking
 from certus.encoding.twin_memory import TwinMemory
 from certus.encoding.watching import Watching
@@ -87,11 +88,9 @@ class MemoryLowering:
         self.partition = partition
         self.types = AddressTypes(partition)
         self.terms = AddressTerms(self.types)
-        self.address = partition.address
         self._edges = count(1 + max(program.edge, default=-1))
         self._locations = count(1 + max((at.index for at in program.location.values()), default=-1))
-        self.initial: dict[Expr, Expr] = {}  # of the added globals
-        self.globals: dict[Expr, None] = {}  # the added ones
+        self.globals: dict[Expr, Expr | None] = {}  # the added ones, with their values at the start
         self.contents: dict[int, tuple[int, Mapping[int, Expr]]] = {}
         self._zeroed = self._zeroed_regions()
         self.objects = dict(self._find_objects())
@@ -99,11 +98,18 @@ class MemoryLowering:
         self.lifetimes = Lifetimes(
             program, partition, self.types, self.terms, self.anchors, BASE, self.declare
         )
-        self.provenance = self.lifetimes.provenance
         self._placement = Placement(partition, self.lifetimes, self.declare)
         self._twins = TwinMemory(self)
         tracking = Tracking(program, partition, self.lifetimes, self.terms, self._twins)
         self.watching = Watching(self, tracking)
+
+    @property
+    def address(self) -> MachineSort:
+        return self.partition.address
+
+    @property
+    def provenance(self) -> Provenance:
+        return self.lifetimes.provenance
 
     # ----------------------------------------------------------------------------- the program
 
@@ -121,7 +127,7 @@ class MemoryLowering:
             self.original,
             procedures=procedures,
             globals=shared,
-            initial={**initial, **self.initial},
+            initial=initial | {x: value for x, value in self.globals.items() if value is not None},
             source_names={**names, **self._cell_names()},
         )
 
@@ -147,9 +153,7 @@ class MemoryLowering:
 
     def declare(self, x: Expr, initial: Expr | None) -> None:
         """Add a global, with its value at the start."""
-        self.globals[x] = None
-        if initial is not None:
-            self.initial[x] = initial
+        self.globals.setdefault(x, initial)
 
     def _with_twins(self, variables: Iterable[Expr]) -> tuple[Expr, ...]:
         """Return variables as they are renamed, each followed by its twin."""
@@ -180,10 +184,7 @@ class MemoryLowering:
         return pointer
 
     def allocs(self) -> Iterable[Alloc]:
-        for procedure in self.original.procedures.values():
-            for edge in procedure.edges:
-                if isinstance(edge.op, Alloc):
-                    yield edge.op
+        return (edge.op for edge in self.original.edge.values() if isinstance(edge.op, Alloc))
 
     # ------------------------------------------------------------------------------- operations
 
@@ -194,9 +195,8 @@ class MemoryLowering:
         source = edge.source
         for number, op in enumerate(ops):
             last = number == len(ops) - 1
-            target = (
-                edge.target if last else Location(next(self._locations), procedure.name, edge.target.span)
-            )
+            target, span = edge.target, edge.target.span
+            target = target if last else Location(next(self._locations), procedure.name, span)
             if number == 0:
                 edges.append(replace(edge, op=op, target=target))
             else:
@@ -325,9 +325,8 @@ class MemoryLowering:
         cell = machine(8 * width, signed=False)
         memory = build.var(name, array(self.address, cell))
         if memory not in self.globals:
-            self.globals[memory] = None
-            if region in self._zeroed:
-                self.initial[memory] = build.const_array(self.address, build.constant(0, cell))
+            zeros = build.const_array(self.address, build.constant(0, cell))
+            self.globals[memory] = zeros if region in self._zeroed else None
         return memory
 
     def _zeroed_regions(self) -> frozenset[int]:
@@ -395,8 +394,7 @@ class MemoryLowering:
             for offset in cell_offsets(region, field, alloc.size):
                 cells[offset] = build.var(f"{prefix}{offset}", sort)
         if not local:
-            for cell in cells.values():
-                self.globals[cell] = None
+            self.globals.update(dict.fromkeys(cells.values()))
         return CellObject(alloc.target, cells, procedure if local else None)
 
     def _offset(self, object_: CellObject, address: Expr) -> Expr:

@@ -32,9 +32,8 @@ from certus.core.sorts import INT, MachineSort, machine
 from certus.core.terms import Expr, Kind, Value
 from certus.core.walk import Substitution, variables
 from certus.encoding.block_formula import Instance, merge
-from certus.encoding.growing_formula import Arrival, GrowingFormula, Node, arrivals_to
 from certus.encoding.narrowing import narrowest_sort
-from certus.encoding.procedure_shape import Shape, shapes
+from certus.encoding.unrolling import Arrival, GrowingFormula, Node, Shape, arrivals_to, shapes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Literal
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.engine import REFERENCE, Engine
+from certus.core.engine import REFERENCE, BackMap, Engine, Task
 from certus.core.evidence import Inductive, Safe, Unknown, Verdict
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.core.task import BackMap, Task
 
 if TYPE_CHECKING:
     from certus.analysis.ranges.result import SystemSolver

@@ -22,8 +22,7 @@ from certus.fuzz.semantics import Wrap, holds, machine, unbounded
 from certus.fuzz.syntax import FuzzProgram, smaller
 from certus.run.settings import Settings
 from certus.run.verify import verify
-from certus.system.clang import find_clang
-from certus.system.tools import ToolFailed, find_tool, run_tool
+from certus.system.tools import ToolFailed, find_clang, find_tool, run_tool
 
 LANGUAGES: Final[dict[str, tuple[Callable[[FuzzProgram], str], Wrap]]] = {
     "lp": (as_lp, unbounded),

@@ -23,17 +23,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from certus.core import build
-from certus.core.effects import written
+from certus.core.effects import single_statements, written
+from certus.core.engine import BackMap, Task
 from certus.core.evaluate import evaluate
 from certus.core.intervals import Interval
 from certus.core.loops import Loop, LoopBound, components, loop_forest, may_stop
 from certus.core.program import Assign, Assume, Call, Edge, Location, Procedure, Program
 from certus.core.sorts import INT, MachineSort, Sort
-from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind
 from certus.core.walk import rebuild, variables
-from certus.passes.constant_propagation import ConstantStates, propagate
-from certus.passes.statements import single_statements
+from certus.passes.constants import ConstantStates, propagate
 
 FURTHEST: Final = 1 << 200  # iterations after which a condition is considered to hold forever
 

@@ -22,6 +22,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from certus.core import build
+from certus.core.effects import assignment, renamed, single_statements
+from certus.core.engine import BackMap, Frames, Task
 from certus.core.evidence import (
     Inductive,
     KInductive,
@@ -35,10 +37,8 @@ from certus.core.evidence import (
 )
 from certus.core.loops import call_graph, components, recursive
 from certus.core.program import Call, Edge, ErrorSite, Location, Procedure, Program
-from certus.core.task import BackMap, Frames, Task
 from certus.core.terms import Expr, Kind
 from certus.core.walk import QUANTIFIERS, Substitution, postorder, substitute, variables
-from certus.passes.statements import assignment, renamed, single_statements
 
 SMALL = 200  # most edges of a procedure that is inlined at several calls
 GROWTH = 20  # largest factor by which the program may grow

@@ -8,6 +8,10 @@ Four rules rewrite the automaton of a procedure:
 - *advanced sequence*: like sequence, for several predecessors. It creates in x out new steps, so a location
   with more than `limit` of them stays. (Section 3.4 prints "outdegree > 1"; meant is >= 1.)
 
+*Adjustable* blocks (Beyer, Keremoglu and Wendler 2010, the thesis' related work) end where the path since the
+last kept location has `threshold` edges: such a location stays too, and all four rules remove the others. So
+threshold 1 keeps every location, and a threshold above the length of all paths gives advanced blocks.
+
 After the first rule, *dead ends* are removed: locations from which no error, exit, call or loop is reachable.
 So are unreachable locations, except in loops and at calls.
 
@@ -43,14 +47,15 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Literal
 
+from certus.core.engine import BackMap, LateFacts, Task
 from certus.core.errors import Inconsistent
 from certus.core.loops import loop_forest
 from certus.core.program import Block, Call, Choice, Edge, Location, Procedure, Program, Seq
-from certus.core.task import BackMap, LateFacts, Task
 
-Mode = Literal["single", "large", "advanced"]
-MODES: tuple[Mode, ...] = ("single", "large", "advanced")
+Mode = Literal["single", "large", "advanced", "adjustable"]
+MODES: tuple[Mode, ...] = ("single", "large", "advanced", "adjustable")
 LIMIT = 64  # largest in x out in the advanced rule
+THRESHOLD = 10  # most edges on a path through an adjustable block
 NARROW = 4  # most successors of a location that the sequence rule takes from the back
 
 
@@ -77,11 +82,12 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True)
 class LargeBlocks:
-    """The large-block pass: `mode` single applies only the error-sink rule, large all but the advanced
-    rule."""
+    """The large-block pass: `mode` single applies only the error-sink rule, large all but the advanced rule,
+    adjustable all rules within blocks of `threshold` edges."""
 
     mode: Mode = "large"
     limit: int = LIMIT
+    threshold: int = THRESHOLD
 
     @property
     def name(self) -> str:
@@ -90,20 +96,24 @@ class LargeBlocks:
     def apply(self, task: Task) -> tuple[Task, BackMap]:
         if not isinstance(task.subject, Program):
             return task, BackMap.identity()
-        program, _ = encode_program(task.subject, self.mode, limit=self.limit)
+        program, _ = self.encode(task.subject)
         facts = LateFacts(
             lambda: {p: fact for p, fact in task.facts.items() if p.location.name in program.location}
         )
         return replace(task, subject=program, facts=facts), BackMap.identity()
 
+    def encode(self, program: Program) -> tuple[Program, tuple[RuleSize, ...]]:
+        """Return the program in blocks, and its sizes after each rule."""
+        return encode_program(program, self.mode, limit=self.limit, threshold=self.threshold)
+
 
 def encode_program(
-    program: Program, mode: Mode, *, limit: int = LIMIT
+    program: Program, mode: Mode, *, limit: int = LIMIT, threshold: int = THRESHOLD
 ) -> tuple[Program, tuple[RuleSize, ...]]:
     """Encode all procedures; return the program and the sums of the sizes."""
     fresh = count(1 + max(program.edge, default=-1))
     encodings = [
-        encode(procedure, program.error_locations, mode, limit=limit, fresh=fresh)
+        encode(procedure, program.error_locations, mode, limit=limit, threshold=threshold, fresh=fresh)
         for procedure in program.procedures.values()
     ]
     procedures = {e.procedure.name: e.procedure for e in encodings}
@@ -129,6 +139,7 @@ def encode(
     mode: Mode,
     *,
     limit: int = LIMIT,
+    threshold: int = THRESHOLD,
     fresh: Iterator[int] | None = None,
 ) -> Encoding:
     """Encode one procedure; `fresh` yields the indices of edges that hold a block."""
@@ -145,9 +156,11 @@ def encode(
         return Encoding(single, tuple(sizes))
     graph = _Graph(single, errors, loop_forest(procedure).heads)
     sizes.append(graph.size("dead-ends", graph.remove_dead_ends()))
+    if mode == "adjustable":
+        graph.cut(threshold)
     sizes.append(graph.size("sequence", graph.remove_sequences()))
     sizes.append(graph.size("choice", graph.merge_parallel()))
-    if mode == "advanced":
+    if mode in ("advanced", "adjustable"):
         sizes.append(graph.size("advanced-sequence", graph.remove_crossings(limit)))
         sizes.append(graph.size("choice", graph.merge_parallel()))
     first = 1 + max((e.index for e in procedure.edges), default=-1)
@@ -222,6 +235,15 @@ class _Graph:
                 self.drop(at)
                 removed += 1
         return removed
+
+    def cut(self, threshold: int) -> None:
+        """Keep the locations where the longest path since the last kept one has `threshold` edges."""
+        length: dict[Location, int] = {}
+        for at in self.topological():
+            length[at] = 1 + max((length.get(source, 0) for source in self.sources[at]), default=0)
+            if length[at] >= threshold:
+                self.kept.add(at)
+                del length[at]
 
     def remove_sequences(self) -> int:
         """Apply the sequence rule everywhere: backwards while that is cheap, then forwards."""

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic
-from certus.core.effects import assigned_variables
+from certus.core.effects import assigned_variables, uses_memory
+from certus.core.engine import BackMap, Task
 from certus.core.errors import Unsupported
 from certus.core.evidence import (
     Inductive,
@@ -30,10 +31,9 @@ from certus.core.evidence import (
 )
 from certus.core.heap import endangered
 from certus.core.loops import loop_forest
-from certus.core.memory import Field, Partition, Pointer, Region, executed_once, uses_memory
+from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.program import Alloc, Edge, Havoc, Program
 from certus.core.sorts import MachineSort
-from certus.core.task import BackMap, Task
 from certus.core.terms import Expr, Kind, Value
 from certus.encoding.addresses import AddressTypes, Mistyped
 from certus.encoding.memory import MemoryLowering, cell_offsets

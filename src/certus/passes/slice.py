@@ -29,7 +29,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from certus.core.effects import terms, written
+from certus.core.effects import SKIP, assignment, ordered, single_statements, terms, written
+from certus.core.engine import BackMap, Task, unrolling_before
 from certus.core.evidence import Proof, Unrolling
 from certus.core.loops import (
     LoopForest,
@@ -54,10 +55,8 @@ from certus.core.program import (
     Program,
     Return,
 )
-from certus.core.task import BackMap, Task
 from certus.core.terms import Expr
 from certus.core.walk import variables
-from certus.passes.statements import SKIP, assignment, ordered, single_statements, unrolling_before
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ from math import prod
 from typing import Final
 
 from certus.core import build
+from certus.core.effects import SKIP, assignment, renamed, single_statements
+from certus.core.engine import BackMap, Task
 from certus.core.evidence import (
     Inductive,
     KInductive,
@@ -40,11 +42,9 @@ from certus.core.evidence import (
 from certus.core.loops import call_graph, components, loop_forest, recursive
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Location, Op, Procedure, Program
 from certus.core.sorts import INT
-from certus.core.task import BackMap, Task
 from certus.core.terms import Expr
 from certus.core.walk import Substitution, substitute, variables
 from certus.passes.inline import projected
-from certus.passes.statements import SKIP, assignment, renamed, single_statements
 
 STRINGS: Final = 10_000  # limit of call strings that a proof is translated to
 

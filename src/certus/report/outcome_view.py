@@ -14,7 +14,7 @@ from typing import Final
 from certus.core import float_text, floats
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Span
-from certus.core.effects import terms
+from certus.core.effects import terms, uses_memory
 from certus.core.evidence import (
     Inductive,
     KInductive,
@@ -28,7 +28,6 @@ from certus.core.evidence import (
     stands_for,
 )
 from certus.core.horn import Derivation, HornSystem, Model
-from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, ProofCheck, Replay, Step, Undecided, violated_site
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort
@@ -38,6 +37,8 @@ from certus.core.vocabulary import ALLOCATION_FAILS, FREE, KINDS, READ, WRITE, k
 from certus.core.walk import postorder, variables
 
 _READABLE_BITS: Final = 2000
+_CASES: Final = 8  # a disjunction with more cases is long
+_SHOWN_CASES: Final = 3  # that are shown of a long one
 _NUMBERED: Final = re.compile(r"(?<=.)\$\d[\d.]*$")
 INPUT: Final = "*"  # the name of a nondeterministic value that the source assigns to no variable
 RESULT: Final = "(result)"  # the name of a procedure's return value
@@ -50,6 +51,7 @@ class Invariant:
     location: Location
     calls: tuple[int, ...]
     formula: str
+    brief: str  # the formula, with only some cases of a long disjunction
     conjuncts: tuple[str, ...]  # the formula in parts
 
     @property
@@ -199,6 +201,16 @@ class Names:
         """Return a formula of a proof as C text."""
         return c_text(formula, names=self._chosen(formula))
 
+    def brief(self, formula: Expr) -> str:
+        """Return a formula of a proof as C text; of a long disjunction only some short cases."""
+        if formula.kind is not Kind.OR or len(formula.args) <= _CASES:
+            return self.formula(formula)
+        names = self._chosen(formula)
+        cases = sorted(
+            (c_text(case, names=names) for case in formula.args), key=lambda text: (len(text), text)
+        )
+        return f"{' || '.join(cases[:_SHOWN_CASES])} || ... ({len(cases)} cases; --verbose prints all)"
+
     def conjuncts(self, formula: Expr) -> tuple[str, ...]:
         """Return the conjuncts of a formula as C text, with the names that the whole formula uses."""
         names = self._chosen(formula)
@@ -237,6 +249,7 @@ def invariants(proof: Proof, program: Program) -> tuple[Invariant, ...]:
             point.location,
             _call_lines(point, program),
             names.formula(formula),
+            names.brief(formula),
             names.conjuncts(formula),
         )
         for point, formula in ordered

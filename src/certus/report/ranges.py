@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from certus.core import float_text, floats
 from certus.core.values import decimal
 from certus.core.version import VERSION
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 _NAMED, _LONGEST = 3, 32  # objects of a pointer that are named, and characters of a name
 Row = tuple[str, ...]
 
@@ -24,7 +25,8 @@ class VariableRange:
     (`needed`). `given` is false if the variable never has a value; `ours` says that the name is internal. If
     it has only a few `values`, and numbering them needs fewer bits than the range, they are listed. The range
     of a pointer is that of offsets into its `objects`; it may be `null`. An `input` may have any value of its
-    type."""
+    type. The type of a floating-point number is its format; `low` and `high` are the bits of the least and of
+    the greatest number, and it may also be `nan`."""
 
     name: str
     procedure: str | None
@@ -39,6 +41,7 @@ class VariableRange:
     objects: tuple[str, ...] = ()
     null: bool = False
     input: bool = False
+    nan: bool = False
 
     @property
     def saved(self) -> int:
@@ -162,7 +165,17 @@ def range_text(each: VariableRange | NotLinear) -> str:
             return _pointer_text(each)
         if each.values is not None:
             return "{" + ", ".join(map(decimal, each.values)) + "}"
+        if each.type in floats.FORMATS:
+            return _float_text(each, floats.FORMATS[each.type])
     return f"[{_number(each.low, '-inf')}, {_number(each.high, '+inf')}]"
+
+
+def _float_text(each: VariableRange, format: floats.Format) -> str:
+    """Return the range of a floating-point number, in the decimals of C: `[-1.0, 1.0] or nan`."""
+    if each.low is None or each.high is None:
+        return "nan"
+    low, high = (float_text.literal(format, end) for end in (each.low, each.high))
+    return f"[{low}, {high}]{' or nan' if each.nan else ''}"
 
 
 def _pointer_text(each: VariableRange) -> str:

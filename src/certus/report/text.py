@@ -178,7 +178,8 @@ def _proof(outcome: Outcome, *, every_point: bool) -> Iterator[str]:
         yield f"  the invariants are {proof.k}-inductive"
     for invariant in invariants(proof, program):
         if every_point or invariant.location.loop is not None:
-            yield f"  {_place(invariant)}: {invariant.formula}"
+            formula = invariant.formula if every_point else invariant.brief
+            yield f"  {_place(invariant)}: {formula}"
     for name, formula in summaries(proof, program):
         yield f"  procedure {name}: {formula}"
     yield from (f"  assuming: {assumption}" for assumption in assumptions(outcome))

@@ -15,12 +15,12 @@ from certus.core.boolean import Predicate, ScopedPredicates
 from certus.core.budget import Budget
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.effects import uses_memory
+from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, Unsupported
 from certus.core.evidence import old
-from certus.core.memory import uses_memory
 from certus.core.program import Location, Program
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.walk import variables
 from certus.frontend import load_question, read_question

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from certus.core.diagnostic import Diagnostic
-from certus.core.engine import Role
+from certus.core.engine import Role, Task
 from certus.core.evidence import Unknown
 from certus.core.outcome import Outcome
-from certus.core.task import Task
 from certus.engines.registry import ENGINES
 from certus.run.schedule import TOO_LATE
 from certus.run.settings import AUTO, Settings
@@ -34,7 +33,7 @@ OWN_HINTS: Final = frozenset(  # reasons that come with a hint that says more th
         "interrupted",
         "bound-reached",
         "k-reached",
-        "too-many-paths",
+        "too-many-disjuncts",
         "trace-needs-unmodelled-value",
         "trace-needs-undefined-behaviour",
         "compiled-replay-disagrees",

@@ -11,19 +11,17 @@ from typing import Literal
 from certus.codec.smtlib_horn import horn_script
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.effects import uses_memory
+from certus.core.engine import Pass, Task, apply_passes
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.horn import HornSystem
-from certus.core.memory import uses_memory
 from certus.core.program import Program
-from certus.core.task import Pass, Task
 from certus.frontend import Question, has_clauses, load_clauses, load_question, read_question
-from certus.passes import apply_passes
 from certus.passes.constants import Constants
 from certus.passes.horn.translate import translate
-from certus.passes.large_blocks import LargeBlocks
 from certus.passes.memory import Memory
 from certus.passes.slice import Slice
-from certus.run.settings import Settings
+from certus.run.settings import Settings, block_pass
 
 
 def emit_clauses(path: Path, settings: Settings, *, format: Literal["smtlib", "clp"] = "smtlib") -> str:
@@ -67,7 +65,7 @@ def program_clauses(program: Program, settings: Settings) -> tuple[HornSystem, b
     from certus.encoding.integer_clauses import IntegerClauses, has_machine_integers, is_exact
 
     memory: list[Pass] = [Memory()] if uses_memory(program) else []
-    passes: list[Pass] = [*memory, Constants(), Slice(), LargeBlocks(settings.blocks)]
+    passes: list[Pass] = [*memory, Constants(), Slice(), block_pass(settings)]
     prepared = apply_passes(Task(program), passes)[0].subject
     assert isinstance(prepared, Program)
     system = translate(prepared).system

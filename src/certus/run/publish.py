@@ -1,25 +1,47 @@
 """No answer is published before its evidence is checked on the program or the clauses as the front end gave
-them, and, for a violation of a C program, replayed by the compiled program."""
+them. The compiled C program must reach the error of a violation, and must not contradict a HOLDS.
+
+The native runs that challenge a HOLDS do not depend on a proof. So they happen beside the engines if a second
+core is free, and otherwise when there is a proof to challenge (`Challenger`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import tempfile
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from certus.codec.outcomes import decode_challenge, encode_challenge
 from certus.core.budget import Budget
-from certus.core.diagnostic import Diagnostic
+from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import BudgetExceeded
-from certus.core.evidence import Safe, Trace, Unknown, Unsafe, Verdict
+from certus.core.evidence import Execution, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.horn import Derivation, HornSystem, Model
-from certus.core.outcome import CLANG, CONFIRMED, GCC, Check, Outcome, ProofCheck, Replay
+from certus.core.outcome import (
+    CLANG,
+    COMPILERS_DISAGREE,
+    CONFIRMED,
+    CONTRADICTION,
+    GCC,
+    Challenge,
+    Check,
+    Disagreement,
+    Outcome,
+    ProofCheck,
+    Replay,
+)
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.frontend.tasks.task_files import C_SUFFIXES
-from certus.run.disagreement import compilers_disagree, save_runs
+from certus.core.vocabulary import error_kinds
+from certus.frontend import C_SUFFIXES
+from certus.frontend.tasks.properties import Property
 from certus.run.settings import Settings
+from certus.system.child import Children, ChildResult
 
 if TYPE_CHECKING:
     from certus.check.replay.compiled import CompiledReplay
@@ -230,3 +252,184 @@ def _only_gcc(program: Program, trace: Trace, native: CompiledReplay, settings: 
     place = save_runs(settings.evidence, program, {"inputs": listed, **runs})
     span = program.error_at(program.location[trace.error]).span
     return compilers_disagree(native.ending, reached, inputs, place, span)
+
+
+# ---------------------------------------------------------------------------- the challenge of a proof
+
+NAME: Final = "challenge"  # of the child process
+RESERVE: Final = 0.05  # of the time, for a challenge that has to wait for a proof
+AT_MOST: Final = 1.0  # seconds of it
+NOT_DETERMINED: Final = "execution-not-confirmed"
+OPERATIONS: Final = {
+    **{"no-overflow": ("overflow",), "no-div-zero": ("division-by-zero",)},
+    **{"float-cast-overflow": ("float-cast-overflow",), "float-divide-by-zero": ("float-division-by-zero",)},
+}
+
+
+def is_challenged(program: object) -> bool:
+    """Return whether there is a compiled program to run: only for C."""
+    return isinstance(program, Program) and Path(program.file).suffix.lower() in C_SUFFIXES
+
+
+def challenged(
+    program: Program, wanted: Property, arguments: Sequence[str], *, budget: Budget, execute: bool
+) -> Challenge:
+    """Challenge the program in this process; `arguments` are flags for Clang."""
+    from certus.check.challenge.native import ErrorCodes, challenge
+    from certus.check.replay.harness import ExitCode
+    from certus.frontend.c.load import error_rules
+
+    functions = error_rules(wanted).functions
+    codes = {
+        name: int(ExitCode.ASSERTION if kind == "assertion" else ExitCode.ERROR)
+        for name, kind in functions.items()
+    }
+    operations = OPERATIONS.get(wanted.name) or sorted(error_kinds(wanted.kinds))
+    errors = ErrorCodes(codes, tuple(operations))
+    return challenge(program, errors, arguments=arguments, budget=budget, execute=execute)
+
+
+@dataclass(slots=True, eq=False)
+class Challenger:
+    """The challenge of one program, in a child process of its own. Results of other children that arrive
+    while its result is awaited are kept in `arrived`."""
+
+    program: Program
+    wanted: Property
+    settings: Settings
+    budget: Budget
+    arrived: deque[tuple[str, ChildResult]] = field(default_factory=deque)
+    _challenge: Challenge | None = None
+    _started: bool = False
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the result is known."""
+        return self._challenge is not None
+
+    def start(self, children: Children) -> None:
+        """Start the challenge, unless it is started already."""
+        if self._started:
+            return
+        self._started = True
+        children.start(NAME, lambda _: self._work(), seconds=self.budget.remaining())
+
+    def result(self, children: Children) -> Challenge:
+        """Return the result of the challenge, which may have to be awaited."""
+        self.start(children)
+        while self._challenge is None:
+            name, result = children.next_result()
+            if not self.takes(name, result):
+                self.arrived.append((name, result))
+        return self._challenge
+
+    def takes(self, name: str, result: ChildResult) -> bool:
+        """Return whether this was the result of the challenge, and keep it."""
+        if name != NAME:
+            return False
+        if result.payload is not None:
+            self._challenge = decode_challenge(json.loads(result.payload))
+        else:
+            late = result.kind in ("timeout", "cpu")
+            self._challenge = Challenge(
+                why_not="no time was left for it" if late else result.detail or result.kind
+            )
+        return True
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """Return what is known so far of undefined behaviour, and of the order of inputs."""
+        return () if self._challenge is None else self._challenge.warnings
+
+    def _work(self) -> bytes:
+        settings = self.settings
+        challenge = challenged(
+            self.program,
+            self.wanted,
+            settings.clang_arguments,
+            budget=Budget(self.budget.remaining()),
+            execute=settings.execute,
+        )
+        return json.dumps(encode_challenge(challenge)).encode()
+
+
+def judge(outcome: Outcome, challenge: Challenge, evidence: Path | None = None) -> Outcome:
+    """Return a HOLDS after its challenge; UNKNOWN if a native run contradicts it, or if the proof is the only
+    execution, which does not end natively. Runs that disagree are saved in `evidence`."""
+    proof = outcome.verdict.proof if isinstance(outcome.verdict, Safe) else None
+    assert isinstance(outcome.subject, Program)
+    contradicting = [challenge.reached[s.kind] for s in outcome.subject.errors if s.kind in challenge.reached]
+    outcome = replace(outcome, challenge=challenge, diagnostics=(*challenge.warnings, *outcome.diagnostics))
+    reason: Diagnostic | None = None
+    if challenge.disagreement is not None:
+        reason = _reason(outcome, challenge.disagreement, evidence)
+    elif contradicting:
+        reason = _reason(outcome, contradicting[0], evidence)
+    elif isinstance(proof, Execution) and challenge.ran and not challenge.only_run_ended:
+        message = "the compiled program does not come to the end of the only execution within the limit"
+        reason = Diagnostic(NOT_DETERMINED, message, hint="try another engine, or --engine auto")
+    if reason is None:
+        return outcome
+    return replace(outcome, verdict=Unknown(reason), check=None, challenge=None)
+
+
+def _reason(outcome: Outcome, runs: Disagreement, evidence: Path | None) -> Diagnostic:
+    """Return the reason why runs that disagree make the answer UNKNOWN; save the runs."""
+    inputs = {name: list(values) for name, values in runs.inputs.items()}
+    if runs.code == COMPILERS_DISAGREE:
+        endings = {CLANG: runs.native, GCC: runs.gcc}
+        both = {name: {"ended": endings[name], "asked": list(runs.asked[name])} for name in endings}
+        place = save_runs(evidence, outcome.subject, {"inputs": inputs, **both})
+        return compilers_disagree(runs.native, runs.gcc, runs.inputs, place)
+    place = save_runs(
+        evidence, outcome.subject, {"inputs": inputs, "native": runs.native, "model": runs.model}
+    )
+    where = inputs_text(runs.inputs)
+    if runs.code == CONTRADICTION:
+        message = f"{outcome.engine} found a proof, but model and compiled program reach the error{where}"
+    else:
+        message = (
+            f"the compiled program and its model disagree{where}: natively, {runs.native}; "
+            f"in the model, {runs.model}"
+        )
+    hint = (
+        "either the program breaks what a proof assumes, such as where objects lie (docs/c-support.md), or "
+        f"Certus has a defect: please report it with the runs, which are saved in {place}"
+    )
+    return Diagnostic(runs.code, message, hint=hint)
+
+
+# --------------------------------------------------------------------------- runs that disagree
+
+
+def save_runs(evidence: Path | None, subject: Program | HornSystem, runs: Mapping[str, Any]) -> Path:
+    """Save the program and its runs; return the directory, a new one if `evidence` names none."""
+    from certus.run.sources import texts_of
+
+    place = evidence or Path(tempfile.mkdtemp(prefix="certus-disagreement-"))
+    place.mkdir(parents=True, exist_ok=True)
+    record = {"file": subject.file, **runs}
+    (place / "disagreement.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    for number, (file, text) in enumerate(texts_of(subject).items(), 1):
+        name = f"program{'' if number == 1 else number}{Path(file).suffix}"
+        (place / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+    return place
+
+
+def inputs_text(inputs: Mapping[str, tuple[int, ...]]) -> str:
+    """Return the first inputs of each function as part of a message; empty if there are none."""
+    values_text = ", ".join(f"{name}() = {value}" for name, values in inputs.items() for value in values[:3])
+    return f" with the inputs {values_text}" if values_text else ""
+
+
+def compilers_disagree(
+    clang: str, gcc: str, inputs: Mapping[str, tuple[int, ...]], place: Path, span: Span | None = None
+) -> Diagnostic:
+    """Return the reason of UNKNOWN for a program that ends differently with gcc; `place` has the runs."""
+    return Diagnostic(
+        COMPILERS_DISAGREE,
+        f"the program depends on the compiler{inputs_text(inputs)}: with Clang, {clang}; with gcc, {gcc}",
+        span=span,
+        hint="C leaves some things open, such as which operand is evaluated first or in which type a wide "
+        f"bit-field is computed with: make the program independent of them; both runs are saved in {place}",
+    )

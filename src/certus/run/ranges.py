@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
+from certus.analysis.ranges.float_order import FloatOrder
 from certus.analysis.ranges.members import FewValues
 from certus.analysis.ranges.offsets import Offsets, Pointing
 from certus.analysis.ranges.result import (
@@ -20,27 +21,26 @@ from certus.analysis.ranges.result import (
     converted,
     declared_bits,
     needed_bits,
+    patterns,
     type_range,
 )
 from certus.analysis.ranges.system import limits
-from certus.core import build
+from certus.core import build, float_terms
 from certus.core.budget import Budget
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.effects import uses_memory
+from certus.core.engine import Task, apply_passes
 from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, InputError, Unsupported
 from certus.core.intervals import Interval
-from certus.core.memory import uses_memory
 from certus.core.program import Location, Program
-from certus.core.sorts import BOOL, ArraySort
-from certus.core.task import Task
+from certus.core.sorts import BOOL, ArraySort, Sort
 from certus.core.terms import Expr
 from certus.encoding.addresses import Mistyped
 from certus.encoding.memory import lower_memory
 from certus.engines.ranges import Options, system_solver
 from certus.engines.registry import ENGINES
-from certus.frontend import Question, load_question, read_question
-from certus.frontend.tasks.task_files import C_SUFFIXES
-from certus.passes import apply_passes
+from certus.frontend import C_SUFFIXES, Question, load_question, read_question
 from certus.passes.constants import Constants
 from certus.passes.memory import find_partition, pointers_unsupported
 from certus.passes.pointer_flow import scan_types
@@ -262,8 +262,8 @@ def _variables(
     owners += [(name, p.variables) for name, p in program.procedures.items()]
     for owner, names in owners:
         for x in names:
-            range_ = shown.quantity_range(x)
-            sort = x.sort if isinstance(x.sort, ArraySort) else shown.quantity_sort(x)
+            range_, order = shown.quantity_range(x), shown.quantity_sort(x)
+            sort = x.sort if isinstance(x.sort, ArraySort) or isinstance(order, FloatOrder) else order
             row = VariableRange(
                 program.source_names.get(x, x.name),
                 owner,
@@ -277,12 +277,26 @@ def _variables(
                 input=shown.is_input(x),
             )
             place = pointing(x)
-            if place is not None:
+            if isinstance(order, FloatOrder):
+                yield _floating(row, order, range_)
+            elif place is not None:
                 yield _pointer(row, place)
             else:
                 values = few.of(shown.essa.defined.get(x, ()))
                 numbered = replace(row, values=values) if values else row
                 yield numbered if numbered.numbered > row.saved else row
+
+
+def _floating(row: VariableRange, order: FloatOrder, range_: Interval | None) -> VariableRange:
+    """Return the range of a floating-point number: the patterns of the least and the greatest number."""
+    single = range_ is None or range_.low == range_.high
+    row = replace(row, type=order.format.name, needed=0 if single else row.declared, low=None, high=None)
+    if range_ is None or range_.low is None or range_.high is None:
+        return row
+    numbers, nan = order.split((range_.low, range_.high))
+    if numbers is None:
+        return replace(row, nan=nan)
+    return replace(row, low=order.pattern(numbers[0]), high=order.pattern(numbers[1]), nan=nan)
 
 
 def _pointer(row: VariableRange, pointing: Pointing) -> VariableRange:
@@ -336,9 +350,25 @@ def _memory(
             ranges_ = whole = whole or unsliced()
         known = [(ranges_.quantity_sort(x), r) for x in cells if (r := ranges_.quantity_range(x)) is not None]
         if known:
-            sort = min((sort for sort, _ in known), key=lambda sort: limits(sort)[0])  # signed if one is
-            hull = reduce(Interval.hull, (converted(range_, sort) for _, range_ in known))
-            yield VariableRange(name, None, sort.name, True, hull.low, hull.high, None, None, ours=False)
+            yield _field(name, known)
+
+
+def _field(name: str, known: list[tuple[Sort | FloatOrder, Interval]]) -> VariableRange:
+    """Return one range for all cells of a field, from the sort and the range of each."""
+    orders = [sort for sort, _ in known if isinstance(sort, FloatOrder)]
+    if orders and all(sort == orders[0] for sort, _ in known):
+        row = VariableRange(name, None, "", True, None, None, None, None, ours=False)
+        whole = reduce(Interval.hull, (range_ for _, range_ in known))
+        return replace(_floating(row, orders[0], whole), needed=None)
+    plain = [(sort, r) if not isinstance(sort, FloatOrder) else _pattern(sort, r) for sort, r in known]
+    sort = min((sort for sort, _ in plain), key=lambda sort: limits(sort)[0])  # signed if one is
+    hull = reduce(Interval.hull, (converted(range_, sort) for _, range_ in plain))
+    return VariableRange(name, None, sort.name, True, hull.low, hull.high, None, None, ours=False)
+
+
+def _pattern(order: FloatOrder, range_: Interval) -> tuple[Sort, Interval]:
+    """Return the range of the bits of a floating-point number."""
+    return float_terms.float_sort(order.format), patterns(order, range_)
 
 
 def _not_linear(program: Program, analysed: Ranges) -> Iterator[NotLinear]:

@@ -21,7 +21,6 @@ from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.core.vocabulary import KINDS
 from certus.frontend import Question, has_clauses, load_clauses, load_question
-from certus.run.challenge import challenged, is_challenged, judge
 from certus.run.evidence import (
     clause_texts,
     digest,
@@ -31,7 +30,7 @@ from certus.run.evidence import (
     read_verdict,
     unusable,
 )
-from certus.run.publish import confirm, replay_compiled
+from certus.run.publish import challenged, confirm, is_challenged, judge, replay_compiled
 from certus.run.settings import Settings
 from certus.run.sources import changed_headers, texts_of
 

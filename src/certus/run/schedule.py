@@ -3,16 +3,19 @@
 A child does everything for its engine, from the passes to the check of the evidence (`run.worker`), so that
 what arrives here is checked, and a crash or a hang costs no other engine anything. Passes are cheap and
 repeated. Ranges, which are not, and invariants found on the way are sent here and given to engines that start
-later (`run.sharing`). `run.turns` decides which engine runs when. The first has a head start, so that a small
-program costs one process. When no engine waits and a core is free, engines that were stopped by their share
-of the time run again.
+later (`run.sharing`). The first engine has a head start, so that a small program costs one process. When no
+engine waits and a core is free, engines that were stopped by their share of the time run again.
 
-A HOLDS of a C program has to stand up to native runs first (`run.challenge`). Two checked answers that
+A HOLDS of a C program has to stand up to native runs first (`run.publish`). Two checked answers that
 contradict each other are a defect of Certus: the answer is UNKNOWN, and both are saved.
+
+Each engine says when it wants to run for which kind of program (`core.engine.Slot`); ADR 11 has the
+measurements that the slots rest on. `turns` gives the engines their order and their shares of the time.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -22,19 +25,19 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Final
 
 from certus.codec.outcomes import decode_outcome
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.engine import Role
+from certus.core.engine import Engine, ProgramKind, Role, Slot, Task, kind_of
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Safe, Unknown
 from certus.core.outcome import Outcome
 from certus.core.program import Program
-from certus.core.task import Task
 from certus.engines.registry import ENGINES
 from certus.frontend import Question
-from certus.run.challenge import (
+from certus.run.publish import (
     AT_MOST,
     NAME,
     NOT_DETERMINED,
@@ -44,13 +47,13 @@ from certus.run.challenge import (
     judge,
 )
 from certus.run.settings import AUTO, Settings
-from certus.run.turns import Turn, kind_of, turns
 from certus.system.child import Children, ChildResult, Reporter
-from certus.system.usage import cpu_seconds
+from certus.system.supervise import cpu_seconds
 
 HEAD_START = 1.0  # seconds of the first engine alone: it answers most small programs
 TOO_LATE = frozenset({"time-limit", "evidence-not-checked"})  # reasons that more time could change
 DEFECTS = frozenset({"engine-crashed", "internal-contradiction", "second-solver-missing"})
+EARLIER = "earlier "  # before the source of facts from an earlier question about the same program
 GRACE = 1.0  # seconds at most, for children to end after the time limit
 UNLIMITED = 60.0  # seconds that shares refer to if there is no time limit
 
@@ -367,3 +370,65 @@ def _reason(result: ChildResult, allowance: Allowance) -> Diagnostic:
         return Diagnostic("interrupted", f"interrupted{latest}", Severity.NOTE)
     message = f"the engine crashed: {result.detail}{latest}"
     return Diagnostic("engine-crashed", message, hint="this is a defect of Certus: please report it")
+
+
+# ----------------------------------------------------------------------------- turns of engines
+
+STEADY_SHARE: Final = 0.2  # of the time, before a steady engine pauses on a single core
+MOST: Final = 0.6  # of the time left, for an engine after which the steady one continues
+UNSCHEDULED: Final = Slot(100, 0.5)  # of an engine that the user named and that has no slot of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One run of an engine for a share of the time left, after the `quick` engines in the same process.
+    `pauses`: it is suspended after its share and continues at its next turn."""
+
+    engine: str
+    share: float = 1.0
+    pauses: bool = False
+    quick: tuple[str, ...] = ()
+
+
+def turns(settings: Settings, cores: int, kind: ProgramKind) -> deque[Turn]:
+    """Return the turns of engines in their order."""
+    if settings.engine != AUTO:
+        return deque([Turn(settings.engine)])
+    chosen = [ENGINES[name] for name in settings.engines] or _scheduled(kind)
+    if settings.bound is not None and not settings.engines and kind is not ProgramKind.CLAUSES:
+        chosen = [engine for engine in chosen if _is_quick(engine) or _has_bound(engine)]
+    quick = tuple(engine.name for engine in chosen if _is_quick(engine))
+    members = [engine for engine in chosen if not _is_quick(engine)]
+    if not members:  # only quick engines: the last of them has the process
+        return deque([Turn(quick[-1], quick=quick[:-1])])
+    first, *others = _shared(members, cores, kind)
+    return deque([replace(first, quick=quick), *others])
+
+
+def _shared(members: list[Engine[Any]], cores: int, kind: ProgramKind) -> list[Turn]:
+    """Return the turns of engines that have processes of their own."""
+    slots = {engine.name: engine.schedule.get(kind, UNSCHEDULED) for engine in members}
+    if len(members) <= cores:
+        return [Turn(name) for name in slots]
+    steady = next((engine.name for engine in members if engine.role is Role.STEADY), None)
+    if steady is not None and cores == 1:
+        others = [name for name in slots if name != steady]
+        late = next((n for n, name in enumerate(others, 1) if slots[name].share == 1.0), len(others))
+        parts = [Turn(name, MOST if slots[name].share == 1.0 else slots[name].share) for name in others]
+        return [Turn(steady, STEADY_SHARE, pauses=True), *parts[:late], Turn(steady), *parts[late:]]
+    *earlier, last = [Turn(name, 1.0 if name == steady else slot.share) for name, slot in slots.items()]
+    return [*earlier, replace(last, share=1.0)]
+
+
+def _scheduled(kind: ProgramKind) -> list[Engine[Any]]:
+    """Return the engines that have a slot for programs of a kind, in the order of their ranks."""
+    slotted = [engine for engine in ENGINES.values() if kind in engine.schedule]
+    return sorted(slotted, key=lambda engine: engine.schedule[kind].rank)
+
+
+def _is_quick(engine: Engine[Any]) -> bool:
+    return engine.role is Role.QUICK
+
+
+def _has_bound(engine: Engine[Any]) -> bool:
+    return any(option.name == "bound" for option in dataclasses.fields(engine.options))

@@ -6,15 +6,19 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from certus.core.diagnostic import Diagnostic
 from certus.core.engine import Engine
 from certus.core.errors import InputError
 
+if TYPE_CHECKING:
+    from certus.passes.large_blocks import LargeBlocks
+
 AUTO = "auto"
 SOLVERS = (1, 2)  # how many of them may be asked to discharge a clause
-Blocks = Literal["single", "large", "advanced"]
+BLOCKS = "blocks"  # owner of the options of blocks
+Blocks = Literal["single", "large", "advanced", "adjustable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +63,44 @@ def engine_options(engine: Engine[Any], settings: Settings) -> Any:
     """Return the options of `engine` as the settings have them. Raises `InputError` for one that does not
     fit."""
     hints = get_type_hints(engine.options)
-    names = [f.name for f in dataclasses.fields(engine.options)]
+    types = {f.name: hints[f.name] for f in dataclasses.fields(engine.options)}
+    bound = {"bound": settings.bound} if settings.bound is not None and "bound" in types else {}
+    return engine.options(**bound | _values(settings, engine.name, types))
+
+
+def block_pass(settings: Settings) -> LargeBlocks:
+    """Return the pass that makes the blocks of the settings. Raises `InputError` for a bad threshold."""
+    from certus.passes.large_blocks import LargeBlocks
+
+    return LargeBlocks(settings.blocks, **_block_options(settings))
+
+
+def _block_options(settings: Settings) -> dict[str, Any]:
+    values = _values(settings, BLOCKS, {"threshold": int})
+    if values and settings.blocks != "adjustable":
+        raise bad_usage("--set blocks.threshold is for adjustable blocks", "add --blocks adjustable")
+    if values.get("threshold", 1) < 1:
+        raise bad_usage("--set blocks.threshold: a block has at least one edge", "write a number from 1")
+    return values
+
+
+def _values(settings: Settings, owner: str, types: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of `owner` in the settings, with values of their types."""
     values: dict[str, Any] = {}
-    if settings.bound is not None and "bound" in names:
-        values["bound"] = settings.bound
     for key, text in settings.options.items():
-        owner, _, name = key.partition(".")
-        if owner != engine.name:
+        prefix, _, name = key.partition(".")
+        if prefix != owner:
             continue
-        if name not in names:
-            raise bad_usage(f"the engine {owner} has no option {name!r}", f"its options: {', '.join(names)}")
-        values[name] = _converted(text, hints[name], key)
-    return engine.options(**values)
+        if name not in types:
+            subject = owner if owner == BLOCKS else f"the engine {owner}"
+            verb = "have" if owner == BLOCKS else "has"
+            raise bad_usage(f"{subject} {verb} no option {name!r}", f"the options: {', '.join(types)}")
+        values[name] = _converted(text, types[name], key)
+    return values
 
 
 def check_owners(settings: Settings, engines: Mapping[str, Engine[Any]]) -> None:
-    """Raise `InputError` for engines that do not exist, and for an impossible number of solvers."""
+    """Raise `InputError` for engines that do not exist, and for impossible blocks or numbers of solvers."""
     choices = ", ".join((AUTO, *engines))
     if settings.solvers not in SOLVERS:
         raise bad_usage(f"proofs cannot be checked by {settings.solvers} solvers", "choose 1 or 2 solvers")
@@ -85,8 +111,9 @@ def check_owners(settings: Settings, engines: Mapping[str, Engine[Any]]) -> None
     for name in settings.engines:
         if name not in engines:
             raise bad_usage(f"there is no engine {name!r}", f"choose from: {', '.join(engines)}")
+    _block_options(settings)
     for key in settings.options:
-        if key.partition(".")[0] not in engines:
+        if key.partition(".")[0] not in (BLOCKS, *engines):
             raise bad_usage(
                 f"--set {key}: there is no engine {key.partition('.')[0]!r}", f"engines: {choices}"
             )

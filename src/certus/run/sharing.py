@@ -21,18 +21,19 @@ from typing import Final
 from certus.codec.terms import decode_terms, encode_terms
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.effects import has_floats
+from certus.core.engine import BackMap, LateFacts, Task
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Inductive, Point
 from certus.core.intervals import bounds, conjuncts
 from certus.core.loops import loop_forest
 from certus.core.program import Program, called
 from certus.core.statistics import Statistics
-from certus.core.task import BackMap, LateFacts, Task
 from certus.core.terms import Expr
 from certus.core.walk import variables
+from certus.run.schedule import EARLIER
 
 RANGES: Final = {True: "ranges", False: "ranges of procedures"}  # by whether calls were inlined
-EARLIER: Final = "earlier "  # before the source of facts from an earlier question about the same program
 SHARE, SECONDS = 0.25, 5.0  # of the time that is left, for the analysis and the check together
 SYMBOLIC: Final = 1.0  # seconds for symbolic bounds, within that time
 
@@ -84,20 +85,23 @@ def _has_loops(program: Program) -> bool:
 
 
 def checked_ranges(program: Program, budget: Budget, statistics: Statistics) -> Mapping[Point, Expr]:
-    """Return the ranges of variables at loop heads, with symbolic bounds if these can be checked in time;
-    nothing if not even the ranges can."""
+    """Return the ranges of variables at loop heads, with those of floating-point numbers and symbolic bounds
+    if these can be checked in time; nothing if not even the ranges of integers can."""
     from certus.analysis.ranges.facts import facts
     from certus.analysis.ranges.symbolic_facts import symbolic_facts
 
     try:
-        ranges = facts(program, budget=budget)
+        ranges = facts(program, floats=False, budget=budget)
         if ranges and not are_inductive(program, ranges, budget, statistics):
             return {}
     except BudgetExceeded:
         return {}
-    left = budget.remaining()
-    limit = Budget(SYMBOLIC if left is None else min(SYMBOLIC, left))
     try:
+        if has_floats(program):
+            more = facts(program, budget=budget)
+            ranges = _strengthened(program, ranges, more, budget, statistics)
+        left = budget.remaining()
+        limit = Budget(SYMBOLIC if left is None else min(SYMBOLIC, left))
         symbolic = {Point(at): each for at, each in symbolic_facts(program, limit).items()}
     except BudgetExceeded:
         return ranges
@@ -111,14 +115,14 @@ def are_inductive(
     """Return whether formulas at points without calls hold whenever control reaches these points, whatever
     the arguments that procedures are called with."""
     from certus.check.proofs.clauses import proof_clauses
-    from certus.check.proofs.discharge import discharged_by_z3
+    from certus.check.proofs.discharge import discharged_once
     from certus.check.proofs.expansion import Refused
 
     callees = {call.procedure for p in program.procedures.values() for e in p.edges for call in called(e.op)}
     summaries = {name: build.TRUE for name in program.procedures if name in callees}
     try:
         clauses = proof_clauses(replace(program, errors=()), Inductive(formulas, summaries))
-        return all(discharged_by_z3(clause, budget=budget, statistics=statistics) for clause in clauses)
+        return all(discharged_once(clause, budget=budget, statistics=statistics) for clause in clauses)
     except Refused:
         return False
 

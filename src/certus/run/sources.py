@@ -17,8 +17,7 @@ from typing import Final
 
 from certus.core.horn import HornSystem
 from certus.core.program import Program
-from certus.frontend import DEFAULT_MODEL
-from certus.frontend.tasks.task_files import C_SUFFIXES
+from certus.frontend import C_SUFFIXES, DEFAULT_MODEL
 
 FOLDER: Final = "source"
 FLAGS: Final = ("-I", "-D", "-U", "-std=")  # the only flags for Clang that evidence may contain
@@ -70,7 +69,7 @@ def texts_of(subject: Program | HornSystem) -> Mapping[str, str]:
 def _headers(file: Path, model: str, arguments: Sequence[str]) -> list[Path]:
     if file.suffix.lower() not in C_SUFFIXES:
         return []
-    from certus.system.clang import own_headers
+    from certus.system.tools import own_headers
 
     return own_headers(file, model=model, arguments=arguments)
 

@@ -16,19 +16,18 @@ from certus.codec.outcomes import encode_outcome
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.engine import Engine, Facts, ProgramForm
+from certus.core.effects import uses_memory
+from certus.core.engine import BackMap, Engine, Facts, Pass, ProgramForm, Task, apply_passes
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Inductive, Point, Proof, Safe, Unknown, Verdict
 from certus.core.horn import HornSystem
 from certus.core.loops import loop_forest
-from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome, PassSize
 from certus.core.program import Program, called
 from certus.core.statistics import Statistics
-from certus.core.task import BackMap, Pass, Task
 from certus.engines.registry import ENGINES
 from certus.run.publish import publish
-from certus.run.settings import Settings, engine_options
+from certus.run.settings import Settings, block_pass, engine_options
 from certus.run.sharing import Exchange, RangeFacts
 from certus.system.child import Reporter
 
@@ -105,8 +104,6 @@ def _answer(
     prepared, back = task, BackMap.identity()
     sizes: tuple[PassSize, ...] = ()
     if isinstance(task.subject, Program) and engine.form is not ProgramForm.ORIGINAL:
-        from certus.passes import apply_passes
-
         try:
             with statistics.timed("passes"):
                 passes = _passes(task.subject, settings, engine, options, exchange, budget, statistics)
@@ -151,7 +148,6 @@ def _passes(
     from certus.passes.bounds import Bounds
     from certus.passes.constants import Constants
     from certus.passes.inline import Inline
-    from certus.passes.large_blocks import LargeBlocks
     from certus.passes.memory import Memory
     from certus.passes.slice import Slice
 
@@ -163,7 +159,7 @@ def _passes(
     if wanted is not Facts.NEVER:
         ranges = replace(exchange, inlined=inlines).ranges
         facts = [RangeFacts(budget, statistics, ranges, late=wanted is Facts.ON_DEMAND)]
-    return [*memory, Constants(), Slice(), *inline, Bounds(), *facts, LargeBlocks(settings.blocks)]
+    return [*memory, Constants(), Slice(), *inline, Bounds(), *facts, block_pass(settings)]
 
 
 def _run(engine: Engine[Any], task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:

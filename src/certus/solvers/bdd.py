@@ -81,6 +81,15 @@ class Regions:
 
         return self._folded(region, self.everything, self.nothing, part)
 
+    def onto(self, region: Region, predicates: Collection[Expr]) -> Region:
+        """Return the valuations that are in the region for some values of all other predicates."""
+        levels = {self._level(p) for p in predicates}
+
+        def part(top: Region, low: Region, high: Region) -> Region:
+            return self._node(top.level, low, high) if top.level in levels else self.either(low, high)
+
+        return self._folded(region, self.everything, self.nothing, part)
+
     def substituted(self, region: Region, meanings: Mapping[Expr, Region]) -> Region:
         """Return the region with predicates replaced by regions, all at once."""
         by_level = {self._level(p): meaning for p, meaning in meanings.items()}

@@ -37,7 +37,7 @@ from certus.system.child_main import (
     is_out_of_memory,
     run_child,
 )
-from certus.system.usage import cpu_seconds, memory_of
+from certus.system.supervise import cpu_seconds, memory_of
 
 __all__ = ["ChildResult", "Children", "Kind", "Reporter", "Work", "describe", "run_limited"]
 

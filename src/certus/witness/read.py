@@ -26,8 +26,8 @@ from certus.core.witness import (
     WitnessInvariant,
     WitnessTask,
 )
+from certus.frontend import MODELS
 from certus.frontend.source import read_source
-from certus.frontend.tasks.task_files import MODELS
 from certus.frontend.tasks.yaml_nodes import Nodes
 
 CODE: Final = "bad-witness"

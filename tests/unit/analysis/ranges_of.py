@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 
 from certus.analysis.ranges.essa import Scope
 from certus.analysis.ranges.result import Ranges, analyse
+from certus.core.engine import Task
 from certus.core.program import Location, Program
-from certus.core.task import Task
 from certus.frontend.c.load import load_c
 from certus.frontend.lp import load_lp
 from certus.passes.memory import Memory

@@ -9,10 +9,10 @@ from certus.analysis.boolean.states import States
 from certus.check.replay.replay import replay
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.engine import Task
 from certus.core.evidence import old
 from certus.core.outcome import Replay
 from certus.core.program import Program
-from certus.core.task import Task
 from certus.frontend.lp.load import load_lp
 from certus.passes.large_blocks import LargeBlocks, Mode
 

@@ -35,7 +35,7 @@ def test_the_objective_is_the_sum_of_all_widths() -> None:
     """Section 3.4: |U - L| of all that is read, with the coefficients of parameters as in section 4; binaries
     and constraints cost nothing."""
     essa = translate(lp_program(DOWN.format(x=10, y=100)), Scope())
-    outer = Propagation(essa.system, essa.translation.limits).intervals(Budget())
+    outer = Propagation(essa.system, essa.translation).intervals(Budget())
     whole = MixedInteger(essa.system, outer, {}, lambda quantity: (None, None), parameters=2)
     model = milp._Model(whole, [5, 6, 7])
     assert sorted(model.columns) == [10, 11, 12, 13, 14, 15]  # U and -L of each

@@ -54,6 +54,10 @@ def test_an_outside_command_has_its_places_filled_word_by_word() -> None:
         ({"verdict": "HOLDS", "engine": "bmc"}, Answered("true", "", "bmc")),
         ({"verdict": "VIOLATED", "engine": "bmc"}, Answered("false", "", "bmc")),
         (
+            {"verdict": "VIOLATED", "engine": "bmc", "check": {"kind": "replay", "compiled": "confirmed"}},
+            Answered("false", "confirmed", "bmc"),
+        ),
+        (
             {"verdict": "UNKNOWN", "engine": "bmc", "reason": {"code": "time-limit"}},
             Answered("unknown", "time-limit"),
         ),

@@ -11,15 +11,9 @@ from tests.builders import ProgramBuilder
 
 from certus.codec.evidence import decode_partition, decode_proof, encode_partition, encode_proof
 from certus.core import build
+from certus.core.effects import uses_memory
 from certus.core.evidence import Partitioned, Unrolling
-from certus.core.memory import (
-    Field,
-    Partition,
-    Pointer,
-    Region,
-    executed_once,
-    uses_memory,
-)
+from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.sorts import INT, machine
 
 P, W = build.var("main.p", INT), build.var("main.w", machine(64, signed=False))

@@ -9,13 +9,13 @@ from tests.unit.analysis.ranges_of import c_program
 
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.engine import Task
 from certus.core.evidence import Safe, Trace, Unrolling, Unsafe
 from certus.core.intervals import Interval
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.solver import Answer
 from certus.core.sorts import machine
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.encoding.narrowing import Narrowing, fits, narrowest_sort
 from certus.engines.registry import ENGINES

@@ -13,13 +13,13 @@ from certus.check.proofs.check import check_proof
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
+from certus.core.engine import Task
 from certus.core.evidence import Inductive, Partitioned, Point, Safe, Unsafe
 from certus.core.heap import NumberedObjects
 from certus.core.outcome import ProofCheck
 from certus.core.program import Op, Program, Retained
 from certus.core.sorts import BOOL, machine
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.encoding.memory import MemoryLowering
 from certus.engines.bmc import BoundedModelChecking

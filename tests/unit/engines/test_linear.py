@@ -9,12 +9,12 @@ from tests.builders import ProgramBuilder
 
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.engine import Task
 from certus.core.evidence import Execution, Inductive, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Assume, Call, Program
 from certus.core.sorts import INT, machine
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.engines.linear import LinearReachability, Options
 from certus.engines.linear.acceleration import Acceleration
 from certus.engines.linear.edges import Store, VectorIndex, lift, se_join, self_loop
@@ -361,11 +361,38 @@ def test_products_of_variables_prove_but_do_not_refute() -> None:
     assert unknown.reason.span is not None
 
 
-def test_a_block_with_too_many_ways_is_refused() -> None:
-    choices = "".join(f"bool c{i} = *; if (c{i}) {{ x = x + {2**i}; }} " for i in range(9))
-    unknown, _ = answered(f"void main() {{ int x = 0; {choices} assert(x >= 0); }}")
+def decisions(number: int, base: int, claim: str) -> str:
+    """A program with independent decisions, each of which adds a power of `base`."""
+    each = "".join(f"bool c{i} = *; if (c{i}) {{ x = x + {base**i}; }} " for i in range(number))
+    return f"void main() {{ int x = 0; {each} assert({claim}); }}"
+
+
+def test_a_block_with_many_paths_is_a_product_of_factors() -> None:
+    proved, _ = answered(decisions(12, 2, "0 <= x && x < 4096"))
+    assert isinstance(proved, Safe)
+    failed, _ = answered(decisions(12, 2, "x != 1365"))
+    assert isinstance(failed, Unsafe)
+
+
+def test_independent_locks_do_not_multiply() -> None:
+    number = 12
+    numbers = range(number)
+    start = "".join(f"int p{i} = 0, k{i} = 0; " for i in numbers)
+    body = "".join(f"p{i} = *; k{i} = 0; if (p{i} != 0) {{ k{i} = 1; }} " for i in numbers)
+    checks = "".join(f"if (p{i} != 0) {{ assert(k{i} == 1); k{i} = 0; }} " for i in numbers)
+    text = f"void main() {{ {start} while (*) {{ {body} {checks} }} }}"
+    proved, statistics = answered(text)
+    assert isinstance(proved, Safe)
+    assert statistics.counters["linear.disjuncts"] < 4
+    bug = text.replace(f"if (p{number - 1} != 0) {{ k", f"if (p{number - 1} > 0) {{ k")
+    failed, _ = answered(bug)
+    assert isinstance(failed, Unsafe)
+
+
+def test_a_block_with_too_many_disjuncts_is_refused() -> None:
+    unknown, _ = answered(decisions(12, 3, "x >= 0"))
     assert isinstance(unknown, Unknown)
-    assert unknown.reason.code == "too-many-paths"
+    assert unknown.reason.code == "too-many-disjuncts"
 
 
 def test_a_store_finds_what_is_entailed_by_what_is_fixed() -> None:
@@ -393,9 +420,9 @@ def test_findings_are_both_kinds_of_edges_and_what_is_unreachable() -> None:
     """
     _, statistics = answered(text)
     computed = {(finding.kind, finding.place): finding.text for finding in statistics.findings}
-    assert computed["summary edges", "procedure delay"] == "d - old(m) == 0 && old(m) >= 0"
+    assert computed["summary edges", "procedure delay"] == "d == old(m) && old(m) >= 0"
     assert computed["unreachable", "line 8"] == "d = 7;"
     assert [place for kind, place in computed if kind == "unreachable"] == ["line 8"]
     heads = [text for (kind, place), text in computed.items() if kind == "path edges" and "loop" in place]
     assert len(heads) == 1
-    assert "old(m) - d >= 0" in heads[0]
+    assert "d <= old(m)" in heads[0]

@@ -11,6 +11,7 @@ from examples.locks import locks
 
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Inductive, Point, Safe, Unknown, Unsafe, Verdict, old
 from certus.core.horn import HornSystem
@@ -19,7 +20,6 @@ from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.walk import variables
 from certus.engines.predicate import Options, PredicateAbstraction

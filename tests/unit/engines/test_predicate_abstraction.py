@@ -6,9 +6,9 @@ import pytest
 from scripts.bench_abstraction import abstract_states
 
 from certus.core.budget import Budget
+from certus.core.engine import Task
 from certus.core.evidence import Safe
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.engines.predicate import Options, PredicateAbstraction
 from certus.engines.predicate.abstraction import Manner
 from certus.frontend.lp.load import load_lp

@@ -11,13 +11,13 @@ import pytest
 from certus import Settings, Unknown, verify
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.engine import Task
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Point, Safe, Unsafe, Verdict
 from certus.core.loops import loop_forest
 from certus.core.program import Choice, Location, Program, Seq
 from certus.core.sorts import INT
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.walk import Substitution
 from certus.encoding.block_formula import BlockFormula, Instance, block_formula
@@ -200,7 +200,12 @@ def test_a_path_and_the_recursive_procedures_on_it() -> None:
     program = prepared(MUTUAL.format(claim="0 <= a && a <= 1"))
     steps = steps_of(program)
     abstraction = Abstraction(Regions(), 1000, Budget(60), Statistics())
+    inner = Reachability(steps, abstraction, {}).error()
+    assert inner is not None
+    assert inner.location.procedure == "even"
+    steps.before[inner.step.premises[0]].remove(inner.step)
     error = Reachability(steps, abstraction, {}).error()
+    steps.before[inner.step.premises[0]].append(inner.step)
     assert error is not None
     path, completed = (
         PathClauses(error, steps, None, collapsed=True, completed=whole) for whole in (False, True)

@@ -7,6 +7,7 @@ import pytest
 from certus.check.proofs.check import check_proof
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.engine import Task
 from certus.core.evidence import Inductive, KInductive, Point, Unrolling, old
 from certus.core.horn import HornSystem
 from certus.core.loops import loop_forest
@@ -14,11 +15,9 @@ from certus.core.outcome import ProofCheck
 from certus.core.program import Assume, Call, Program
 from certus.core.sorts import INT
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.frontend.lp.load import load_lp
-from certus.passes.constant_propagation import propagate
-from certus.passes.constants import Constants
+from certus.passes.constants import Constants, propagate
 from certus.passes.inline import Inline
 
 

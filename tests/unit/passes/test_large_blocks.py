@@ -9,12 +9,11 @@ import pytest
 from tests.automata import W, X, Y, Z, after, assign, automaton, number, numbers, paths
 
 from certus.core import build
+from certus.core.engine import Task, apply_passes
 from certus.core.evidence import Inductive, Point, Trace
 from certus.core.horn import HornSystem
 from certus.core.outcome import PassSize, Size
 from certus.core.program import Assume, Call, Choice, Edge, Havoc, Procedure, Program, Return, Seq, leaves
-from certus.core.task import Task
-from certus.passes import apply_passes
 from certus.passes.large_blocks import LargeBlocks, RuleSize, encode, encode_program
 
 TRUE = Assume(build.TRUE)
@@ -111,6 +110,22 @@ class TestRules:
             RuleSize("advanced-sequence", 0, 2, 1),
             RuleSize("choice", 0, 2, 1),
         )
+
+    def test_adjustable_blocks_end_after_the_threshold(self):
+        """Beyer, Keremoglu and Wendler 2010: the longest path counts, from the last location that stays."""
+        chain = automaton([(n, inc(X), n + 1) for n in range(7)], exit_at=7)
+        assert numbers(main(chain, "adjustable", threshold=1)) == [0, 1, 2, 3, 4, 5, 6, 7]
+        assert numbers(main(chain, "adjustable", threshold=3)) == [0, 3, 6, 7]
+        assert numbers(main(chain, "adjustable", threshold=8)) == [0, 7]
+        branches = [(0, eq(X, 0), 1), (0, eq(X, 1), 3), (1, inc(Y), 2), (2, inc(Y), 3), (3, inc(Z), 4)]
+        program = automaton(branches, exit_at=4)
+        assert numbers(main(program, "adjustable", threshold=3)) == [0, 3, 4]
+        assert [e.target.index for e in main(program, "adjustable", threshold=3).edges] == [3, 4]
+        assert numbers(main(program, "adjustable", threshold=4)) == [0, 4]
+
+    def test_adjustable_blocks_end_at_loop_heads(self):
+        loop = automaton([(0, inc(X), 1), (1, inc(Y), 2), (2, inc(Z), 1), (1, eq(X, 1), 3)], exit_at=3)
+        assert numbers(main(loop, "adjustable", threshold=100)) == numbers(main(loop, "advanced"))
 
     def test_unknown_mode_is_refused(self):
         with pytest.raises(ValueError, match="no block mode 'huge'"):

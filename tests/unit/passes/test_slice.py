@@ -10,13 +10,13 @@ from certus.check.replay.replay import replay
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.effects import written
+from certus.core.engine import Task
 from certus.core.evidence import Inductive, Point, Trace, Unsafe
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Alloc, Assign, Assume, Call, Havoc, Load, Program, Store
 from certus.core.sorts import INT, machine
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp.load import load_lp

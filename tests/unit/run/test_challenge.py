@@ -21,7 +21,7 @@ from certus.core.outcome import (
     Outcome,
 )
 from certus.frontend import load
-from certus.run.challenge import judge
+from certus.run.publish import judge
 from certus.run.settings import Settings
 from certus.run.verify import verify
 
@@ -137,7 +137,7 @@ def test_an_engine_takes_over_if_the_only_run_does_not_end_natively(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The engine of the process that ran the program has not been asked before."""
-    monkeypatch.setattr("certus.run.challenge.challenged", lambda *_, **__: Challenge(0, 1, "too long"))
+    monkeypatch.setattr("certus.run.publish.challenged", lambda *_, **__: Challenge(0, 1, "too long"))
     path = tmp_path / "p.c"
     path.write_text(
         "void reach_error(void);\nint main(void) { int x = 3; if (x != 3) reach_error(); return 0; }\n"

@@ -14,11 +14,10 @@ from certus.core.outcome import Outcome
 from certus.core.vocabulary import KINDS
 from certus.frontend import load_question, read_question
 from certus.frontend.tasks.properties import SUPPORTED, default_kinds
-from certus.run.kinds import KindsSchedule, finding
 from certus.run.recheck import recheck
 from certus.run.schedule import Schedule
 from certus.run.settings import Settings
-from certus.run.verify import verify
+from certus.run.verify import KindsSchedule, finding, verify
 
 DECLARED = """extern int __VERIFIER_nondet_int(void);
 extern void reach_error(void);

@@ -13,11 +13,11 @@ from certus.check.proofs.check import check_proof
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.c_text import c_text
+from certus.core.engine import Task
 from certus.core.evidence import KInductive, Point, Safe, Unknown, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.engines.registry import ENGINES
 from certus.passes.large_blocks import LargeBlocks
 from certus.run.publish import examine

@@ -16,16 +16,15 @@ from certus import InputError, Settings, verify
 from certus.codec.outcomes import encode_outcome
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.engine import Engine, NoOptions, Role
+from certus.core.engine import Engine, NoOptions, Role, Task
 from certus.core.evidence import Inductive, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.outcome import ProofCheck, Undecided
 from certus.core.program import Program
 from certus.core.solver import Answer
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.engines.registry import ENGINES
 from certus.frontend import read_question
-from certus.run import schedule, turns
+from certus.run import schedule
 from certus.run.schedule import Allowance, Schedule
 from certus.system.child import ChildResult
 
@@ -171,7 +170,7 @@ def test_who_rests_goes_on_where_it_was(
     engines: Callable[..., None], program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It begins once, and ends although it has had less than the seconds that it needs when others begin."""
-    monkeypatch.setattr(turns, "STEADY_SHARE", 0.02)
+    monkeypatch.setattr(schedule, "STEADY_SHARE", 0.02)
     begun = tmp_path / "begun"
 
     def work_long(subject: Program) -> Verdict:
@@ -196,7 +195,7 @@ def test_who_rests_goes_on_where_it_was(
 def test_who_gives_up_before_it_has_to_rest_does_not_come_again(
     engines: Callable[..., None], program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "STEADY_SHARE", 0.02)
+    monkeypatch.setattr(schedule, "STEADY_SHARE", 0.02)
 
     def think(subject: Program) -> Verdict:
         time.sleep(4)

@@ -8,11 +8,11 @@ import pytest
 
 from certus import Settings
 from certus.core.budget import Budget
-from certus.core.engine import PROGRAMS, ProgramKind
+from certus.core.engine import LARGE, PROGRAMS, ProgramKind, kind_of
 from certus.core.errors import BudgetExceeded
 from certus.frontend import load_question, read_question
 from certus.frontend.lp.load import load_lp
-from certus.run.turns import LARGE, Turn, kind_of, turns
+from certus.run.schedule import Turn, turns
 
 LINEAR, CLAUSES = ProgramKind.LINEAR, ProgramKind.CLAUSES
 QUICK = ("execution", "random")

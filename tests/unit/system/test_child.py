@@ -17,7 +17,7 @@ import pytest
 
 from certus.core.errors import BudgetExceeded, Inconsistent
 from certus.system.child import Children, Reporter, run_limited
-from certus.system.usage import cpu_seconds
+from certus.system.supervise import cpu_seconds
 
 SOURCE = str(Path(__file__).parents[3] / "src")
 

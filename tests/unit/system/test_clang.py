@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from certus.system.clang import ClangMissing, ClangResult, absolute_paths, emit_ir, find_clang
+from certus.system.tools import ClangMissing, ClangResult, absolute_paths, emit_ir, find_clang
 
 
 def compiled(path: Path, model: str = "LP64", arguments: Sequence[str] = ()) -> ClangResult:

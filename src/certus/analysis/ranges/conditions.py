@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from certus.analysis.ranges.system import Bound, Terms
-from certus.core.sorts import MachineSort, Sort
+from certus.analysis.ranges.float_order import FloatOrder
+from certus.analysis.ranges.system import Bound, Terms, View
+from certus.core.sorts import Sort
 from certus.core.terms import Expr, Kind
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """The linear form `constant` + the terms over the integers, congruent to a value of `sort`. A form that
-    is one quantity of variables with signed views has the signed sort as its `view`."""
+    is one quantity of variables with signed views has the signed sort as its `view`. If the view is a
+    `FloatOrder`, the form is the rank of the value, not congruent to it."""
 
     sort: Sort
     constant: int
     terms: Terms
-    view: MachineSort | None = None
+    view: View | None = None
 
     def plus(self, other: Form, factor: int = 1) -> Form:
         coefficients = {quantity: c for c, quantity in self.terms}
@@ -39,9 +41,9 @@ class Form:
     def of(self, sort: Sort) -> Form:
         return Form(sort, self.constant, self.terms)
 
-    def viewed_as(self, view: MachineSort | None) -> Form:
-        """Return the same bits as a number of the view, if there is one."""
-        return self if view is None else self.of(view)
+    def viewed_as(self, view: View | None) -> Form:
+        """Return the same bits as a signed number, if that is the view."""
+        return self if view is None or isinstance(view, FloatOrder) else self.of(view)
 
 
 Side = tuple[Form, int]

@@ -15,10 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from certus.analysis.ranges.control import Effects, Flow, Stretch, flows, without_blocks
-from certus.analysis.ranges.system import Gate, Join, System, limits
+from certus.analysis.ranges.float_views import float_views
+from certus.analysis.ranges.system import Gate, Join, System, View
 from certus.analysis.ranges.terms import Translation
 from certus.analysis.ranges.views import signed_views
-from certus.core.effects import written
+from certus.core.effects import has_floats, written
 from certus.core.loops import call_graph, components
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Location, Procedure, Program, Return
 from certus.core.terms import Expr
@@ -71,13 +72,15 @@ class Scope:
     `everywhere`. Without `elements`, elements of arrays are arbitrary, so that ranges need no quantifiers. If
     `separate`, no two variables have the same quantity at a loop head, so that ranges need no equalities. If
     `alone`, each procedure is entered with any values and returns any, so that ranges need no summaries.
-    Variables that are not read again are left out, unless they are `lasting`."""
+    Variables that are not read again are left out, unless they are `lasting`. Without `floats`, floating
+    point has no ranges."""
 
     everywhere: bool = False
     elements: bool = True
     separate: bool = False
     alone: bool = False
     lasting: bool = False
+    floats: bool = True
 
 
 def translate(program: Program, scope: Scope | None = None) -> EssaForm:
@@ -92,7 +95,11 @@ class _Building:
         system = System()
         self.program, self.scope = program, scope
         self.system = system
-        self.translation = Translation(system, signed_views(program), elements=scope.elements)
+        views: dict[Expr, View] = {**signed_views(program)}
+        ranked = scope.floats and has_floats(program)
+        if ranked:
+            views.update(float_views(program))
+        self.translation = Translation(system, views, elements=scope.elements, ranked=ranked)
         self.essa = EssaForm(program, system, self.translation)
         self.effects = Effects(program)
         self.flows = flows(program, self.effects, lasting=scope.lasting)
@@ -126,7 +133,10 @@ class _Building:
 
     def _join(self, x: Expr | None) -> int:
         quantity = self.system.add(Join(cyclic=True))
-        self.translation.limits[quantity] = (0, 0) if x is None else limits(self.translation.quantity_sort(x))
+        if x is None:
+            self.translation.limits[quantity] = (0, 0)
+        else:
+            self.translation.typed(quantity, self.translation.quantity_sort(x))
         self.essa.called[quantity] = None
         return quantity
 
@@ -250,8 +260,7 @@ class _Walk:
 
     def _join(self, x: Expr, operands: Sequence[int], gates: Sequence[int], *, cyclic: bool) -> int:
         quantity = self.system.add(Join(list(operands), list(gates), cyclic))
-        self.translation.limits[quantity] = limits(self.translation.quantity_sort(x))
-        return quantity
+        return self.translation.typed(quantity, self.translation.quantity_sort(x))
 
     def _arrive(self, edge: Edge, gate: int, environment: Mapping[Expr, int]) -> None:
         state = State(gate, environment)

@@ -11,16 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from certus.analysis.ranges import float_order
 from certus.analysis.ranges.control import mentioned
 from certus.analysis.ranges.essa import Scope
-from certus.analysis.ranges.result import (
-    Ranges,
-    SystemSolver,
-    analyse,
-    by_strategy,
-    interval,
-    type_range,
-)
+from certus.analysis.ranges.float_order import FloatOrder
+from certus.analysis.ranges.operations import Bounds
+from certus.analysis.ranges.result import Ranges, Solution, SystemSolver, analyse, by_strategy, interval
+from certus.analysis.ranges.system import limits
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Inductive, Point
@@ -50,11 +47,12 @@ def range_formula(term: Expr, range_: Interval) -> Expr:
     return build.conjunction(parts)
 
 
-def facts(program: Program, *, budget: Budget | None = None) -> Mapping[Point, Expr]:
-    """Return the ranges at the loop heads of a program as formulas, except trivial ones."""
-    ranges = analyse(program, Scope(elements=False, separate=True, alone=True), budget=budget)
-    formulas = {Point(at): formula(ranges, at) for at in heads(ranges.program)}
-    return {point: each for point, each in formulas.items() if each is not build.TRUE}
+def facts(program: Program, *, floats: bool = True, budget: Budget | None = None) -> Mapping[Point, Expr]:
+    """Return the ranges at the loop heads of a program as formulas, except trivial ones; with those of
+    floating-point numbers, or as if these could have any value."""
+    ranges = analyse(program, Scope(elements=False, separate=True, alone=True, floats=floats), budget=budget)
+    at_heads = {Point(at): formula(ranges, at) for at in heads(ranges.program)}
+    return {point: each for point, each in at_heads.items() if each is not build.TRUE}
 
 
 def heads(program: Program) -> list[Location]:
@@ -65,8 +63,17 @@ def formula(ranges: Ranges, location: Location) -> Expr:
     """Return the ranges at a location as a formula; false if control never reaches it."""
     if location not in ranges.essa.at or not ranges.reaches(location):
         return build.FALSE
-    numbers = (range_formula(x, each) for x, each in ranges.at(location).items())
+    numbers = (each for _, each in formulas(ranges, location))
     return build.conjunction((*numbers, *(each for _, each in _elements(ranges, location))))
+
+
+def formulas(ranges: Solution, location: Location) -> Iterator[tuple[Expr, Expr]]:
+    """Yield terms that have a range at a location, each with that range as a formula."""
+    for term, range_ in ranges.at(location).items():
+        yield term, range_formula(term, range_)
+    for x, (order, bounds) in ranges.floats_at(location).items():
+        if not isinstance(x.sort, ArraySort):
+            yield x, float_order.range_formula(x, order, bounds)
 
 
 def _elements(ranges: Ranges, location: Location) -> Iterator[tuple[Expr, Expr]]:
@@ -74,13 +81,18 @@ def _elements(ranges: Ranges, location: Location) -> Iterator[tuple[Expr, Expr]]
     for x, quantity in ranges.essa.at[location].environment.items():
         if isinstance(x.sort, ArraySort) and ranges.values.has(quantity):
             sort, indices = ranges.quantity_sort(x), index_sorts(x.sort)
-            range_ = interval(ranges.values[quantity])
-            if range_ != type_range(sort):
+            bounds = ranges.values[quantity]
+            if bounds != limits(sort):
                 cell = x
                 for n, each in enumerate(reversed(indices)):
                     cell = build.select(cell, build.bound(len(indices) - 1 - n, each))
-                number = build.wrap(cell, sort) if isinstance(sort, MachineSort) else cell
-                yield x, build.forall(indices, range_formula(number, range_))
+                yield x, build.forall(indices, _element_formula(cell, sort, bounds))
+
+
+def _element_formula(cell: Expr, sort: Sort | FloatOrder, bounds: Bounds) -> Expr:
+    if isinstance(sort, FloatOrder):
+        return float_order.range_formula(cell, sort, bounds)
+    return range_formula(build.wrap(cell, sort) if isinstance(sort, MachineSort) else cell, interval(bounds))
 
 
 def index_sorts(sort: Sort) -> tuple[Sort, ...]:
@@ -112,8 +124,8 @@ def _inductive(ranges: Ranges, symbolic: Mapping[Location, Expr]) -> Inductive:
     called = [p for name, p in program.procedures.items() if name != program.main]
     points = [*heads(program), *(p.entry for p in called)]
     summaries = {p.name: _summary(ranges, p.exit, (*program.globals, *p.results)) for p in called}
-    formulas = {at: build.and_(formula(ranges, at), symbolic.get(at, build.TRUE)) for at in points}
-    return Inductive({Point(at): each for at, each in formulas.items()}, summaries)
+    invariants = {at: build.and_(formula(ranges, at), symbolic.get(at, build.TRUE)) for at in points}
+    return Inductive({Point(at): each for at, each in invariants.items()}, summaries)
 
 
 def _open(ranges: Ranges) -> list[Location]:
@@ -150,7 +162,7 @@ def _without(ranges: Ranges, errors: Sequence[Location], budget: Budget) -> Mapp
 def _summary(ranges: Ranges, exit_: Location, names: Iterable[Expr]) -> Expr:
     if exit_ not in ranges.essa.at or not ranges.reaches(exit_):
         return build.FALSE
-    allowed, at_exit = frozenset(names), ranges.at(exit_).items()
-    usable = ((term, each) for term, each in at_exit if allowed.issuperset(mentioned(term)))
+    allowed = frozenset(names)
+    usable = (each for term, each in formulas(ranges, exit_) if allowed.issuperset(mentioned(term)))
     elements = (each for x, each in _elements(ranges, exit_) if x in allowed)
-    return build.conjunction((*(range_formula(term, each) for term, each in usable), *elements))
+    return build.conjunction((*usable, *elements))

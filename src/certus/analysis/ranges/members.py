@@ -14,7 +14,8 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from certus.analysis.ranges.operations import INFINITE, operate
+from certus.analysis.ranges.float_constraints import Compared
+from certus.analysis.ranges.operations import INFINITE
 from certus.analysis.ranges.system import Definition, Fixed, Gate, Join, Meet, Sum, System, Values
 from certus.core.budget import Budget
 
@@ -68,10 +69,11 @@ class FewValues:
             return None if members is None else members - set(excluded)
         if isinstance(definition, Sum):
             return self._combined([q for _, q in definition.terms], lambda members: _sum(definition, members))
-        limits = (definition.least, definition.greatest)
+        if isinstance(definition, Compared):
+            return self.sets[definition.of]
 
         def result(members: tuple[int, ...]) -> int | None:
-            low, high = operate(definition.kind, [(v, v) for v in members], limits, definition.width)
+            low, high = definition.apply([(v, v) for v in members])
             return low if low == high else None
 
         return self._combined(definition.arguments, result)

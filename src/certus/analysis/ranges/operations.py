@@ -16,6 +16,7 @@ from certus.core.values import truncating_quotient
 
 INFINITE: Final = 1 << 256  # beyond all machine integers; a bound this large means no bound
 Bounds = tuple[int, int]
+NOTHING: Final[Bounds] = (INFINITE, -INFINITE)  # no value
 
 
 def operate(kind: Kind, arguments: Sequence[Bounds], limits: Bounds, width: int) -> Bounds:

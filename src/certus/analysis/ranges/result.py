@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from certus.analysis.ranges.essa import EssaForm, Scope, translate
+from certus.analysis.ranges.float_operations import PATTERN, operate
+from certus.analysis.ranges.float_order import FloatOrder
 from certus.analysis.ranges.intervals import Propagation
-from certus.analysis.ranges.operations import INFINITE, Bounds
+from certus.analysis.ranges.operations import INFINITE, NOTHING, Bounds
 from certus.analysis.ranges.strategy import StrategyIteration
-from certus.analysis.ranges.system import NOTHING, Fixed, Join, Sum, Values, element, limits
+from certus.analysis.ranges.system import Fixed, Join, Sum, Values, element, limits
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.intervals import Interval
@@ -39,12 +41,21 @@ class Solution:
 
     def at(self, location: Location) -> dict[Expr, Interval]:
         """Return the ranges of the live variables at a location with a state: of the conversion to the signed
-        type if only that has a range; of elements for arrays."""
+        type if only that has a range; of elements for arrays. Those of floating point are in `floats_at`."""
         state, ranges = self.essa.at[location], {}
         for x, quantity in state.environment.items():
-            if self.values.has(quantity):
+            if self.values.has(quantity) and not isinstance(self.quantity_sort(x), FloatOrder):
                 term, range_ = self._in_own_sort(x, interval(self.values[quantity]))
                 ranges[term] = range_
+        return ranges
+
+    def floats_at(self, location: Location) -> dict[Expr, tuple[FloatOrder, Bounds]]:
+        """Return the ranks of the live floating-point variables at a location with a state."""
+        ranges = {}
+        for x, quantity in self.essa.at[location].environment.items():
+            order = self.quantity_sort(x)
+            if isinstance(order, FloatOrder) and self.values.has(quantity):
+                ranges[x] = order, self.values[quantity]
         return ranges
 
     def _in_own_sort(self, x: Expr, range_: Interval) -> tuple[Expr, Interval]:
@@ -56,15 +67,20 @@ class Solution:
         own_range = converted(range_, own)
         return (x, own_range) if own_range != type_range(own) else (build.wrap(x, sort), range_)
 
-    def quantity_sort(self, variable: Expr) -> Sort:
-        """Return the sort of the quantities of a variable, or of its elements: its own, or the signed one
-        that its bits are read as."""
-        return element(self.essa.translation.quantity_sort(variable))
+    def quantity_sort(self, variable: Expr) -> Sort | FloatOrder:
+        """Return the sort of the quantities of a variable, or of its elements: its own, the signed one that
+        its bits are read as, or the order of floating-point numbers."""
+        sort = self.essa.translation.quantity_sort(variable)
+        return sort if isinstance(sort, FloatOrder) else element(sort)
 
     def of(self, variable: Expr) -> Interval | None:
         """Return the range of all values assigned to a variable; None if there are none."""
-        range_ = self.quantity_range(variable)
-        return None if range_ is None else converted(range_, element(variable.sort))
+        range_, sort = self.quantity_range(variable), self.quantity_sort(variable)
+        if range_ is None:
+            return None
+        if isinstance(sort, FloatOrder):
+            return patterns(sort, range_)
+        return converted(range_, element(variable.sort))
 
     def quantity_range(self, variable: Expr) -> Interval | None:
         """Return the range of all values assigned to a variable, in its quantity sort."""
@@ -124,6 +140,13 @@ def interval(bounds: Bounds) -> Interval:
     return Interval(None if low <= -INFINITE else low, None if high >= INFINITE else high)
 
 
+def patterns(order: FloatOrder, ranks: Interval) -> Interval:
+    """Return the range of the patterns of floating-point numbers, as integers."""
+    assert ranks.low is not None
+    assert ranks.high is not None
+    return interval(operate(PATTERN, (order,), ((ranks.low, ranks.high),)))
+
+
 def converted(range_: Interval, sort: Sort) -> Interval:
     """Convert a range to a sort of the same width: shifted if all numbers wrap alike, else the whole type."""
     if not isinstance(sort, MachineSort) or range_.low is None or range_.high is None:
@@ -173,7 +196,7 @@ def analyse(
 def solve(essa: EssaForm, budget: Budget, solver: SystemSolver = by_strategy) -> Ranges:
     """Find dead branches by intervals, then iterate `solver`, then check all constraints."""
     system = essa.system
-    propagation = Propagation(system, essa.translation.limits)
+    propagation = Propagation(system, essa.translation)
     outer = propagation.intervals(budget)
     programs = widened = 0
     for _ in range(ROUNDS):
@@ -186,6 +209,7 @@ def solve(essa: EssaForm, budget: Budget, solver: SystemSolver = by_strategy) ->
         if not fewer:
             break
     widened += propagation.settle(outer, budget)
+    propagation.narrow(outer)
     return Ranges(essa, outer, programs, widened, essa.translation.opaque)
 
 

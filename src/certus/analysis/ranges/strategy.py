@@ -24,6 +24,7 @@ from heapq import heapify, heappop, heappush
 from math import ceil
 from typing import Final
 
+from certus.analysis.ranges.float_constraints import Compared, FloatOperation
 from certus.analysis.ranges.operations import INFINITE
 from certus.analysis.ranges.system import (
     Bound,
@@ -159,7 +160,7 @@ class StrategyIteration:
         fixed: dict[int, None] = {}
         for quantity in component:
             used = [u for u in self._uses[quantity] if u in inside]
-            if isinstance(self.system.definitions[quantity], Operation) and used:
+            if isinstance(self.system.definitions[quantity], Operation | FloatOperation) and used:
                 fixed[quantity] = None  # nonlinear: its arguments have the ranges of the interval pass
                 self.in_cycles[quantity] = None
                 self.values[quantity] = self._from_outer(quantity)
@@ -241,6 +242,8 @@ class StrategyIteration:
                 if self.values.applies(bound):
                     unknowns.extend(_unknowns(bound.terms, side))
             return unknowns
+        if isinstance(definition, Compared):
+            return [2 * definition.of + side]
         return []
 
     def _maximum(self, cycle: Sequence[int], budget: Budget) -> list[int]:
@@ -285,6 +288,15 @@ class StrategyIteration:
                     yield from self._at_most(own, bound, side, columns)
             for bound in definition.excluded:
                 yield from self._excludes(own, definition.of, bound, side, columns)
+        elif isinstance(definition, Compared):
+            yield from self._at_most(own, Bound(0, ((1, definition.of),)), side, columns)
+            low, high = definition.restrict(self._far(definition.of), self.values[definition.other])
+            if low <= high:
+                yield Row(own, 1, (), high if side == UPPER else -low)
+
+    def _far(self, quantity: int) -> tuple[int, int]:
+        """Return the greatest bounds that a quantity can have."""
+        return self.limits.get(quantity, self.values[quantity])
 
     def _excludes(self, own: int, of: int, bound: Bound, side: int, columns: dict[int, int]) -> Iterator[Row]:
         """Yield the row that a side stops before an excluded value that it has not passed so far. If it can

@@ -23,10 +23,10 @@ from typing import Final
 from certus.analysis.ranges.essa import EssaForm, Scope, translate
 from certus.analysis.ranges.intervals import Propagation
 from certus.analysis.ranges.milp import MixedInteger, Number, Part, Vector
-from certus.analysis.ranges.operations import INFINITE
+from certus.analysis.ranges.operations import INFINITE, NOTHING
 from certus.analysis.ranges.result import Ranges, interval, solve
 from certus.analysis.ranges.strategy import LOWER, UPPER
-from certus.analysis.ranges.system import NOTHING, Bound, Join, Meet, Sum, Terms
+from certus.analysis.ranges.system import Bound, Join, Meet, Sum, Terms
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.intervals import Interval
@@ -331,7 +331,7 @@ class _Case:
         for quantity in self._live():
             if self._is_empty(search, quantity, bounds):
                 values[quantity] = NOTHING
-        reached = Propagation(self.system, self.essa.translation.limits).reached(values)
+        reached = Propagation(self.system, self.essa.translation).reached(values)
         return frozenset(at for at, state in self.essa.at.items() if not reached.has(state.gate))
 
     def _is_empty(self, search: MixedInteger, quantity: int, bounds: dict[int, Vector | None]) -> bool:
@@ -378,10 +378,11 @@ class _Case:
     def _at(self, at: Location, bounds: dict[int, Vector | None]) -> dict[Expr, SymbolicRange]:
         environment = self.essa.at[at].environment
         variables = self.numeric.program.procedures[self.numeric.program.main].variables
+        views = self.essa.translation.views
         return {
             x: self._range(environment[x], bounds)
             for x in variables
-            if x in environment and _number(x) and self.numeric.values.has(environment[x])
+            if x in environment and _number(x) and x not in views and self.numeric.values.has(environment[x])
         }
 
     def _range(self, quantity: int, bounds: dict[int, Vector | None]) -> SymbolicRange:

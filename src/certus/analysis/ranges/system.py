@@ -6,7 +6,8 @@ that there is no bound. `low > high` means that there is no value, because contr
 
 The constraints of Zaks et al. 2006, section 3.2, are the definitions: initialisation (`Fixed`), assignment
 (`Sum`), flow (`Join`), conditionals (`Meet`); propagation constraints disappear in e-SSA form (3.5).
-Nonlinear operators are an `Operation`. Every definition is a monotone function of the bounds of other
+Nonlinear operators are an `Operation`, those on floating-point numbers a `FloatOperation`, and comparisons of
+these are `Compared`. Every definition is a monotone function of the bounds of other
 quantities, so the least solution exists, and any solution is sound. `evaluate` is exact for machine integers:
 a sum that may leave the range of its type may have any value of the type, unless all its values wrap alike;
 and a conditional restricts no variable of a sum that may wrap.
@@ -14,17 +15,19 @@ and a conditional restricts no variable of a sum that may wrap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from certus.analysis.ranges.operations import INFINITE, Bounds, operate
+from certus.analysis.ranges.float_constraints import Compared, FloatOperation
+from certus.analysis.ranges.float_order import FloatOrder
+from certus.analysis.ranges.operations import INFINITE, NOTHING, Bounds, operate
 from certus.core.sorts import BOOL, ArraySort, MachineSort, Sort
 from certus.core.terms import Kind
 
-NOTHING: Final[Bounds] = (INFINITE, -INFINITE)
 ANYTHING: Final[Bounds] = (-INFINITE, INFINITE)
 Terms = tuple[tuple[int, int], ...]  # (coefficient, quantity), each quantity once
+View = MachineSort | FloatOrder  # how the bits of a variable are read: as signed, or as floating point
 
 
 def element(sort: Sort) -> Sort:
@@ -34,8 +37,10 @@ def element(sort: Sort) -> Sort:
     return sort
 
 
-def limits(sort: Sort) -> Bounds:
+def limits(sort: Sort | FloatOrder) -> Bounds:
     """Return the least and greatest value of a sort; of an array, those of its elements."""
+    if isinstance(sort, FloatOrder):
+        return sort.limits
     sort = element(sort)
     if isinstance(sort, MachineSort):
         return sort.low, sort.high
@@ -108,6 +113,9 @@ class Operation:
     greatest: int
     width: int
 
+    def apply(self, arguments: Sequence[Bounds]) -> Bounds:
+        return operate(self.kind, arguments, (self.least, self.greatest), self.width)
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -117,7 +125,7 @@ class Gate:
     needs: tuple[int, ...]
 
 
-Definition = Fixed | Sum | Join | Meet | Operation | Gate
+Definition = Fixed | Sum | Join | Meet | Operation | Gate | FloatOperation | Compared
 
 
 class System:
@@ -170,8 +178,11 @@ def dependencies(definition: Definition) -> Iterator[int]:
                 yield quantity
             if bound.unless is not None:
                 yield bound.unless
-    elif isinstance(definition, Operation):
+    elif isinstance(definition, Operation | FloatOperation):
         yield from definition.arguments
+    elif isinstance(definition, Compared):
+        yield definition.of
+        yield definition.other
     elif isinstance(definition, Gate):
         yield definition.source
         yield from definition.needs
@@ -247,10 +258,13 @@ class Values:
         if isinstance(definition, Gate):
             passes = self.has(definition.source) and all(self.has(each) for each in definition.needs)
             return (0, 0) if passes else NOTHING
+        if isinstance(definition, Compared):
+            both = self.has(definition.of) and self.has(definition.other)
+            return definition.restrict(self[definition.of], self[definition.other]) if both else NOTHING
         arguments = [self[each] for each in definition.arguments]
         if any(low > high for low, high in arguments):
             return NOTHING
-        return operate(definition.kind, arguments, (definition.least, definition.greatest), definition.width)
+        return definition.apply(arguments)
 
     def _sum(self, quantity: int, definition: Sum) -> Bounds:
         for _, each in definition.terms:

@@ -18,6 +18,9 @@ from typing import Final
 
 from certus.analysis.ranges.conditions import Comparison, Form, fixed_choice, literals
 from certus.analysis.ranges.control import mentioned
+from certus.analysis.ranges.float_constraints import Compared
+from certus.analysis.ranges.float_order import FloatOrder
+from certus.analysis.ranges.float_translation import FloatTranslation
 from certus.analysis.ranges.operations import INFINITE
 from certus.analysis.ranges.system import (
     ANYTHING,
@@ -29,6 +32,7 @@ from certus.analysis.ranges.system import (
     Operation,
     Sum,
     System,
+    View,
     element,
     limits,
 )
@@ -44,23 +48,31 @@ Environment = Mapping[Expr, int]  # from a variable to its quantity
 
 
 class Translation:
-    """The translation of terms to quantities of a system. `views`: the variables with signed quantities.
-    `opaque`: the nonlinear terms, by quantity."""
+    """The translation of terms to quantities of a system. `views`: the variables whose quantities are signed
+    numbers or ranks of floating-point numbers. `opaque`: the nonlinear terms, by quantity."""
 
     def __init__(
-        self, system: System, views: Mapping[Expr, MachineSort] | None = None, *, elements: bool = True
+        self,
+        system: System,
+        views: Mapping[Expr, View] | None = None,
+        *,
+        elements: bool = True,
+        ranked: bool = True,
     ) -> None:
         self.system = system
         self.views = views or {}
         self.elements = elements  # whether elements of arrays have bounds
+        self.ranked = ranked  # and floating-point numbers
         self.limits: dict[int, tuple[int, int]] = {}  # of quantities with a type
+        self.orders: dict[int, FloatOrder] = {}  # of quantities that are ranks
         self.opaque: dict[int, Expr] = {}
+        self.floats = FloatTranslation(self)
         self._shared: set[int] = set()  # quantities that several variables have
 
     # ------------------------------------------------------------------------------------- values
 
-    def quantity_sort(self, x: Expr) -> Sort:
-        """Return the sort of the quantities of a variable: its own or the signed one."""
+    def quantity_sort(self, x: Expr) -> Sort | FloatOrder:
+        """Return the sort of the quantities of a variable: its own, the signed one, or ranks."""
         return self.views.get(x, x.sort)
 
     def assigned(self, x: Expr, term: Expr, environment: Environment) -> int:
@@ -79,20 +91,28 @@ class Translation:
             gate = self.system.add(Gate(gate, tuple(dict.fromkeys(needs))))
         last = self._value(x, term, environment)
         return (
-            self._added(self.system.add(Join([*parts, last], [*gates, gate])), self.quantity_sort(x))
+            self.typed(self.system.add(Join([*parts, last], [*gates, gate])), self.quantity_sort(x))
             if parts
             else last
         )
 
     def _value(self, x: Expr, term: Expr, environment: Environment) -> int:
-        form = self.form(term, environment, self.views.get(x))
-        quantity = self.settle(form.of(self.quantity_sort(x)))
+        view = self.views.get(x)
+        form = self.form(term, environment, view)
+        quantity = self._viewed(form, view, x.sort)
         if form.terms == ((1, quantity),):
             self._shared.add(quantity)
         return quantity
 
+    def _viewed(self, form: Form, view: View | None, sort: Sort) -> int:
+        """Return the quantity of a form in a view, or in a sort if there is none."""
+        if isinstance(view, FloatOrder):
+            return self.floats.ranked(form, view)
+        return self.settle(self.floats.plain(form).of(view or sort))
+
     def settle(self, form: Form) -> int:
         """Return the quantity that is the value of a form."""
+        form = self.floats.plain(form)
         least, greatest = limits(form.sort)
         if not form.terms:
             value = form.constant
@@ -104,21 +124,24 @@ class Translation:
             low, high = self.limits.get(quantity, ANYTHING)
             if least <= low and high <= greatest:
                 return quantity
-        return self._added(self.system.add(Sum(form.constant, form.terms, least, greatest)), form.sort)
+        return self.typed(self.system.add(Sum(form.constant, form.terms, least, greatest)), form.sort)
 
-    def _added(self, quantity: int, sort: Sort) -> int:
+    def typed(self, quantity: int, sort: Sort | FloatOrder) -> int:
+        """Record the sort of a quantity."""
         self.limits[quantity] = limits(sort)
+        if isinstance(sort, FloatOrder):
+            self.orders[quantity] = sort
         return quantity
 
-    def arbitrary(self, sort: Sort) -> int:
+    def arbitrary(self, sort: Sort | FloatOrder) -> int:
         """Return a new quantity that may be any value of a sort."""
-        return self._added(self.system.add(Fixed(*limits(sort))), sort)
+        return self.typed(self.system.add(Fixed(*limits(sort))), sort)
 
-    def copied(self, quantity: int, sort: Sort) -> int:
+    def copied(self, quantity: int, sort: Sort | FloatOrder) -> int:
         """Return a new quantity with the bounds of another, for a value that may be different."""
-        return self._added(self.system.add(Sum(0, ((1, quantity),), *limits(sort))), sort)
+        return self.typed(self.system.add(Sum(0, ((1, quantity),), *limits(sort))), sort)
 
-    def form(self, term: Expr, environment: Environment, view: MachineSort | None = None) -> Form:
+    def form(self, term: Expr, environment: Environment, view: View | None = None) -> Form:
         """Return the form of a term; choices in it use `view` if their parts have none."""
         forms: dict[Expr, Form] = {}
         if not term.args:
@@ -128,7 +151,7 @@ class Translation:
         return forms[term]
 
     def _form(
-        self, term: Expr, forms: Mapping[Expr, Form], environment: Environment, view: MachineSort | None
+        self, term: Expr, forms: Mapping[Expr, Form], environment: Environment, view: View | None
     ) -> Form:
         kind, sort = term.kind, term.sort
         if kind is Kind.CONST:
@@ -145,6 +168,17 @@ class Translation:
         if sort is BOOL or not _integral(sort):
             return self._nonnumeric(term, forms, view)
         arguments = [forms[a] for a in term.args if a in forms]
+        if kind in FLOATS:
+            by_rank = self.floats.form(term, arguments) if self.ranked else None
+            return by_rank or self._alone(self.arbitrary(sort), sort)
+        if kind in (Kind.ITE, Kind.SELECT):
+            return self._copied_value(term, arguments, view)
+        by_bits = self.floats.of_bits(term, arguments)
+        return by_bits or self._integer(term, [self.floats.plain(each) for each in arguments])
+
+    def _integer(self, term: Expr, arguments: Sequence[Form]) -> Form:
+        """Return the form of an operation on integers."""
+        kind, sort = term.kind, term.sort
         if kind is Kind.ADD:
             return self._short(_total(arguments))
         if kind is Kind.SUB:
@@ -159,9 +193,9 @@ class Translation:
             return self._product(term, arguments)
         if kind is Kind.SHL and _shifts(arguments[1], sort):
             return arguments[0].times(1 << arguments[1].constant)
-        return self._other(term, arguments, view)
+        return self._operation(term, arguments)
 
-    def _alone(self, quantity: int, sort: Sort, view: MachineSort | None = None) -> Form:
+    def _alone(self, quantity: int, sort: Sort, view: View | None = None) -> Form:
         return Form(sort, 0, ((1, quantity),), view)
 
     def _short(self, form: Form) -> Form:
@@ -185,30 +219,27 @@ class Translation:
                 product = self._operation(term, [product, factor])
         return product
 
-    def _other(self, term: Expr, arguments: Sequence[Form], view: MachineSort | None) -> Form:
-        if term.kind in FLOATS:
-            return self._alone(self.arbitrary(term.sort), term.sort)
+    def _copied_value(self, term: Expr, arguments: Sequence[Form], view: View | None) -> Form:
+        """Return the form of a choice, or of an element of an array."""
         if term.kind is Kind.ITE:
             return self._joined(term.sort, arguments[-2:], view)
-        if term.kind is Kind.SELECT:
-            if not self.elements:
-                return self._alone(self.arbitrary(term.sort), term.sort)
-            own = arguments[0].view
-            whole = self.settle(arguments[0].viewed_as(own))
-            return self._alone(self.copied(whole, own or term.sort), term.sort, own)
-        return self._operation(term, arguments)
+        own = arguments[0].view
+        if not self.elements:
+            return self._alone(self.arbitrary(own or term.sort), term.sort, own)
+        whole = self._viewed(arguments[0], own, arguments[0].sort)
+        return self._alone(self.copied(whole, own or term.sort), term.sort, own)
 
-    def _joined(self, sort: Sort, forms: Sequence[Form], view: MachineSort | None) -> Form:
+    def _joined(self, sort: Sort, forms: Sequence[Form], view: View | None) -> Form:
         """Return one of several forms, in the view that one of them has; otherwise in `view` if it fits."""
         kept = element(sort)
         if not isinstance(kept, MachineSort) or view is None or kept.width != view.width or kept.signed:
             view = None
         view = next((each.view for each in forms if each.view is not None), view)
-        parts = [self.settle(each.viewed_as(view)) for each in forms]
+        parts = [self._viewed(each, view, each.sort) for each in forms]
         if len(parts) == 1:
             return self._alone(parts[0], sort, view)
         join = self.system.add(Join(parts, [self.system.open] * len(parts)))
-        return self._alone(self._added(join, view or sort), sort, view)
+        return self._alone(self.typed(join, view or sort), sort, view)
 
     def _operation(self, term: Expr, forms: Sequence[Form]) -> Form:
         arguments = [self.settle(each) for each in forms]
@@ -218,9 +249,9 @@ class Translation:
         width = term.sort.width if isinstance(term.sort, MachineSort) else 0
         added = self.system.add(Operation(term.kind, tuple(arguments), least, greatest, width))
         self.opaque[added] = term
-        return self._alone(self._added(added, term.sort), term.sort)
+        return self._alone(self.typed(added, term.sort), term.sort)
 
-    def _nonnumeric(self, term: Expr, forms: Mapping[Expr, Form], view: MachineSort | None) -> Form:
+    def _nonnumeric(self, term: Expr, forms: Mapping[Expr, Form], view: View | None) -> Form:
         """Return the form of a Boolean, an array or a term without a number."""
         if term.kind in (Kind.STORE, Kind.CONST_ARRAY, Kind.ITE, Kind.SELECT):
             return self._joined(term.sort, [forms[a] for a in _parts(term)], view)
@@ -274,7 +305,7 @@ class Translation:
         for x in common:
             parts = [each[x] for each in alternatives]
             join = self.system.add(Join(parts, [self.system.open] * len(parts)))
-            joined[x] = self._added(join, self.quantity_sort(x))
+            joined[x] = self.typed(join, self.quantity_sort(x))
         return joined, self.system.add(Join(gates, [self.system.open] * len(gates)))
 
     def _literal(self, literal: Expr, environment: Environment, *, positive: bool) -> dict[Expr, int] | None:
@@ -293,10 +324,18 @@ class Translation:
                 inner = next(literals(term, positive=value is positive))
                 simple = inner[0].kind not in (Kind.AND, Kind.OR)
                 return self._literal(inner[0], environment, positive=inner[1]) if simple else {}
+        if literal.kind in (Kind.F_EQ, Kind.F_LT, Kind.F_LE) and self.ranked:
+            return self.floats.compared(literal, environment, positive=positive)
         if literal.kind not in (Kind.EQ, Kind.LE, Kind.LT) or not _number(literal.args[0].sort):
             return {}
+        by_pattern = self.floats.by_pattern(literal, environment, positive=positive)
+        return by_pattern or self._comparison(literal, environment, positive=positive)
+
+    def _comparison(self, literal: Expr, environment: Environment, *, positive: bool) -> dict[Expr, int]:
+        """Return the quantities of variables under a comparison of integers."""
         a, b = literal.args
-        left, right = self.form(a, environment), self.form(b, environment)
+        left = self.floats.plain(self.form(a, environment))
+        right = self.floats.plain(self.form(b, environment))
         if literal.kind is Kind.EQ:  # equality of bits, in any view
             view = left.view or right.view
             left, right = left.viewed_as(view), right.viewed_as(view)
@@ -325,7 +364,14 @@ class Translation:
         if variable not in environment:
             return {}
         of = environment[variable]
-        met = self.system.add(Meet(of, tuple(uppers), tuple(lowers), tuple(excluded)))
+        definition = Meet(of, tuple(uppers), tuple(lowers), tuple(excluded))
+        return self.restricted(variable, environment, definition)
+
+    def restricted(
+        self, variable: Expr, environment: Environment, definition: Meet | Compared
+    ) -> dict[Expr, int]:
+        """Return the quantity of a variable under a condition, for all variables with the same value."""
+        of, met = environment[variable], self.system.add(definition)
         self.limits[met] = self.limits.get(of, limits(self.quantity_sort(variable)))
         restricted = {variable: met}
         if of in self._shared:

@@ -28,7 +28,7 @@ def signed_views(program: Program) -> Mapping[Expr, MachineSort]:
     """Return the variables whose quantities are signed numbers, with the signed sort."""
     reads: dict[str, dict[Expr, None]] = {SIGNED: {}, UNSIGNED: {}}
     copies: dict[Expr, dict[Expr, None]] = {}  # from a variable to those assigned to it
-    for term, reader in _reads(program):
+    for term, reader in read_terms(program):
         for x, how in _readers(term, reader):
             if isinstance(how, Expr) and _is_bit_pattern(how):
                 copies.setdefault(how, {})[x] = None
@@ -56,7 +56,7 @@ def _signed(x: Expr) -> MachineSort:
     return machine(sort.width, signed=True)
 
 
-def _reads(program: Program) -> Iterator[tuple[Expr, Reader]]:
+def read_terms(program: Program) -> Iterator[tuple[Expr, Reader]]:
     """Yield all terms of a program, each with its reader."""
     yield from ((term, x) for x, term in program.initial.items())
     for procedure in program.procedures.values():

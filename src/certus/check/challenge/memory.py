@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from certus.check.challenge.model_runs import Behaviour, End, Values
+from certus.check.challenge.runs import Behaviour, End, Values
 from certus.check.replay.build import NotBuilt
 from certus.check.replay.harness import Supply
 from certus.check.replay.sanitized import SanitizedProgram

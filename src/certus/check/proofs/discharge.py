@@ -278,10 +278,16 @@ def _decide(question: Question, check: Check, budget: Budget, *, quick: bool = F
     return Answer.UNKNOWN if quick else check(question.formulas, budget)
 
 
-def discharged_by_z3(clause: Clause, *, budget: Budget, statistics: Statistics) -> bool:
-    """Return whether z3 discharges a clause. This suffices for facts, not for a verdict."""
+def discharged_once(clause: Clause, *, budget: Budget, statistics: Statistics) -> bool:
+    """Return whether one solver discharges a clause: z3, or Bitwuzla before it if there is floating point.
+    This suffices for facts, not for a verdict."""
     budget.check()
-    return _decide(Question(clause.formulas), _z3(statistics), budget) is Answer.UNSAT
+    question = Question(clause.formulas)
+    if question.has_floats:
+        answer = _bitwuzla(statistics)(question, budget.part(0.7), False)
+        if answer is not None and answer is not Answer.UNKNOWN:
+            return answer is Answer.UNSAT
+    return _decide(question, _z3(statistics), budget) is Answer.UNSAT
 
 
 def _bitwuzla(statistics: Statistics) -> AskSolver:

@@ -24,7 +24,7 @@ from typing import Final
 from certus.check.replay.harness import hooks, is_builtin, stubs
 from certus.core.errors import CertusError
 from certus.core.program import Program, SourceText
-from certus.system.clang import (
+from certus.system.tools import (
     GCC_FLAGS,
     GCC_TRAP,
     IS_GCC,
@@ -32,11 +32,14 @@ from certus.system.clang import (
     TARGETS,
     Clang,
     ClangMissing,
+    ToolFailed,
+    ToolResult,
     absolute_paths,
     find_clang,
     find_gcc,
+    find_tool,
+    run_tool,
 )
-from certus.system.tools import ToolFailed, ToolResult, find_tool, run_tool
 
 _CLANG_FLAGS: Final = (
     *(*LANGUAGE, "-O0", "-fno-stack-protector"),

@@ -40,7 +40,6 @@ from certus.core.outcome import CLANG, GCC, Compilers
 from certus.core.program import Alloc, Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum
-from certus.core.vocabulary import ALLOCATION_FAILS
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, TraceInputs, unknown
 from certus.interpreter.interpreter import run
@@ -96,8 +95,6 @@ def compiled_replay(
     site = program.error_at(program.location[trace.error])
     if site.kind in MEMORY_KINDS:
         about = f"{site.kind}: {site.text}"
-        if any(supply.values.get(ALLOCATION_FAILS, ())):
-            uncertain = uncertain or "every allocation of the sanitized program succeeds"
         result = replay_memory(
             program, supply, site.kind, uncertain, about=about, arguments=arguments, budget=budget, keep=keep
         )

@@ -24,32 +24,45 @@ static void *allocate(size_t size, size_t align, size_t *frame)
     return (void *)start;
 }
 
-/* End the object at an address, which must be the start of one; return it. */
-static struct object *release(void *old, size_t *frame)
+/* Return the object at an address, which must be the start of one. */
+static struct object *owned(void *old, size_t *frame)
 {
     size_t start = (size_t)old, number = in_heap(start) ? objects_up_to(start) : 0;
     struct object *object = objects + number - 1;
     circumstance = PLAIN;
     if (!number || object->start != start || object->freed || object->local)
         fail(INVALID_FREE, start, 0, frame);
-    object->freed = 1;
-    record_origin(object->released, frame);
-    fill(heap_shadow + (start - heap >> 3), object->size + 7 >> 3, FREED);
     return object;
 }
 
-WEAK void *malloc(size_t size) { return allocate(size, 16, OWN_FRAME); }
+static void release(struct object *object, size_t *frame)
+{
+    object->freed = 1;
+    record_origin(object->released, frame);
+    fill(heap_shadow + (object->start - heap >> 3), object->size + 7 >> 3, FREED);
+}
+
+/* Return an object for the program, or null if the harness of a trace says that this allocation fails. A frame of
+ * its own would leave a copy of the address on the stack, where `search_stack` finds it. */
+__attribute__((always_inline)) static inline void *request(size_t size, size_t align, size_t *frame)
+{
+    return fails() ? 0 : allocate(size, align, frame);
+}
+
+WEAK void *malloc(size_t size) { return request(size, 16, OWN_FRAME); }
 
 WEAK void *calloc(size_t count, size_t size)
 {
     if (size && count > (size_t)-1 / size) certus_finish(NO_MEMORY);
-    return allocate(count * size, 16, OWN_FRAME);
+    return request(count * size, 16, OWN_FRAME);
 }
 
 WEAK void *realloc(void *old, size_t size)
 {
-    if (!old) return allocate(size, 16, OWN_FRAME);
-    struct object *object = release(old, OWN_FRAME);
+    if (!old) return request(size, 16, OWN_FRAME);
+    struct object *object = owned(old, OWN_FRAME);
+    if (fails()) return 0;
+    release(object, OWN_FRAME);
     void *start = allocate(size, 16, OWN_FRAME);
     copy(start, old, object->size < size ? object->size : size);
     return start;
@@ -61,19 +74,21 @@ WEAK void *reallocarray(void *old, size_t count, size_t size)
     return realloc(old, count * size);
 }
 
-static void *own_aligned(size_t align, size_t size) { return allocate(size, align, OWN_FRAME); }
+static void *own_aligned(size_t align, size_t size) { return request(size, align, OWN_FRAME); }
 OWN(own_aligned) void *aligned_alloc(size_t align, size_t size);
 OWN(own_aligned) void *memalign(size_t align, size_t size);
-WEAK void *valloc(size_t size) { return allocate(size, PAGE, OWN_FRAME); }
+WEAK void *valloc(size_t size) { return request(size, PAGE, OWN_FRAME); }
 
 WEAK int posix_memalign(void **to, size_t align, size_t size)
 {
+    void *start = request(size, align, OWN_FRAME);
+    if (!start) return 12; /* ENOMEM */
     check(INVALID_WRITE, (size_t)to, sizeof *to, OWN_FRAME);
-    *to = allocate(size, align, OWN_FRAME);
+    *to = start;
     return 0;
 }
 
-static void own_free(void *old) { if (old) release(old, OWN_FRAME); }
+static void own_free(void *old) { if (old) release(owned(old, OWN_FRAME), OWN_FRAME); }
 OWN(own_free) void free(void *old);
 OWN(own_free) void cfree(void *old);
 

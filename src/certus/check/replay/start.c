@@ -23,6 +23,16 @@ enum {
 extern int certus_argc;
 extern char *certus_argv[];
 int certus_noted; /* whether the program called an undefined function */
+/* Which allocations fail, by their numbers: the harness of a trace may say so. */
+__attribute__((weak)) const int *certus_failing = 0;
+__attribute__((weak)) int certus_failing_count = 0;
+
+/* Decide whether the next allocation fails. */
+static int fails(void)
+{
+    static int asked;
+    return asked < certus_failing_count && certus_failing[asked++];
+}
 
 /* ---------------------------------------------------------------------------------- system calls */
 

@@ -23,8 +23,8 @@ from typing import Final
 from certus.check.replay.path_replay import Key, PathRecorder, SymbolicPath
 from certus.core import build
 from certus.core.budget import Budget
+from certus.core.effects import uses_memory
 from certus.core.evidence import Trace
-from certus.core.memory import uses_memory
 from certus.core.program import Alloc, Havoc, Program
 from certus.core.solver import Answer
 from certus.core.sorts import INT, MachineSort

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from certus.core.budget import Budget
-from certus.core.engine import Engine, Facts, NoOptions, ProgramKind, Slot
+from certus.core.engine import Engine, Facts, NoOptions, ProgramKind, Slot, Task
 from certus.core.evidence import Inductive, Verdict
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 
 
 class ArrayClaims(Engine[NoOptions]):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from certus.core.budget import Budget
-from certus.core.engine import PROGRAMS, Engine, Facts, Role, Slot
+from certus.core.engine import PROGRAMS, Engine, Facts, Role, Slot, Task
 from certus.core.evidence import Trace, Unrolling, Verdict
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,18 +25,18 @@ from typing import Final
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Safe, Trace, Unknown, Unrolling, Unsafe, Verdict
 from certus.core.loops import Loop, LoopBound
 from certus.core.program import Call, Location, Program
 from certus.core.solver import Answer
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.encoding.narrowing import Narrowing
-from certus.encoding.procedure_shape import Shape, shapes
 from certus.encoding.unroller import Limits, UnrolledProgram, Visit
+from certus.encoding.unrolling import Shape, shapes
 from certus.engines.bmc import Options
 from certus.solvers.portfolio import Backoff, SolverPortfolio
 
@@ -148,12 +148,12 @@ class _Within:
 
     def formulas(self, limits: Limits) -> dict[Location, Expr]:
         from certus.analysis.ranges.bounded import bounded_ranges
-        from certus.analysis.ranges.facts import heads, range_formula
+        from certus.analysis.ranges.facts import formulas, heads
 
         bound = max(limits.bound, *limits.further.values(), 1)
         bounded = bounded_ranges(self.ranges, bound, budget=self.budget)
         return {
-            at: build.conjunction(range_formula(x, r) for x, r in bounded.at(at).items())
+            at: build.conjunction(each for _, each in formulas(bounded, at))
             for at in heads(self.ranges.program)
             if at in bounded.essa.at and bounded.reaches(at)
         }

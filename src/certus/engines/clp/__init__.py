@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from certus.core.budget import Budget
-from certus.core.engine import REFERENCE, Engine, ProgramKind, Slot
+from certus.core.engine import REFERENCE, Engine, ProgramKind, Slot, Task
 from certus.core.evidence import Inductive, Trace, Verdict
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,16 @@ from itertools import count
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.engine import Task
 from certus.core.evidence import KInductive, Point, Safe, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest
 from certus.core.program import Location, Program, called
 from certus.core.solver import Answer, Solver
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
-from certus.encoding.growing_formula import Node
 from certus.encoding.induction_unroller import Layers
+from certus.encoding.unrolling import Node
 from certus.engines.kind import Options
 from certus.solvers.portfolio import SolverPortfolio
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from certus.core.budget import Budget
-from certus.core.engine import Engine, Facts, ProgramForm, ProgramKind, Slot
+from certus.core.engine import Engine, Facts, ProgramForm, ProgramKind, Slot, Task
 from certus.core.evidence import Execution, Inductive, Trace, Verdict
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 
 
 @dataclass(frozen=True, slots=True)

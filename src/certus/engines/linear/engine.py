@@ -10,8 +10,8 @@ If the exact search does not end soon, a second one over-approximates by inexact
 proof only. Facts, checked ranges at loop heads, restrict the states that steps start from, so that machine
 integers are integers where facts exclude that they wrap around; otherwise sums are modulo. What is not linear
 (products, arrays, bit operations) is arbitrary within its type and makes a step inexact.
-Answers Unknown if blocks have too many paths, if isl needs too many operations, and if only an inexact step
-leads to an error.
+Answers Unknown if blocks need too many disjuncts, if isl needs too many operations, and if only an inexact
+step leads to an error.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from certus.core.budget import Budget
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import has_floats
+from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Havoc, Location, Program, leaves
 from certus.core.sorts import MachineSort
 from certus.core.statistics import Statistics, phase
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.engines.linear import Options
 from certus.engines.linear.acceleration import Acceleration

@@ -112,11 +112,12 @@ def _unreachable(search: Tabulation) -> Iterator[Finding]:
 def _reached(search: Tabulation, edge: Edge) -> Iterator[Edge]:
     """Yield the statements of a block that some execution reaches."""
     store = search.paths.get(edge.source)
-    if store is None or len(store.edges) > SHOWN:
+    paths = search.transitions.paths(edge)
+    if store is None or paths is None or len(store.edges) > SHOWN:
         yield from () if store is None else statements(edge)
         return
     here = store.whole()
     frame = search.transitions.frames[edge.source.procedure]
-    for path in search.transitions.paths(edge):
+    for path in paths:
         if not search.transitions.labelled(path, frame).starting(here).is_empty():
             yield from path.statements

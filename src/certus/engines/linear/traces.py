@@ -11,13 +11,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from certus.core import build
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
-from certus.core.program import Edge
+from certus.core.program import Edge, Havoc
+from certus.core.solver import Answer
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Value
+from certus.core.values import ArrayValue
+from certus.encoding.block_formula import edge_formula
+from certus.engines.linear.blocks import modelled
 from certus.engines.linear.edges import Entered, PathEdge, Returned, Start, Stepped, lift
-from certus.engines.linear.transitions import Frame, Path, Transitions, modelled
+from certus.engines.linear.paths import Path
+from certus.engines.linear.transitions import Frame, Transitions
+from certus.solvers.isl.relations import Relation
+from certus.solvers.portfolio import SolverPortfolio
 
 Vector = tuple[int, ...]
 
@@ -81,7 +89,10 @@ class Reconstruction:
 
     def _stepped(self, goal: _Goal, by: Stepped, frame: Frame) -> list[_Goal] | None:
         before = by.before.relation.fixing(_numbered(goal.entry), {})
-        for path in self.transitions.paths(by.edge):
+        paths = self.transitions.paths(by.edge)
+        if paths is None:
+            return self._through(goal, by, frame, before)
+        for path in paths:
             labelled = self.transitions.labelled(path, frame).fixing({}, _numbered(goal.state))
             point = labelled.starting(before).pair()
             if point is not None:
@@ -89,6 +100,34 @@ class Reconstruction:
                 self._record_inputs(path, inputs)
                 return [_Goal(by.before, goal.entry, state, goal.inner)]
         return None
+
+    def _through(self, goal: _Goal, by: Stepped, frame: Frame, before: Relation) -> list[_Goal] | None:
+        """Return the state before a block with too many paths to list. A solver finds the path and inputs."""
+        step = self.transitions.step(by.edge).fixing({}, _numbered(goal.state))
+        point = step.starting(before).pair()
+        block = edge_formula(by.edge, self.transitions.program)
+        if point is None or block is None:
+            return None
+        values = {x: build.constant(_value(x, n), x.sort) for x, n in zip(frame.state, point[0], strict=True)}
+        instance = block.instance(0, values)
+        reached = zip(frame.state, goal.state, strict=True)
+        ends = [(instance.values.get(x, values[x]), build.constant(_value(x, n), x.sort)) for x, n in reached]
+        if by.edge.target in self.transitions.program.error_locations:
+            ends = []
+        solver = SolverPortfolio(self.transitions.relations.statistics)
+
+        def scalar(term: Expr) -> Value:
+            value = solver.value(term)
+            assert not isinstance(value, ArrayValue), "inputs are scalars"
+            return value
+
+        solver.add(instance.guard, *instance.definitions, *(build.eq(a, b) for a, b in ends))
+        if solver.check(budget=self.budget, purpose="inputs") is not Answer.SAT:
+            return None
+        for passage in reversed(instance.path(scalar)):
+            if isinstance(passage.edge.op, Havoc):
+                self.events.append((passage.edge, passage.inputs))
+        return [_Goal(by.before, goal.entry, point[0], goal.inner)]
 
     def _record_inputs(self, path: Path, inputs: Sequence[int]) -> None:
         """Record the inputs of a path, its last statement first."""

@@ -2,67 +2,25 @@
 
 A *frame* has the variables of the vectors of a procedure: its *entry* vector has the globals and parameters,
 its *state* also the locals that are live across statements, its *exit* vector the globals and results. A
-statement or large block is a union of *paths*: conditions and values in terms of the state before, with a
-symbol for each input. Their relation is tau of the paper.
+statement or large block is a union of paths (`paths`) or, if it has too many, a product along its DAG
+(`blocks`). Its relation is tau of the paper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from certus.core import build
-from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.errors import Unsupported
 from certus.core.intervals import conjuncts
-from certus.core.program import (
-    Block,
-    Call,
-    Choice,
-    Edge,
-    Havoc,
-    Location,
-    Procedure,
-    Program,
-    Seq,
-)
-from certus.core.sorts import BOOL, INT, MachineSort, Sort
+from certus.core.program import Block, Call, Edge, Location, Procedure, Program
 from certus.core.terms import Expr
 from certus.core.walk import variables
-from certus.encoding.block_formula import execute_statement
+from certus.engines.linear.blocks import BlockRelation, Usage, after, modelled, usage
+from certus.engines.linear.paths import Path, listed_paths, single_steps
 from certus.solvers.isl.relations import Relation, Relations
-
-PATHS = 256  # limit for one block
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Taken:
-    """A statement on a path, after the statements `before`."""
-
-    edge: Edge
-    before: _Taken | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Path:
-    """One path through a block: it is executed if all `conditions` hold, and writes `values`.
-
-    `inputs`: its `Havoc` edges, each with the symbols it introduces. `last`: its statements."""
-
-    conditions: tuple[Expr, ...]
-    values: dict[Expr, Expr]
-    inputs: tuple[tuple[Edge, tuple[Expr, ...]], ...]
-    last: _Taken | None = None
-
-    @property
-    def statements(self) -> Iterator[Edge]:
-        """The statements on the path, the last one first."""
-        taken = self.last
-        while taken is not None:
-            yield taken.edge
-            taken = taken.before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,16 +33,6 @@ class Frame:
     exit: tuple[Expr, ...]
 
 
-def modelled(sort: Sort) -> bool:
-    """Return whether variables of this sort are columns; all others are arbitrary at each use."""
-    return sort is INT or sort is BOOL or isinstance(sort, MachineSort)
-
-
-def after(variable: Expr) -> Expr:
-    """Return the variable for the value after a step."""
-    return build.var(f"next({variable.name})", variable.sort)
-
-
 class Transitions:
     """The frames of a program and the transition relations of its edges, built on demand. Steps start only
     from states that satisfy the `invariants`, which may exclude that numbers wrap around."""
@@ -95,7 +43,7 @@ class Transitions:
         self.program: Final = program
         self.relations: Final = relations
         self.invariants: Final = invariants or {}
-        self._paths: Final[dict[Edge, tuple[Path, ...]]] = {}
+        self._paths: Final[dict[Edge, tuple[Path, ...] | None]] = {}
         self._steps: Final[dict[Edge, Relation]] = {}
         self._labelled: Final[dict[Path, Relation]] = {}
         self._openings: Final[dict[Frame, Relation]] = {}
@@ -118,12 +66,9 @@ class Transitions:
     def _read(self, procedure: Procedure) -> set[Expr]:
         """Return the variables that some block reads before writing them."""
         names: set[Expr] = set()
+        known: dict[Block, Usage] = {}
         for edge in procedure.edges:
-            if isinstance(edge.op, Call):
-                names.update(variables(*edge.op.arguments))
-            else:
-                for path in self.paths(edge):
-                    names.update(variables(*path.conditions, *path.values.values()))
+            names.update(usage(edge, procedure, known).read)
         return names
 
     @cached_property
@@ -147,25 +92,43 @@ class Transitions:
 
     # ----------------------------------------------------------------------------- transitions
 
-    def paths(self, edge: Edge) -> tuple[Path, ...]:
-        """Return the paths through the block of an edge that is not a call."""
-        paths = self._paths.get(edge)
-        if paths is None:
-            paths = self._paths[edge] = tuple(_paths(edge, self.program.procedures[edge.source.procedure]))
-        return paths
+    def paths(self, edge: Edge) -> tuple[Path, ...] | None:
+        """Return the paths through the block of an edge that is not a call; None if there are too many."""
+        if edge not in self._paths:
+            self._paths[edge] = listed_paths(edge, self.program.procedures[edge.source.procedure])
+        return self._paths[edge]
+
+    def pieces(self, edge: Edge) -> Iterable[Path]:
+        """Return the paths through a block; where there are too many, its single statements."""
+        paths = self.paths(edge)
+        return single_steps(edge, self.program.procedures[edge.source.procedure]) if paths is None else paths
 
     def step(self, edge: Edge) -> Relation:
         """Return tau of an edge that is not a call: from states to states."""
         relation = self._steps.get(edge)
         if relation is None:
-            state = self.frames[edge.source.procedure].state
-            facts = conjuncts(self.facts.get(edge.source, build.TRUE))
-            relation = self.relations.none(len(state), len(state))
-            for path in self.paths(edge):
-                formulas = [*facts, *_formulas(path, state)]
-                relation = relation.union(self.relations.of(formulas, state, _after(state)))
-            relation = self._steps[edge] = relation.coalesced()
+            facts = tuple(conjuncts(self.facts.get(edge.source, build.TRUE)))
+            paths = self.paths(edge)
+            relation = self._along(edge, facts) if paths is None else self._union(edge, paths, facts)
+            self._steps[edge] = relation
         return relation
+
+    def _union(self, edge: Edge, paths: tuple[Path, ...], facts: tuple[Expr, ...]) -> Relation:
+        """Return the union of the relations of paths."""
+        state = self.frames[edge.source.procedure].state
+        relation = self.relations.none(len(state), len(state))
+        for path in paths:
+            formulas = [*facts, *_formulas(path, state)]
+            relation = relation.union(self.relations.of(formulas, state, _after(state)))
+        return relation.coalesced()
+
+    def _along(self, edge: Edge, facts: tuple[Expr, ...]) -> Relation:
+        """Return the relation of a block with many paths, built along its DAG."""
+        frame = self.frames[edge.source.procedure]
+        columns = (*frame.state, *self.program.globals, *frame.procedure.variables)
+        order = {x: number for number, x in enumerate(dict.fromkeys(columns))}
+        needed = () if edge.target in self.program.error_locations else frame.state
+        return BlockRelation(self.relations, edge, frame.procedure, order).build(frame.state, facts, needed)
 
     def labelled(self, path: Path, frame: Frame) -> Relation:
         """Return the relation from the state before a path and its inputs to the state after it."""
@@ -235,57 +198,3 @@ def _after(columns: Sequence[Expr]) -> tuple[Expr, ...]:
 def _formulas(path: Path, state: Sequence[Expr]) -> list[Expr]:
     moved = [build.eq(after(x), path.values.get(x, x)) for x in state]
     return [*path.conditions, *moved]
-
-
-# -------------------------------------------------------------------------------- paths of blocks
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rest:
-    """The rest of a path: first `block`, then `rest`."""
-
-    block: Block
-    rest: _Rest | None
-
-
-def _paths(edge: Edge, procedure: Procedure) -> list[Path]:
-    paths: list[Path] = []
-    whole = edge.op if isinstance(edge.op, (Seq, Choice)) else edge
-    work: list[tuple[Path, _Rest | None]] = [(Path((), {}, ()), _Rest(whole, None))]
-    while work:
-        path, rest = work.pop()
-        if rest is None:
-            paths.append(path)
-            if len(paths) > PATHS:
-                raise Unsupported(_too_many(edge))
-        elif isinstance(rest.block, Seq):
-            work.append((path, _Rest(rest.block.first, _Rest(rest.block.second, rest.rest))))
-        elif isinstance(rest.block, Choice):
-            work.extend((path, _Rest(a, rest.rest)) for a in reversed(rest.block.alternatives))
-        else:
-            longer = _extended(path, rest.block, procedure)
-            if longer is not None:
-                work.append((longer, rest.rest))
-    return paths
-
-
-def _extended(path: Path, edge: Edge, procedure: Procedure) -> Path | None:
-    """Extend the path by one statement; return None if that is never executed."""
-    number = len(path.inputs)
-    executed = execute_statement(
-        edge.op, procedure, path.values, lambda x: build.var(f"{x.name}@{number}", x.sort)
-    )
-    if executed.condition is build.FALSE:
-        return None
-    conditions, inputs = path.conditions, path.inputs
-    if executed.condition is not build.TRUE:
-        conditions = (*conditions, executed.condition)
-    if isinstance(edge.op, Havoc):
-        inputs = (*inputs, (edge, executed.inputs))
-    return Path(conditions, executed.values, inputs, _Taken(edge, path.last))
-
-
-def _too_many(edge: Edge) -> Diagnostic:
-    message = f"a block has more than {PATHS} paths, too many to represent each by linear constraints"
-    hint = "try --blocks single, or another engine"
-    return Diagnostic("too-many-paths", message, Severity.NOTE, edge.source.span, hint=hint)

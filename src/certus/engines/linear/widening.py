@@ -26,7 +26,8 @@ from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder, variables
 from certus.engines.linear.edges import Jumped, PathEdge, Start, Store
-from certus.engines.linear.transitions import Frame, Path, Transitions
+from certus.engines.linear.paths import Path
+from certus.engines.linear.transitions import Frame, Transitions
 from certus.solvers.isl.relations import Relation
 
 PATIENCE = 3
@@ -116,7 +117,7 @@ class Widening:
         for edge in frame.procedure.edges:
             if isinstance(edge.op, Call):
                 continue
-            for path in self.transitions.paths(edge):
+            for path in self.transitions.pieces(edge):
                 for term in postorder(*path.conditions):
                     if term.kind in ATOMS:
                         yield from _around(term)
@@ -163,7 +164,7 @@ def _groups(frame: Frame, transitions: Transitions) -> Iterator[Sequence[Expr]]:
         if isinstance(edge.op, Call):
             yield [*variables(*edge.op.arguments), *edge.op.targets]
             continue
-        for path in transitions.paths(edge):
+        for path in transitions.pieces(edge):
             yield from _related(path)
             later.append(tuple(path.values))
     yield from later

@@ -82,6 +82,14 @@ class Abstraction:
                 region = self._computed[key] = solver.successors(sources, precision)
         return region
 
+    def origins(
+        self, step: Step, sources: Sequence[Region], predicates: Sequence[Sequence[Expr]], target: Region
+    ) -> list[Region] | None:
+        """Return one abstract state of each source, over its predicates, from which `step` is possible to a
+        state in `target`; None if the solver finds no such step, so that the abstraction is coarse."""
+        with self.statistics.timed(SECONDS):
+            return self._solvers[step].origins(sources, predicates, target)
+
 
 class _StepSolver:
     """The incremental solver of one step."""
@@ -99,16 +107,13 @@ class _StepSolver:
         self._numbers = count()
 
     def successors(self, sources: Sequence[Region], precision: Precision) -> Region:
-        assumptions = [
-            self.regions.formula(region, lambda p, n=n: self._before(n, p))  # type: ignore[misc]
-            for n, region in enumerate(sources)
-        ]
-        assumptions = [formula for formula in assumptions if formula is not build.TRUE]
+        assumptions = self._assumptions(sources)
         after = {p: self._after(p) for p in precision.predicates}
         seen: list[Valuation] = []
         if self._ask(assumptions, after, seen) is Answer.UNSAT:
             return self.regions.nothing
         region, open_ = self._cartesian(assumptions, after, seen)
+        region = self.regions.both(region, self._frame(sources, open_))
         exact = self.step in self.abstraction.exact
         if self.abstraction.manner == "cartesian" and not exact:
             return region
@@ -130,6 +135,33 @@ class _StepSolver:
             else:
                 region = self.regions.both(region, valuations)
         return region
+
+    def origins(
+        self, sources: Sequence[Region], predicates: Sequence[Sequence[Expr]], target: Region
+    ) -> list[Region] | None:
+        assumptions = [*self._assumptions(sources), self.regions.formula(target, self._after)]
+        before = [{p: self._before(n, p) for p in names} for n, names in enumerate(predicates)]
+        if self._ask([a for a in assumptions if a is not build.TRUE], {}, []) is not Answer.SAT:
+            return None
+        return [
+            self.regions.minterm({p: bool(self.solver.value(literal)) for p, literal in literals.items()})
+            for literals in before
+        ]
+
+    def _frame(self, sources: Sequence[Region], predicates: Sequence[Expr]) -> Region:
+        """Return what holds of the predicates that the step does not change: the same as before."""
+        if self.step.kind not in ("block", "call"):
+            return self.regions.everything
+        changed = {x for x, value in self.step.values.items() if value is not x}
+        return self.regions.onto(sources[0], [p for p in predicates if changed.isdisjoint(variables(p))])
+
+    def _assumptions(self, sources: Sequence[Region]) -> list[Expr]:
+        """Return the formulas of the regions before the step."""
+        formulas = [
+            self.regions.formula(region, lambda p, n=n: self._before(n, p))  # type: ignore[misc]
+            for n, region in enumerate(sources)
+        ]
+        return [formula for formula in formulas if formula is not build.TRUE]
 
     def _too_many(self, group: Group) -> bool:
         """Return whether the group, or part of it, had too many valuations before."""

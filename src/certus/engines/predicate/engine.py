@@ -21,13 +21,13 @@ from dataclasses import dataclass, field, replace
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.engine import Task
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest
 from certus.core.program import Location, Program
 from certus.core.solver import Answer
 from certus.core.statistics import Statistics, phase
-from certus.core.task import Task
 from certus.core.terms import Expr
 from certus.core.walk import variables
 from certus.engines.predicate import Options

@@ -15,7 +15,7 @@ after it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -69,6 +69,7 @@ class Steps:
     inputs: dict[str, tuple[Expr, ...]] = field(default_factory=dict)  # globals and parameters
     read: dict[str, tuple[Expr, ...]] = field(default_factory=dict)  # globals that a call may read
     recursive: frozenset[str] = frozenset()  # names of procedures
+    position: dict[Location, int] = field(default_factory=dict)  # of locations in reverse postorder
 
     def procedure(self, location: Location) -> Procedure:
         return self.program.procedures[location.procedure]
@@ -96,7 +97,26 @@ def steps_of(program: Program, facts: Facts | None = None) -> Steps:
                 _add_block(result, edge, facts)
     for steps in result.before.values():
         steps.sort(key=lambda s: s.target not in program.error_locations)
+    result.position = _positions(result)
     return result
+
+
+def _positions(steps: Steps) -> dict[Location, int]:
+    """Number the locations in reverse postorder: the target of a step comes after its premises, unless the
+    step goes back."""
+    successors: dict[Location, Iterator[Step]] = {}
+    finished: list[Location] = []
+    stack = [steps.start.target]
+    while stack:
+        at = stack[-1]
+        if at not in successors:
+            successors[at] = iter((*steps.before.get(at, ()), *steps.over.get(at, ())))
+        following = next((s.target for s in successors[at] if s.target not in successors), None)
+        if following is not None:
+            stack.append(following)
+        else:
+            finished.append(stack.pop())
+    return {at: number for number, at in enumerate(reversed(finished))}
 
 
 def _read_at(facts: Facts, target: Location, values: Mapping[Expr, Expr]) -> Expr:

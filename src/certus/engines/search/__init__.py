@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
-from certus.core.engine import PROGRAMS, Engine, NoOptions, ProgramForm, Role, Slot
+from certus.core.engine import PROGRAMS, Engine, NoOptions, ProgramForm, Role, Slot, Task
 from certus.core.evidence import Inductive, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.program import Program
 from certus.core.statistics import Statistics
-from certus.core.task import Task
 
 
 class InputSearch(Engine[NoOptions]):

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from certus.analysis.ranges.control import Effects, flows
 from certus.core import build
+from certus.core.effects import uses_memory
 from certus.core.evidence import Inductive, Point, in_frame
-from certus.core.memory import uses_memory
 from certus.core.program import Call, Location
 from certus.core.terms import Expr
 from certus.interpreter.compile import Compiled, Link

@@ -25,8 +25,7 @@ from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.vocabulary import kinds_of
-from certus.system.clang import ClangMissing, emit_ir
-from certus.system.tools import ToolFailed
+from certus.system.tools import ClangMissing, ToolFailed, emit_ir
 
 _FLAGS: Final = (
     *("-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1", "-g", "-fno-caret-diagnostics"),

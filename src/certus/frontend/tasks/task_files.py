@@ -1,29 +1,25 @@
 """Read task definitions (`.yml`) of SV-COMP: input files, data model, properties and expected verdicts.
 
-A `Question` is what to verify; it comes from a task file or from the command line alone. A task file that is
-malformed or contradicts itself, its files or the command line is rejected, with the line of the problem.
+A task file that is malformed or contradicts itself, its files or the command line is rejected, with the line
+of the problem.
 """
 
 from __future__ import annotations
 
-import builtins
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
 from certus.core.vocabulary import PARTS
+from certus.frontend import C_SUFFIXES, CHC_SUFFIXES, MODELS, SUFFIXES
 from certus.frontend.tasks.properties import (
-    CHECK_SAT,
     SUPPORTED,
     UNREACH_CALL,
     Property,
-    default_kinds,
     property_of,
-    property_of_kinds,
     read_property_file,
 )
 
@@ -32,32 +28,9 @@ if TYPE_CHECKING:
 
     from certus.frontend.tasks.yaml_nodes import Nodes
 
-SUFFIXES: Final = (".yml", ".yaml")
-C_SUFFIXES: Final = (".c", ".i")
-CHC_SUFFIXES: Final = (".smt2", ".clp")
 _LANGUAGES: Final = {"C": C_SUFFIXES, "SMT-LIB": CHC_SUFFIXES}
-MODELS: Final = ("ILP32", "LP64")
 
 _BOOLEANS: Final = {"true": True, "false": False}
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The question whether the program in `file` has the property. `others` are further files of the program.
-    `data_model` is None where the language has none, `expected` is the verdict in the task file, and `span`
-    the position of the property there. `malloc_may_fail`: whether allocations in C may return null."""
-
-    file: Path
-    property: Property
-    data_model: str | None = None
-    expected: bool | None = None
-    span: Span | None = None
-    others: tuple[Path, ...] = ()
-    malloc_may_fail: bool = False
-
-    @builtins.property
-    def files(self) -> tuple[Path, ...]:
-        return (self.file, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,57 +66,6 @@ class TaskFile:
         raise InputError(
             [Diagnostic("contradictory-task", message, span=span, hint=f"Its properties are: {titles}.")]
         )
-
-
-def read_question(
-    path: Path | Sequence[Path],
-    *,
-    property: str | None = None,
-    data_model: str | None = None,
-    checks: Sequence[str] | None = (),
-) -> Question:
-    """Return what to verify, from a program (one file, or several for C) or a task file, and the command
-    line. Without a property, `unreach-call` is asked for, or of a C program the kinds of checks `checks`, if
-    there are any; None stands for the default ones. Raises `InputError`."""
-    if not isinstance(path, Path):
-        first, *others = path
-        _check_files(path)
-        asked = read_question(first, property=property, data_model=data_model, checks=checks)
-        return replace(asked, others=(*asked.others, *others))
-    if checks and (property is not None or path.suffix.lower() not in C_SUFFIXES):
-        message = "--checks is for C programs, and cannot be combined with --property or a task definition."
-        raise InputError([Diagnostic("usage", message, hint="Leave out one of them.")])
-    if path.suffix.lower() in C_SUFFIXES and property is None and (checks is None or checks):
-        return Question(path, property_of_kinds(default_kinds() if checks is None else checks), data_model)
-    if path.suffix.lower() not in SUFFIXES or path.is_dir():
-        usual = CHECK_SAT if path.suffix.lower() in CHC_SUFFIXES else UNREACH_CALL
-        return Question(path, property_of(property or usual), data_model)
-    task = read_task_file(path)
-    if data_model is not None and task.data_model not in (None, data_model):
-        message = f"The command line says {data_model}, but the task file says {task.data_model}."
-        hint = "Leave out --data-model."
-        raise InputError([Diagnostic("contradictory-task", message, span=task.data_model_span, hint=hint)])
-    chosen = task.choose(property)
-    model, (first, *others) = data_model or task.data_model, task.inputs
-    return Question(first, chosen.property, model, chosen.expected, chosen.span, tuple(others))
-
-
-def _check_files(paths: Sequence[Path]) -> None:
-    """Raise unless several files can be the files of one C program."""
-    if len(paths) == 1:
-        return
-    for path in paths:
-        if path.suffix.lower() not in C_SUFFIXES:
-            message = f"A program in several files must be in C, but {path} is not a C file by its suffix."
-            hint = f"C files end in {' or '.join(C_SUFFIXES)}."
-            raise InputError([Diagnostic("usage", message, hint=hint)])
-    seen: set[str] = set()
-    for path in paths:
-        place = os.path.realpath(path)
-        if place in seen:
-            message = f"{path} is on the command line twice."
-            raise InputError([Diagnostic("usage", message, hint="Name each file once.")])
-        seen.add(place)
 
 
 def read_task_file(path: Path) -> TaskFile:

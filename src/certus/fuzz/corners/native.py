@@ -18,8 +18,7 @@ from typing import Final
 
 from certus.fuzz.corners.program_tree import Rendering, Values
 from certus.system.child import Reporter, run_limited
-from certus.system.clang import TARGETS, find_clang
-from certus.system.tools import ToolFailed
+from certus.system.tools import TARGETS, ToolFailed, find_clang
 
 _FLAGS: Final = (
     *("-x", "c", "-std=gnu17", "-O0", "-fwrapv", "-fno-strict-aliasing", "-fno-stack-protector"),

@@ -16,14 +16,13 @@ from typing import Final, TypeVar
 
 import islpy as isl
 
-from certus.core import build
 from certus.core.budget import Budget
-from certus.core.sorts import BOOL, MachineSort
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
+from certus.solvers.isl.formulas import formula_of
 from certus.solvers.isl.presburger import TooHard, quota, solutions, value
 
-IN, OUT, DIV, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.div, isl.dim_type.set
+IN, OUT, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
 OPERATIONS = 1_000_000  # isl's limit for one call; takes less than a second
 HULL_OPERATIONS = 100_000  # limit for a convex hull: over many columns it is not worth more
 CLOSURE_OPERATIONS = 400_000  # limit for a closure: isl computes exact ones quickly or not at all
@@ -337,8 +336,7 @@ class Relation:
         """Return the relation as a formula over the variables `inputs` and `outputs`."""
         pairs = self.map.coalesce() if self.size <= COALESCED else self.map
         plain = self.maker.measured("formulas", lambda: pairs.compute_divs().wrap().flatten())
-        columns = [_number(x) for x in (*inputs, *outputs)]
-        return build.disjunction(_conjunction(part, columns) for part in plain.get_basic_sets())
+        return formula_of(plain, (*inputs, *outputs))
 
 
 def _parts(steps: isl.UnionMap) -> int:
@@ -434,39 +432,6 @@ def _sample(pairs: isl.Map) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     point = elements.sample_point()
     numbers = [int(point.get_coordinate_val(SET, i).to_python()) for i in range(count)]
     return tuple(numbers[:inputs]), tuple(numbers[inputs:])
-
-
-def _number(column: Expr) -> Expr:
-    if column.sort is BOOL:
-        return build.ite(column, build.integer(1), build.integer(0))
-    return build.to_int(column) if isinstance(column.sort, MachineSort) else column
-
-
-def _conjunction(part: isl.BasicSet, columns: Sequence[Expr]) -> Expr:
-    """Return the constraints of a disjunct, with integer divisions for its local variables."""
-    divisions: list[Expr] = []
-    for number in range(part.dim(DIV)):
-        floor = part.get_div(number)
-        denominator = floor.get_denominator_val()
-        whole = _affine(floor.scale_val(denominator), columns, divisions)
-        divisions.append(build.div(whole, build.integer(int(denominator.to_python()))))
-    zero = build.integer(0)
-    parts = []
-    for constraint in part.get_constraints():
-        total = _affine(constraint.get_aff(), columns, divisions)
-        parts.append(build.eq(total, zero) if constraint.is_equality() else build.ge(total, zero))
-    return build.conjunction(parts)
-
-
-def _affine(aff: isl.Aff, columns: Sequence[Expr], divisions: Sequence[Expr]) -> Expr:
-    """Return an affine function with integer coefficients as a term."""
-    total = [build.integer(int(aff.get_constant_val().to_python()))]
-    for kind, terms in ((IN, columns), (DIV, divisions)):
-        for number, term in enumerate(terms[: aff.dim(kind)]):
-            factor = int(aff.get_coefficient_val(kind, number).to_python())
-            if factor:
-                total.append(build.scale(factor, term))
-    return build.add(*total) if len(total) > 1 else total[0]
 
 
 def _inequalities(elements: isl.Set) -> Iterator[isl.Set]:

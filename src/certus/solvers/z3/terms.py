@@ -17,6 +17,7 @@ from typing import Final
 
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import FLOATS, Expr, Function, Kind
+from certus.core.values import decimal
 from certus.solvers.z3.api import Z3Context, pointers
 from certus.solvers.z3.floats import Z3Floats
 
@@ -360,20 +361,8 @@ _MACHINE_DIVISION: Final = {
 }
 
 
-def decimal(value: int) -> str:
-    """Return `str(value)` for integers of any length."""
-    if value < 0:
-        return "-" + decimal(-value)
-    parts: list[str] = []
-    chunk = 10**_CHUNK
-    while value >= chunk:
-        value, part = divmod(value, chunk)
-        parts.append(str(part).rjust(_CHUNK, "0"))
-    return str(value) + "".join(reversed(parts))
-
-
 def from_decimal(text: str) -> int:
-    """Return the inverse of `decimal`."""
+    """Return the integer with these decimal digits; `int` refuses more than some thousand."""
     if text.startswith("-"):
         return -from_decimal(text[1:])
     value = 0

@@ -19,8 +19,7 @@ from certus.core.outcome import CONTRADICTION, Outcome, Replay
 from certus.core.program import Program
 from certus.core.statistics import Statistics
 from certus.frontend.tasks.properties import Property
-from certus.run.challenge import Challenger, judge
-from certus.run.publish import confirm
+from certus.run.publish import Challenger, confirm, judge
 from certus.run.schedule import Schedule
 from certus.system.child import Children, Reporter, run_limited
 from certus.witness.validate.case import Case, Judgement

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic
+from certus.core.effects import uses_memory
 from certus.core.evidence import Inductive, Partitioned, Proof, Safe, Trace, Unknown, Unsafe
-from certus.core.memory import uses_memory
 from certus.core.outcome import Outcome
 from certus.core.witness import UNDEFINED, CorrectnessWitness, probe_number
 from certus.engines.registry import ENGINES

@@ -41,7 +41,7 @@ def challenged(program: Program, other: str | None = None, errors: ErrorCodes = 
 
 def hide_gcc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "certus.system.clang.find_tool", lambda name: None if name == "gcc" else find_tool(name)
+        "certus.system.tools.find_tool", lambda name: None if name == "gcc" else find_tool(name)
     )
 
 
@@ -229,7 +229,7 @@ def test_another_compiler_of_that_name_takes_no_part(tmp_path: Path, monkeypatch
     fake.write_text(f'#!/bin/sh\nexec {find_tool("gcc")} -D__clang__ "$@"\n')
     fake.chmod(0o755)
     monkeypatch.setattr(
-        "certus.system.clang.find_tool", lambda name: fake if name == "gcc" else find_tool(name)
+        "certus.system.tools.find_tool", lambda name: fake if name == "gcc" else find_tool(name)
     )
     outcome = challenged(program_of(tmp_path, AGREEING["inputs"]))
     assert outcome.compilers.agreed == ("clang",)
@@ -237,7 +237,7 @@ def test_another_compiler_of_that_name_takes_no_part(tmp_path: Path, monkeypatch
 
 
 def test_without_time_gcc_takes_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certus.check.challenge.second_opinion._SECONDS", 0.0)
+    monkeypatch.setattr("certus.check.challenge.native._GCC_SECONDS", 0.0)
     outcome = challenged(program_of(tmp_path, AGREEING["inputs"]))
     assert outcome.compilers.agreed == ("clang",)
     assert "did not finish" in outcome.compilers.absent

@@ -254,7 +254,7 @@ def test_a_violation_stands_without_gcc(tmp_path: Path, monkeypatch: pytest.Monk
     assert result.confirmed
     assert result.compilers == Compilers(("clang",), differs="main returned")
     assert result.compilers.sentence == "compilers: clang (gcc: main returned)"
-    monkeypatch.setattr("certus.system.clang.find_tool", lambda _: None)
+    monkeypatch.setattr("certus.system.tools.find_tool", lambda _: None)
     result = replayed(program)
     assert result.confirmed
     assert result.compilers == Compilers(("clang",), "it is not installed")

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from certus.check.replay.build import NotAnObject, symbols
-from certus.system.clang import TARGETS, find_clang
-from certus.system.tools import run_tool
+from certus.system.tools import TARGETS, find_clang, run_tool
 
 TEXT = """
 extern int there;

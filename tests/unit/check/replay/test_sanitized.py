@@ -15,7 +15,7 @@ from certus.check.replay.sanitized import MEMORY_KINDS, MemoryObject, MemoryRun,
 from certus.core.budget import Budget
 from certus.core.evidence import Trace
 from certus.core.program import Havoc, Program, SourceText
-from certus.core.vocabulary import FREE, LEAK, NOT_FREED, READ, WRITE
+from certus.core.vocabulary import ALLOCATION_FAILS, FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.frontend.c.load import load_c
 from certus.frontend.tasks.properties import Property
 
@@ -500,6 +500,30 @@ def test_arguments_of_the_program(tmp_path: Path, model: str) -> None:
     run = SanitizedProgram(program, directory=tmp_path).run(supply, seconds=20)
     assert run.access is not None
     assert run.access.object == MemoryObject("static", 2, 2, False, "certus_argument_1")
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("text", "failing", "kind"),
+    [
+        ("char *p = malloc(4); p[0] = 1; free(p);", [1], WRITE),
+        ("char *p = malloc(4); p[0] = 1; free(p);", [0], None),
+        ("char *p = malloc(4); free(realloc(p, 8));", [0, 1], LEAK),  # the old object stays
+        ("char *p = malloc(4); if (realloc(p, 8)) return 0; p[3] = 1; free(p);", [0, 1], None),
+        ("char *p = malloc(4); free(p); realloc(p, 8);", [0, 1], FREE),
+        ("char *p = calloc(2, 2); *strdup(p) = 1;", [0, 1], WRITE),
+        ("void *p = 0; return posix_memalign(&p, 16, 4) ? *(char *)p : 0;", [1], READ),
+        ("char *p = aligned_alloc(32, 32); free(p);", [1], None),
+    ],
+)
+def test_allocations_that_fail(
+    tmp_path: Path, text: str, failing: list[int], kind: str | None, model: str
+) -> None:
+    header = "#include <stdlib.h>\n#include <string.h>\n"
+    program = program_of(tmp_path, f"{header}int main(void) {{ {text} return 0; }}", model=model)
+    supply = Supply({ALLOCATION_FAILS: failing})
+    run = SanitizedProgram(program, directory=tmp_path).run(supply, seconds=20)
+    assert (run.fault.kind if run.fault else None) == kind
 
 
 def test_undefined_functions_make_a_run_inconclusive(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from certus.frontend.c.model import effects, reads
 from certus.frontend.c.model.c_types import kind, may_be
 from certus.frontend.c.model.effects import EXTENTS
 from certus.frontend.c.model.library import FUNCTIONS, Model, lookup
-from certus.system.clang import TARGETS, find_clang
+from certus.system.tools import TARGETS, find_clang
 
 FOLDER = Path(library.__file__).parent / "c"
 FILES = sorted(path.name for path in FOLDER.glob("*.c"))

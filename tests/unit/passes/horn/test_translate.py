@@ -10,9 +10,9 @@ from tests.expectations import Expected, all_expected
 
 from certus.codec.smtlib_horn import horn_script
 from certus.core.budget import Budget
+from certus.core.engine import Task
 from certus.core.horn import HornSystem
 from certus.core.program import Program
-from certus.core.task import Task
 from certus.frontend.chc.load import load_chc
 from certus.frontend.lp.load import load_lp
 from certus.frontend.source import Source

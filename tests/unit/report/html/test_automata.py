@@ -18,10 +18,11 @@ from certus.core.program import Program
 from certus.frontend.lp import load_lp
 from certus.report.html import automata
 from certus.report.html.page import render_html
+from certus.run.settings import Settings
 
 
 def test_every_procedure_is_drawn_before_and_after_large_blocks(counting: SimpleNamespace) -> None:
-    words = render_html(with_blocks(violated(counting), "large"))
+    words = render_html(with_blocks(violated(counting), Settings()))
     page = Page(words)
     drawn = {a["id"]: a["data-size"] for a in page.tags("template")}
     assert set(drawn) == {"before-0", "before-1", "after-0", "after-1"}
@@ -74,7 +75,7 @@ def test_a_report_about_2000_lines_has_less_than_2_megabytes() -> None:
     source = "\n".join([*procedures, main]) + "\n"
     program = load_lp(source, "large.lp").program
     assert source.count("\n") >= 2000
-    assert len(render_html(with_blocks(unknown(program), "large")).encode()) < 2_000_000
+    assert len(render_html(with_blocks(unknown(program), Settings())).encode()) < 2_000_000
 
 
 def test_no_program_no_pictures() -> None:

@@ -19,8 +19,7 @@ from certus.frontend.c.load import load_c
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import TraceInputs
 from certus.interpreter.interpreter import Ending, run
-from certus.system.clang import LANGUAGE, TARGETS, find_clang
-from certus.system.tools import run_tool
+from certus.system.tools import LANGUAGE, TARGETS, find_clang, run_tool
 
 MAIN = """
 int value(void);

@@ -11,7 +11,7 @@ from tests.unit.frontend.c.model.test_model import ending, loaded, ops
 from certus.core.errors import Unsupported
 from certus.core.program import Call, Havoc, Program
 from certus.interpreter.interpreter import Ending
-from certus.system.clang import TARGETS
+from certus.system.tools import TARGETS
 
 OTHER = "as a function of another type"
 
