@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from math import prod
-from typing import ClassVar, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import has_floats, terms, uses_memory
 from certus.core.evidence import Point, Proof, Refutation, Safe, Unrolling, Unsafe, Verdict
-from certus.core.heap import NumberedObjects
 from certus.core.horn import HornSystem
 from certus.core.loops import LoopBound, loop_forest, recursive
 from certus.core.outcome import PassSize, Size
@@ -26,6 +25,9 @@ from certus.core.sorts import ArraySort
 from certus.core.statistics import Statistics
 from certus.core.terms import BITS, Expr, is_product
 from certus.core.walk import postorder
+
+if TYPE_CHECKING:
+    from certus.core.heap import NumberedObjects
 
 
 class LateFacts(Mapping[Point, Expr]):

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from certus.core import build
 from certus.core.effects import terms
@@ -113,7 +114,6 @@ class Lifetimes:
         self._bases: frozenset[Expr] = frozenset()
         self._objects: dict[int, _Objects] = {}
         self._inspected: frozenset[int] = frozenset()
-        self.watched: frozenset[int] = frozenset()
         self._phases: dict[int, list[int]] = {}  # of all addresses, by region
         if self.active:
             undetermined = {x for _, e in self._ops if isinstance(e.op, Havoc) for x in e.op.targets}
@@ -168,10 +168,13 @@ class Lifetimes:
         followed = [p.region for a in asked if (p := self._types.of(a)) is not None and self._follows(a, p)]
         followed += (number for number in heap if not self._is_number(Pointer(number, 0)))
         self.provenance.regions = frozenset(followed)
-        self.watched = frozenset(number for number in heap if self._is_watched(number))
+
+    @cached_property
+    def watched(self) -> frozenset[int]:
+        """The regions with objects on the heap that are watched, not counted (`encoding.watching`)."""
+        return frozenset(n for n in self._objects if self.on_heap(n) and self._is_watched(n))
 
     def _is_watched(self, number: int) -> bool:
-        """Return whether objects of a region on the heap are watched, not counted (`encoding.watching`)."""
         numbered = self._is_number(Pointer(number, 0)) and self._has_small_phases(number)
         return self.partition.watched and self._counts and numbered and not self._objects[number].single
 

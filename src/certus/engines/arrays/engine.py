@@ -25,7 +25,7 @@ from certus.core.vocabulary import LEAK
 from certus.core.walk import variables
 from certus.encoding.block_formula import edge_formula
 from certus.engines.arrays.claims import Claim, Step, guess
-from certus.engines.arrays.objects import Region, claims, regions
+from certus.engines.arrays.objects import Region, accesses, claims, regions
 from certus.engines.arrays.search import Search
 from certus.engines.arrays.states import state_claims
 
@@ -43,7 +43,7 @@ def run(task: Task, options: NoOptions, budget: Budget, statistics: Statistics) 
     heads = loop_forest(main).heads
     about = (*guesses.claims, *claims(heap, _roots(program)), *state_claims(program, steps))
     candidates = _candidates(task, steps, about, heads)
-    if not any(candidates.values()):
+    if not any(map(accesses, (formula for _, formula in steps))) or not any(candidates.values()):
         return _unknown("no-claims", "no loop writes or reads elements of an array or objects on the heap")
     total = len(dict.fromkeys(c for each in candidates.values() for c in each))
     statistics.counters["arrays.claims"] = total

@@ -44,14 +44,14 @@ class Region:
 
 def regions(objects: Mapping[int, NumberedObjects], formulas: Sequence[BlockFormula]) -> list[Region]:
     """Return the regions that a program uses, as the formulas of its edges show."""
-    accesses = [(term, formula) for formula in formulas for term in _accesses(formula)]
+    accessed = [(term, formula) for formula in formulas for term in accesses(formula)]
     found = []
     for number, each in objects.items():
         arrays = {x.name: x for x in each.arrays}
         fields = frozenset(each.fields)
         terms: dict[Expr, None] = {}
         values: dict[Expr, dict[Expr, None]] = {}
-        for term, formula in accesses:
+        for term, formula in accessed:
             memory = arrays.get(_array_name(term))
             if memory is not None and _is_number(term.args[1], formula):
                 terms[term.args[1]] = None
@@ -62,15 +62,15 @@ def regions(objects: Mapping[int, NumberedObjects], formulas: Sequence[BlockForm
     return found
 
 
-def _accesses(formula: BlockFormula) -> Iterator[Expr]:
-    for term in postorder(formula.guard, *formula.definitions, *formula.values.values()):
-        if term.kind in (Kind.SELECT, Kind.STORE):
-            yield term
+def accesses(formula: BlockFormula) -> list[Expr]:
+    """Return the terms of the formula of an edge that read or write elements."""
+    terms = postorder(formula.guard, *formula.definitions, *formula.values.values())
+    return [term for term in terms if term.kind in (Kind.SELECT, Kind.STORE)]
 
 
 def mentioned(formula: BlockFormula) -> list[Expr]:
     """Return the objects and elements that the formula of an edge mentions."""
-    return list(dict.fromkeys(term.args[1] for term in _accesses(formula)))
+    return list(dict.fromkeys(term.args[1] for term in accesses(formula)))
 
 
 def _array_name(term: Expr) -> str:
