@@ -97,22 +97,7 @@ class Substitution:
     def apply(self, root: Expr) -> Expr:
         """Return `root` with its variables replaced."""
         done = self._done
-        result = done.get(root)
-        if result is not None:
-            return result
-        stack = [root]
-        while stack:
-            term = stack[-1]
-            if term in done:
-                stack.pop()
-                continue
-            missing = [a for a in term.args if a not in done]
-            if missing:
-                stack.extend(reversed(missing))
-                continue
-            stack.pop()
-            done[term] = rebuild(term, [done[a] for a in term.args]) if term.args else term
-        return done[root]
+        return completed(root, done, lambda t: rebuild(t, [done[a] for a in t.args]) if t.args else t)
 
 
 def transform(root: Expr, step: Callable[[Expr, tuple[Expr, ...]], Expr]) -> Expr:

@@ -43,7 +43,7 @@ from certus.core import build
 from certus.core.effects import terms
 from certus.core.memory import Partition, Pointer, executed_once
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Free, Havoc, Inspect, InspectHeap, Program
-from certus.core.sorts import INT, Sort, array, machine
+from certus.core.sorts import INT, MachineSort, Sort, array, machine
 from certus.core.terms import Expr, Kind
 from certus.core.walk import variables
 from certus.encoding.address_terms import AddressTerms
@@ -99,7 +99,6 @@ class Lifetimes:
     ) -> None:
         self.program = program
         self.partition = partition
-        self.address = partition.address
         self.provenance = Provenance(partition, types, address_terms)
         self._types = types
         self._terms = address_terms
@@ -108,7 +107,6 @@ class Lifetimes:
         self._ops = [(p.name, e) for p in program.procedures.values() for e in p.edges]
         self._inspections = [e.op for _, e in self._ops if isinstance(e.op, Inspect)]
         heap = [e.op for _, e in self._ops if isinstance(e.op, InspectHeap)]
-        self.active = bool(self._inspections or heap)
         self._counts = bool(heap)
         self._tracks = any(op.retained == "tracked" for op in heap)
         self._bases: frozenset[Expr] = frozenset()
@@ -119,6 +117,15 @@ class Lifetimes:
             undetermined = {x for _, e in self._ops if isinstance(e.op, Havoc) for x in e.op.targets}
             self._bases = frozenset(x for x in anchors if x not in undetermined)
             self._survey()
+
+    @property
+    def address(self) -> MachineSort:
+        return self.partition.address
+
+    @property
+    def active(self) -> bool:
+        """Whether the program asks a question about its memory."""
+        return bool(self._inspections) or self._counts
 
     # -------------------------------------------------------------------------------- the regions
 

@@ -196,6 +196,31 @@ class Memory:
         for i in range(width):
             store_byte(self, address + i, slot, value >> 8 * i & 255)
 
+    # -- unwritten bits
+
+    def written_bits(self, address: Word, width: int) -> int:
+        """Answer an `InspectBits`."""
+        places = [self._byte(address + i) for i in range(width)]
+        return sum(target.written(offset) << 8 * i for i, (target, offset) in enumerate(places))
+
+    def mark_bits(self, address: Word, width: int, bits: Word) -> None:
+        """Take the bits that are not marked for unwritten. The others have a value, since they were stored
+        just before."""
+        for i in range(width):
+            target, offset = self._byte(address + i)
+            target.keep(offset, bits >> 8 * i & 255)
+
+    def _byte(self, address: Word) -> tuple[MemoryObject, int]:
+        """Return the object or chunk with a byte, and its offset there."""
+        target, offset = self._locate(address)
+        if target is None or not target.live or not 0 <= offset < target.extent:
+            raise Fault(_bad_access(target, offset, 1, "read"))
+        return (
+            (_chunk(target, offset // _CHUNK), offset % _CHUNK)
+            if target.chunks is not None
+            else (target, offset)
+        )
+
     # -- questions
 
     def inspect(self, address: object, size: object, access: Access, edge: int) -> bool:

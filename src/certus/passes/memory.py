@@ -35,8 +35,8 @@ from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.program import Alloc, Edge, Havoc, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Kind, Value
-from certus.encoding.addresses import AddressTypes, Mistyped
-from certus.encoding.memory import MemoryLowering, cell_offsets
+from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets
+from certus.encoding.memory import MemoryLowering
 from certus.passes.pointer_flow import PointerFlow, scan_types
 from certus.passes.points_to import Node
 

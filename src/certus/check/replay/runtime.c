@@ -6,7 +6,7 @@ typedef unsigned char byte;
 
 #define WEAK __attribute__((weak))
 
-enum { NO_MEMORY = 17, DIVIDED_BY_ZERO = 18 };
+enum { NO_MEMORY = 17, DIVIDED_BY_ZERO = 18, OVERFLOWED = 40 };
 
 __attribute__((noreturn)) void certus_finish(int code);
 void *certus_map(size_t size);
@@ -333,9 +333,23 @@ WEAK const int **__ctype_toupper_loc(void) { static const int *at = upper + 128;
 typedef struct { int quot, rem; } div_t;
 typedef struct { long quot, rem; } ldiv_t;
 typedef struct { long long quot, rem; } lldiv_t;
-WEAK div_t div(int a, int b) { div_t d = {a / b, a % b}; return d; }
-WEAK ldiv_t ldiv(long a, long b) { ldiv_t d = {a / b, a % b}; return d; }
-WEAK lldiv_t lldiv(long long a, long long b) { lldiv_t d = {a / b, a % b}; return d; }
+
+/* End the program where a quotient does not exist; `least` is the least number of the type. */
+static void check_quotient(long long a, long long b, long long least)
+{
+    if (!b) certus_finish(DIVIDED_BY_ZERO);
+    if (b == -1 && a == least) certus_finish(OVERFLOWED);
+}
+
+#define LEAST(type) (-(type)((unsigned type)-1 >> 1) - 1)
+WEAK div_t div(int a, int b) { check_quotient(a, b, LEAST(int)); div_t d = {a / b, a % b}; return d; }
+WEAK ldiv_t ldiv(long a, long b) { check_quotient(a, b, LEAST(long)); ldiv_t d = {a / b, a % b}; return d; }
+WEAK lldiv_t lldiv(long long a, long long b)
+{
+    check_quotient(a, b, LEAST(long long));
+    lldiv_t d = {a / b, a % b};
+    return d;
+}
 #ifdef __x86_64__
 WEAK ldiv_t imaxdiv(long a, long b) { return ldiv(a, b); }
 #else

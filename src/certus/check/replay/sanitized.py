@@ -42,6 +42,7 @@ _BLIND: Final[Mapping[int, str]] = {
     4: "memory of `alloca` or of an array of variable length was used again",
     8: "the address of an access overflowed to a place before the object",
     16: "an object of a loop has the same address in each round",
+    32: "memory before a static object may belong to another one",
 }
 _PLACES: Final = 8
 _ORIGINS: Final = 4

@@ -22,7 +22,7 @@ enum { LIVE, ENDED };
  * the object that it names, code was expected there, the memory is read-only. */
 enum { PLAIN, WRAPPED, OUTSIDE, NO_CODE, READ_ONLY };
 /* Why an error may not have been seen. */
-enum { FRAMES_REUSED = 1, FRAME_ON_STACK = 2, AMBIGUOUS_STACK = 4, BELOW_BASE = 8, SCOPE_AGAIN = 16 };
+enum { FRAMES_REUSED = 1, FRAME_ON_STACK = 2, AMBIGUOUS_STACK = 4, BELOW_BASE = 8, SCOPE_AGAIN = 16, BEFORE_OBJECT = 32 };
 enum { PLACES = 8, ORIGINS = 4, NAME = 256 };
 
 struct report {
@@ -61,6 +61,7 @@ static void record_calls(word *places, int most, size_t *frame)
 
 #define HEAP_SIZE ((size_t)1 << 30)
 #define OBJECTS_SIZE ((size_t)1 << 28)
+#define BEFORE_STATIC 32                 /* bytes of shadow: memory before a static object that is marked */
 #define CLASSES 11                       /* of frames: 64 bytes, 128 ... */
 #define CLASS_SIZE ((size_t)1 << 24)     /* bytes for the frames of a class */
 #define FRAMES_SIZE (CLASSES * CLASS_SIZE)
@@ -69,8 +70,9 @@ static void record_calls(word *places, int most, size_t *frame)
 
 /* Values of the shadow: those of Clang; FRESH for the memory of a new frame, which is valid; AFTER_SCOPE instead of
  * BEFORE_SCOPE for an object that has been valid before; AFTER_RETURN also for stack memory of `alloca` and of
- * arrays of variable length that have ended. */
-enum { FRESH = 8, BEFORE_SCOPE = 0xf8, AFTER_SCOPE = 0xf7, AFTER_RETURN = 0xf5, STATIC_ZONE = 0xf9, FREED = 0xfd, ALLOCA_LEFT = 0xca, ALLOCA_RIGHT = 0xcb };
+ * arrays of variable length that have ended; UNKNOWN_OWNER for memory before a static object that may belong to
+ * another one without a zone around it. */
+enum { FRESH = 8, UNKNOWN_OWNER = 9, BEFORE_SCOPE = 0xf8, AFTER_SCOPE = 0xf7, AFTER_RETURN = 0xf5, STATIC_ZONE = 0xf9, FREED = 0xfd, ALLOCA_LEFT = 0xca, ALLOCA_RIGHT = 0xcb };
 
 static size_t heap, frames, image, image_size;
 static size_t stack_start; /* the frame of `main` lies below */
@@ -125,8 +127,11 @@ static int valid(size_t address, size_t n, size_t top)
     if (address + n < address) return 0;
     if (in_frames(address)) return in_frames(address + n - 1) && permitted(local_shadow(address), address, n);
     if (in_heap(address)) return in_heap(address + n - 1) && permitted_on_heap(address, n);
-    if (in_image(address))
-        return in_image(address + n - 1) && permitted(image_shadow + (address - image >> 3), address, n);
+    if (in_image(address)) {
+        const byte *shadow = image_shadow + (address - image >> 3);
+        if (*shadow == UNKNOWN_OWNER) report->blind |= BEFORE_OBJECT;
+        return in_image(address + n - 1) && permitted(shadow, address, n);
+    }
     return on_stack((byte *)address) && address + n <= (size_t)stack && permitted_on_stack(address, n, top);
 }
 
@@ -484,6 +489,7 @@ void __asan_register_elf_globals(size_t *registered, struct global *from, struct
     modules[module_count++].to = to;
     for (; from < to; from++) {
         byte *shadow = image_shadow + (from->start - image >> 3);
+        for (int i = 1; i <= BEFORE_STATIC && shadow - i >= image_shadow && !shadow[-i]; i++) shadow[-i] = UNKNOWN_OWNER;
         fill(shadow, from->whole >> 3, STATIC_ZONE);
         permit(shadow, from->size);
     }
@@ -579,6 +585,8 @@ void __asan_alloca_poison(size_t start, size_t n)
 {
     size_t end = start + n, after = (end + 31 & ~(size_t)31) + 32;
     if (end < start || !on_stack((byte *)start - 32) || after > (size_t)stack) certus_finish(NO_STACK);
+    for (size_t at = start; at < end; at += 8)
+        if (*local_shadow(at) == AFTER_RETURN) report->blind |= AMBIGUOUS_STACK;
     fill(local_shadow(start - 32), 4, ALLOCA_LEFT);
     fill(local_shadow(start), after - start >> 3, ALLOCA_RIGHT);
     permit(local_shadow(start), n);

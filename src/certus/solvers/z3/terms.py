@@ -18,6 +18,7 @@ from typing import Final
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import FLOATS, Expr, Function, Kind
 from certus.core.values import decimal
+from certus.core.walk import completed
 from certus.solvers.z3.api import Z3Context, pointers
 from certus.solvers.z3.floats import Z3Floats
 
@@ -49,24 +50,8 @@ class Z3Terms:
 
     def ast(self, root: Expr) -> int:
         """Return the z3 term for `root`."""
-        asts = self._asts
-        translated = asts.get(root)
-        if translated is not None:
-            return translated
-        operators, keep = self._operators, self.context.keep
-        stack = [root]
-        while stack:
-            term = stack[-1]
-            if term in asts:
-                stack.pop()
-                continue
-            missing = [a for a in term.args if a not in asts]
-            if missing:
-                stack.extend(reversed(missing))
-                continue
-            stack.pop()
-            asts[term] = keep(operators[term.kind](term, [asts[a] for a in term.args]))
-        return asts[root]
+        asts, operators, keep = self._asts, self._operators, self.context.keep
+        return completed(root, asts, lambda t: keep(operators[t.kind](t, [asts[a] for a in t.args])))
 
     def fresh_literal(self) -> int:
         """Create a Boolean constant."""

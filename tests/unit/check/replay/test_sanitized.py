@@ -423,6 +423,23 @@ def test_frames_that_are_used_again_may_hide_an_error(cases: Cases) -> None:
     assert run.why_not(FREE) is None
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_an_array_of_variable_length_in_the_place_of_an_earlier_one_may_hide_an_error(
+    tmp_path: Path, model: str
+) -> None:
+    text = """int main(void) { int *p = 0;
+        for (int i = 1; i < 3; i++) { int a[i]; a[0] = i; if (p) return *p; p = a; } return 0; }"""
+    run = run_of(tmp_path, text, model=model)
+    assert run.violates(READ) or "used again" in (run.why_not(READ) or "")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_memory_before_the_first_static_object_may_hide_an_error(tmp_path: Path, model: str) -> None:
+    text = """int main(void) { static unsigned char a[9]; unsigned char *p = a; int i = -1; return p[i]; }"""
+    run = run_of(tmp_path, text, model=model)
+    assert run.violates(READ) or "before a static object" in (run.why_not(READ) or "")
+
+
 # --------------------------------------------------------------------------------------- other programs
 
 

@@ -75,6 +75,14 @@ def test_other_kinds_are_not_checked(tmp_path: Path) -> None:
     assert loaded(tmp_path, text, ("assert", "shift")).errors == ()
 
 
+@pytest.mark.parametrize("text", OPERATIONS)
+def test_the_checks_are_the_same_beside_those_of_memory(tmp_path: Path, text: str) -> None:
+    main = text + "\nint main(int argc, char **argv) { return f(argc, argc); }"
+    kinds = [site.kind for site in loaded(tmp_path, main).errors]
+    together = [site.kind for site in loaded(tmp_path, main, (*ALL, "memory")).errors]
+    assert [kind for kind in together if kind in kinds] == kinds
+
+
 def test_a_constant_divisor_needs_no_check(tmp_path: Path) -> None:
     text = "extern int __VERIFIER_nondet_int(void); int main(void) { return __VERIFIER_nondet_int() / 7; }"
     assert loaded(tmp_path, text, ("division",)).errors == ()

@@ -12,8 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from certus.core.vocabulary import kinds_of
-from certus.frontend.c.compile import compile_file
+from certus.frontend.c.compile import checked_by_clang, compile_file
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.text import word_set
 from certus.frontend.c.ir.types import TypeTable
@@ -122,7 +121,7 @@ class LibraryModels:
             return None
         module = self._modules.get(file)
         if module is None:
-            checks = self._property if file == CHECKED_FILE and not kinds_of(self._property) else ""
+            checks = checked_by_clang(self._property) if file == CHECKED_FILE else ""
             module = self._modules[file] = Module(_compiled(file, self._model, checks), self._types)
         defined = name in module.functions and module.functions[name].defined
         return module if defined or name in module.globals else None
