@@ -55,15 +55,15 @@ class Tracking:
     terms: AddressTerms
     contents: Contents
 
-    def reached(self, frames: Sequence[Frame]) -> list[Expr]:
-        """Return truth values: as many of them hold as different live objects on the heap are found from the
-        variables of these activations."""
+    def reached(self, frames: Sequence[Frame]) -> dict[Key, Expr]:
+        """Return objects on the heap that are found from the variables of these activations, each with the
+        condition that it is live and reached."""
         cases: dict[Key, list[Expr]] = {}
         for procedure, names in frames:
             for (number, start), holds in self._search(procedure).items():
                 named = None if start is None else substitute(start, names)
                 cases.setdefault((number, named), []).extend(substitute(each, names) for each in holds)
-        return list(_different({key: build.disjunction(holds) for key, holds in cases.items()}))
+        return {key: build.disjunction(holds) for key, holds in cases.items()}
 
     def _search(self, procedure: Procedure) -> dict[Key, list[Expr]]:
         """Return the objects that the search finds, each with the cases in which it is reached."""
@@ -101,8 +101,9 @@ class Tracking:
                     yield field.holds, *contents
 
 
-def _different(found: Mapping[Key, Expr]) -> Iterator[Expr]:
-    """Yield, for each candidate, whether it is reached and none before it is the same object."""
+def different(found: Mapping[Key, Expr]) -> Iterator[Expr]:
+    """Yield, for each candidate, whether it is reached and none before it is the same object: as many of
+    these truth values hold as different objects are found."""
     before: dict[int, list[tuple[Expr | None, Expr]]] = {}
     for (number, start), holds in found.items():
         others = before.setdefault(number, [])
