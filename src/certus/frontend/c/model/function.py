@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # The labels of blocks begin like this to which Clang branches if a condition of the source holds, or fails.
 _TRUE_WAYS: Final = ("if.then", "for.body", "while.body", "do.body", "cond.true", "land.lhs.true", "land.rhs")
 _FALSE_WAYS: Final = ("lor.lhs.false", "lor.rhs")
+_SHORT: Final = 2  # instructions of blocks that only decide, jump or return
 
 
 def lower_function(body: Body) -> None:
@@ -39,11 +40,12 @@ class _Function:
     def __init__(self, body: Body) -> None:
         self.body = body
         self.flow = body.flow
-        self.decisions = Decisions(body, self.lower)
+        self.decisions = Decisions(body)
         self.nodes = {label: body.draft.node() for label in self.flow.order}
         self.entered = {self.flow.entry}  # blocks that control goes to
         self.checked_after: dict[str, list[Checked]] = {}  # bytes that are valid at the end of a block
         self.following: str | None = None  # the block that goes on where the present one ends
+        self.short: dict[str, list[ir.Instruction]] = {}  # the first steps of blocks
         self.exit, self.result = self._find_exit()
         self._skip_constant_result()
 
@@ -93,9 +95,16 @@ class _Function:
                     body.registers.phis[phi] = body.registers.values[phi.name or ""] = variable
 
     def _steps_of(self, label: str) -> list[ir.Instruction]:
-        locals_ = self.body.locals
-        steps = (i for i in self.flow.blocks[label].instructions if not isinstance(i, ir.DebugRecord))
-        return [i for i in steps if marked(i) not in locals_.slots]
+        """Return the instructions of a block that do something; those of a long one are cut short."""
+        if label not in self.short:
+            slots, steps = self.body.locals.slots, list[ir.Instruction]()
+            for each in self.flow.blocks[label].instructions:
+                if not isinstance(each, ir.DebugRecord) and marked(each) not in slots:
+                    steps.append(each)
+                    if len(steps) > _SHORT:
+                        break
+            self.short[label] = steps
+        return self.short[label]
 
     def _find_exit(self) -> tuple[str, Expr | None]:
         """Return the block that only returns the value of a slot, and the variable of this slot."""
@@ -302,7 +311,7 @@ class _Function:
         ways, values = (branch.then, branch.otherwise), dict[str, tuple[Expr, ...]]()
         watched = bool(inside) and body.is_watched(branch)
         if inside and not watched:
-            folded = self.decisions.fold(branch, condition, inside, exits)
+            folded = self.decisions.fold(branch, condition, inside, exits, self.lower)
             if folded is not None:
                 (condition, values), ways = folded, (exits[0], exits[-1])
         body.cursor.move_to(branch)
