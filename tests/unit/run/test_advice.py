@@ -103,8 +103,8 @@ def test_a_trace_that_was_found_is_the_reason() -> None:
     assert reason.code == "trace-not-replayed"
 
 
-def test_a_proof_that_allows_lost_objects_is_the_reason() -> None:
-    reason, _ = advice(Settings(), ("kind", "leak-before-endless-loop"), ("predicate", "time-limit"))
+def test_an_object_that_may_be_lost_comes_before_limits() -> None:
+    reason, _ = advice(Settings(), ("kind", "leak-before-endless-loop"), ("bmc", "time-limit"))
     assert reason.code == "leak-before-endless-loop"
 
 
