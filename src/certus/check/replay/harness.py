@@ -148,7 +148,8 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
     yield "__attribute__((weak)) int certus_noted;"
     yield "__attribute__((weak)) void certus_finish(int code) { _exit(code); }"
     yield f"int certus_argc = {supply.argc};"
-    yield from _arguments(supply.values.get(ARGUMENT_LENGTH), supply.values.get(ARGUMENT_BYTE, []))
+    lengths = supply.values.get(ARGUMENT_LENGTH) if supply.argc else ()
+    yield from _arguments(lengths, supply.values.get(ARGUMENT_BYTE, []))
     if vocabulary.ALLOCATION_FAILS in supply.values:
         failing = supply.values[vocabulary.ALLOCATION_FAILS]
         yield f"static const int certus_failures[] = {{{', '.join(map(str, failing))}}};"
