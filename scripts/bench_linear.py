@@ -7,15 +7,25 @@ Each family runs for growing N under enumeration (`linear` without acceleration)
 time-out. All times are CPU time of one process, without start-up, so that other work on the machine does
 not count; every definite answer is checked, and the time of the check is a column of its own. With `--rows`
 new measurements replace the rows of the same family and series, and the figure shows the whole file.
+
+If CBMC is on PATH, it is a series of its own, in place of the paper's BLAST: the programs are translated to C
+and run by `certus bench --tool`, unwound as often as they need. Its times are those of the whole command.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from certus.bench.svg_charts import Axis, Panel, charts
@@ -45,6 +55,9 @@ SERIES: dict[str, tuple[str, dict[str, bool]]] = {
     "clp": ("clp", {}),
     "spacer": ("spacer", {}),
 }
+CBMC = "cbmc"
+if shutil.which(CBMC) is not None:
+    SERIES[CBMC] = (CBMC, {})
 
 
 class CpuBudget(Budget):
@@ -65,8 +78,8 @@ class CpuBudget(Budget):
         if time.process_time() > self._end:
             raise BudgetExceeded("time")
 
-    def part(self, share: float, *, at_least: float = 0.0) -> Budget:
-        return CpuBudget(max((self._end - time.process_time()) * share, at_least))
+    def part(self, share: float, *, at_least: float = 0.0, at_most: float = inf) -> Budget:
+        return CpuBudget(min(max((self._end - time.process_time()) * share, at_least), at_most))
 
 
 @dataclass(frozen=True)
@@ -115,14 +128,55 @@ def measure(text: str, series: str, limit: float) -> Measured:
     )
 
 
-def rows(limit: float, families: list[str], series_: list[str]) -> Iterator[tuple[str, str, str, Measured]]:
+# --------------------------------------------------------------------------------------- CBMC
+
+_C = """#include <assert.h>
+#include <stdbool.h>
+#define assume(condition) __CPROVER_assume(condition)
+int nondet_int(void);
+"""
+
+
+def as_c(text: str) -> str:
+    """A program of the library in C: globals get any value, procedures are declared first."""
+    text = re.sub(r"^//.*\n", "", text)
+    names = [name for line in re.findall(r"^int ([\w, ]+);", text, re.M) for name in line.split(", ")]
+    start = "".join(f"    {name} = nondet_int();\n" for name in names)
+    declared = [f"{head};\n" for head in re.findall(r"^((?:void|int|bool) \w+\([^)]*\)) \{", text, re.M)]
+    text = re.sub(r"^void main\(\) \{\n", f"int main(void) {{\n{start}", text, flags=re.M)
+    text = re.sub(r"(?<=\{ )(\w+), (\w+) = ([^,;]+), ([^;]+);", r"{ int t = \3; \2 = \4; \1 = t; }", text)
+    text = text.replace("= *;", "= nondet_int();")
+    return _C + "".join(head for head in declared if " main(" not in head) + text
+
+
+def measure_cbmc(text: str, number: int, limit: float) -> Measured:
+    """One run of CBMC on a program of the library."""
+    command = f"{CBMC}={CBMC} --unwind {2 * number + 3} --unwinding-assertions {{file}}"
+    with tempfile.TemporaryDirectory() as place:
+        file, results = Path(place, "program.c"), Path(place, "results")
+        file.write_text(as_c(text))
+        bench = [sys.executable, "-m", "certus", "bench", str(file), "--tool", command]
+        limits = ["--timeout", f"{limit:g}s", "-o", str(results)]
+        subprocess.run([*bench, *limits], stdout=subprocess.DEVNULL, check=False)
+        (row,) = [json.loads(line) for line in (results / "rows.jsonl").read_text().splitlines()]
+    answer = {"true": "HOLDS", "false": "VIOLATED"}.get(row["answer"], row["reason"] or "unknown")
+    return Measured(answer, row["cpu"], 0.0, 0.0, 0, 0, 0)
+
+
+# ---------------------------------------------------------------------------------------- rows
+
+
+def rows(
+    limit: float, families: list[str], series_: list[str], largest: int
+) -> Iterator[tuple[str, str, str, Measured]]:
     """All runs: family, series, N or "every N", what was measured."""
     for family in families:
         for series in series_:
-            if FAMILIES[family].symbolic and series != "enumeration":
+            if FAMILIES[family].symbolic and series not in ("enumeration", CBMC):
                 yield family, series, EVERY, measure(program(family, None), series, limit)
-            for number in SIZES:
-                found = measure(program(family, number), series, limit)
+            for number in [size for size in SIZES if size <= largest]:
+                text = program(family, number)
+                found = measure_cbmc(text, number, limit) if series == CBMC else measure(text, series, limit)
                 yield family, series, str(number), found
                 if found.answer != "HOLDS" or max(2 * found.seconds, found.check) > limit:
                     break
@@ -170,6 +224,7 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, help="where to keep what was measured")
     parser.add_argument("--figure", type=Path, help="where to write the plots")
     parser.add_argument("--series", nargs="*", choices=SERIES, default=list(SERIES), help="only these")
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="largest N")
     parser.add_argument("families", nargs="*", help="only these")
     arguments = parser.parse_args()
     families = arguments.families or list(FAMILIES)
@@ -178,7 +233,7 @@ def main() -> None:
         "| family | engine | N | answer | seconds | of these isl | check | joins | entailments | disjuncts |"
     )
     print("|---|---|---:|---|---:|---:|---:|---:|---:|---:|")
-    for family, series, number, found in rows(arguments.limit, families, arguments.series):
+    for family, series, number, found in rows(arguments.limit, families, arguments.series, arguments.largest):
         counts = f"{found.joins:,} | {found.entailments:,} | {found.disjuncts:,}"
         times = f"{found.seconds:.3f} | {found.isl:.3f} | {found.check:.3f}"
         print(f"| {family} | {series} | {number} | {found.answer} | {times} | {counts} |", flush=True)

@@ -33,7 +33,6 @@ def test_a_program_of_the_library_is_verified(
     [
         (["frogs", "3"], "there is no family 'frogs'"),
         (["sum"], "N or --symbolic is required"),
-        (["sum", "--symbolic"], "sum has no symbolic form"),
         (["swap_seq", "--symbolic"], "swap_seq has no symbolic form"),
         (["parity", "-3"], "N is -3, but must be from 0"),
         (["delay_iter", "0", "--buggy"], "needs N of at least 1"),

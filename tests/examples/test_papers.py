@@ -10,7 +10,7 @@ import pytest
 from certus import Settings, verify
 
 PAPERS = Path(__file__).parents[2] / "examples" / "papers"
-ENGINES = {"flanagan2004": "clp"}
+ENGINES = {"armando2004": "linear", "flanagan2004": "clp"}
 WORDS = {"sat": "HOLDS", "unsat": "VIOLATED"}
 PROGRAMS = sorted(p for p in PAPERS.rglob("*.*") if p.suffix in (".c", ".lp", ".clp"))
 

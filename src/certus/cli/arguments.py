@@ -85,7 +85,8 @@ def add_question(parser: argparse.ArgumentParser, *, usual: str = "unreach-call"
         "--property",
         metavar="P",
         help="unreach-call, no-overflow, no-div-zero, valid-memsafety, valid-memcleanup, array-bounds, "
-        f"float-cast-overflow, float-divide-by-zero, or a .prp file (default: {usual})",
+        "no-uninitialised-read, float-cast-overflow, float-divide-by-zero, "
+        f"or a .prp file (default: {usual})",
     )
     parser.add_argument(
         "--data-model",

@@ -23,6 +23,7 @@ _COMMANDS: Final = {  # each is a module of this package
     "validate": "check a witness that another tool wrote",
     "chc": "solve constrained Horn clauses, or write a program as clauses",
     "abstract": "print the Boolean program for a set of predicates",
+    "linear": "print the Linear Program that abstracts a program",
     "cfa": "print or draw the control-flow automaton of a program",
     "check": "check saved evidence again",
     "bench": "compare engines and other tools on many tasks",

@@ -1,5 +1,5 @@
-"""What statements and procedures read and write, and statements over other terms and variables: the one
-definition for passes, analyses and encodings.
+"""What statements and procedures read and write, statements over other terms and variables, and whether
+statements fit their operands: the one definition for passes, analyses and encodings.
 
 Memory is not a variable here: `Load` reads its address, `Store` its address and its value, `Inspect` its
 address and its size. `check` computes what a procedure may write by its own code (`check.proofs.expansion`),
@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from certus.core import build
+from certus.core.errors import Inconsistent
 from certus.core.loops import call_graph, components
 from certus.core.program import (
     Alloc,
@@ -20,11 +21,14 @@ from certus.core.program import (
     Assume,
     Call,
     Choice,
+    Edge,
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
+    MarkBits,
     MemoryOp,
     Op,
     Procedure,
@@ -34,6 +38,7 @@ from certus.core.program import (
     Store,
     leaves,
 )
+from certus.core.sorts import BOOL, INT, MachineSort
 from certus.core.terms import FLOATS, Expr
 from certus.core.walk import Substitution, postorder, variables
 
@@ -69,7 +74,7 @@ def targets(op: Op) -> tuple[Expr, ...]:
     """Return the variables that an op names and gives a value."""
     if isinstance(op, Assign | Havoc | Call):
         return op.targets
-    return (op.target,) if isinstance(op, Load | Alloc | Inspect | InspectHeap) else ()
+    return (op.target,) if isinstance(op, Load | Alloc | Inspect | InspectHeap | InspectBits) else ()
 
 
 def written(op: Op, procedure: Procedure) -> tuple[Expr, ...]:
@@ -85,8 +90,10 @@ def terms(op: Op) -> tuple[Expr, ...]:
         return op.values
     if isinstance(op, Call):
         return op.arguments
-    if isinstance(op, Load | Free):
+    if isinstance(op, Load | Free | InspectBits):
         return (op.address,)
+    if isinstance(op, MarkBits):
+        return (op.address, op.bits)
     if isinstance(op, Store):
         return (op.address, op.value)
     if isinstance(op, Inspect):
@@ -113,10 +120,12 @@ def with_terms(op: Op, new: Sequence[Expr]) -> Op:
         return replace(op, values=tuple(new))
     if isinstance(op, Call):
         return replace(op, arguments=tuple(new))
-    if isinstance(op, Load | Free):
+    if isinstance(op, Load | Free | InspectBits):
         return replace(op, address=new[0])
     if isinstance(op, Store):
         return Store(new[0], new[1])
+    if isinstance(op, MarkBits):
+        return MarkBits(new[0], new[1])
     if isinstance(op, Inspect):
         return replace(op, address=new[0], size=new[1])
     return replace(op, size=new[0]) if isinstance(op, Alloc) else op
@@ -129,7 +138,7 @@ def renamed(op: Op, names: Mapping[Expr, Expr], substitution: Substitution, resu
     op = with_terms(op, substitution.apply_all(terms(op)))
     if isinstance(op, Assign | Havoc | Call):
         return replace(op, targets=tuple(names.get(x, x) for x in op.targets))
-    if isinstance(op, Load | Alloc | Inspect | InspectHeap):
+    if isinstance(op, Load | Alloc | Inspect | InspectHeap | InspectBits):
         return replace(op, target=names.get(op.target, op.target))
     return assignment(results, op.values) if isinstance(op, Return) else op
 
@@ -195,6 +204,42 @@ def assigned_variables(program: Program) -> frozenset[Expr]:
     for procedure in program.procedures.values():
         result += (*procedure.parameters, *procedure.results)
         for edge in procedure.edges:
-            if isinstance(edge.op, Assign | Call | Load | Inspect | InspectHeap):
+            if isinstance(edge.op, Assign | Call | Load | Inspect | InspectHeap | InspectBits):
                 result += targets(edge.op)
     return frozenset(result)
+
+
+def expect_basic(edge: Edge, program: Program) -> None:
+    """Raise `Inconsistent` for operations that no run can execute."""
+    op = edge.op
+    procedure = program.procedures[edge.source.procedure]
+    if isinstance(op, Call):
+        callee = program.procedures.get(op.procedure)
+        if callee is None:
+            raise Inconsistent(f"{edge!r} calls a procedure that does not exist")
+        fits = len(op.arguments) == len(callee.parameters)
+        fits = fits and len(op.targets) in (0, len(callee.results))
+    elif isinstance(op, Return):
+        fits = len(op.values) == len(procedure.results) and edge.target is procedure.exit
+    elif isinstance(op, Assign):
+        fits = len(op.targets) == len(op.values)
+    elif isinstance(op, (Assume, Havoc)):
+        fits = True
+    elif isinstance(op, (Load, Store)):
+        accessed = op.target.sort if isinstance(op, Load) else op.value.sort
+        fits = isinstance(accessed, MachineSort) and accessed.width % 8 == 0 and op.address.sort is INT
+    elif isinstance(op, (Alloc, Free)):
+        fits = isinstance(op, Free) or (op.target.sort is INT and op.size.sort is INT and op.align > 0)
+    elif isinstance(op, (InspectBits, MarkBits)):
+        bits = op.target.sort if isinstance(op, InspectBits) else op.bits.sort
+        fits = isinstance(bits, MachineSort) and not bits.width % 8 and not bits.signed
+        fits = fits and op.address.sort is INT
+    elif isinstance(op, (Inspect, InspectHeap)):
+        asked = (op.address, op.size) if isinstance(op, Inspect) else ()
+        fits = op.target.sort is BOOL and all(term.sort is INT for term in asked)
+    else:
+        raise Inconsistent(f"{edge!r} is a block; only single operations can be run")
+    if not fits:
+        raise Inconsistent(f"{edge!r} does not fit its operands, or the procedure it calls or returns from")
+    if not isinstance(op, Assume) and len(procedure.successors[edge.source]) > 1:
+        raise Inconsistent(f"{edge!r} is one of several edges, but is not a condition")

@@ -10,7 +10,8 @@ memory: an access to one never touches another. Otherwise the region consists of
 
 A `Partition` is like the types of a program: it gives every variable and every field that may hold an address
 its type, a `Pointer`. `check.proofs.partition` checks it operation by operation, however it was computed;
-`encoding.memory` replaces the memory operations with it.
+`encoding.memory` replaces the memory operations with it. The last part finds the names that the source has
+for parts of objects.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from certus.core.loops import loop_forest
-from certus.core.program import Call, Program, leaves
+from certus.core.program import ArrayShape, Call, Program, ScalarShape, Shape, leaves
 from certus.core.sorts import MachineSort, machine
 from certus.core.terms import Expr
 
@@ -66,11 +67,14 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The regions, the width of a pointer in bits, and the types of all variables that hold addresses."""
+    """The regions, the width of a pointer in bits, and the types of all variables that hold addresses.
+    `watched`: lost objects are found by watching an arbitrary one instead of counting all
+    (`encoding.watching`)."""
 
     bits: int
     regions: tuple[Region, ...]
     carriers: Mapping[Expr, Pointer]
+    watched: bool = False
 
     @property
     def address(self) -> MachineSort:
@@ -101,3 +105,31 @@ def executed_once(program: Program) -> frozenset[int]:
         edges += straight[name]
         work.extend(other for other, calls in sites.items() if other not in once and calls == [(name, True)])
     return frozenset(edges)
+
+
+# ------------------------------------------------------------------------ names in the source
+
+
+def extent(shape: Shape | None) -> int:
+    """Return the number of bytes, from the start of an object, that certainly belong to it."""
+    if isinstance(shape, ArrayShape):
+        return shape.count * shape.size
+    return shape.width // 8 if isinstance(shape, ScalarShape) else 0
+
+
+def lvalue(name: str, shape: Shape, offset: int, width: int) -> tuple[str, ScalarShape] | None:
+    """Return the lvalue for the `width` bytes at `offset` of an object, and its shape; None if it has
+    none."""
+    work: list[tuple[str, Shape, int]] = [(name, shape, offset)]
+    while work:
+        text, part, at = work.pop()
+        if isinstance(part, ScalarShape):
+            if at == 0 and part.width == 8 * width:
+                return text, part
+        elif isinstance(part, ArrayShape):
+            if 0 <= at < part.count * part.size:
+                work.append((f"{text}[{at // part.size}]", part.element, at % part.size))
+        else:
+            inner = [(m, start, s) for m, start, s in part.members if start <= at]
+            work += [(f"{text}.{m}" if m else text, s, at - start) for m, start, s in reversed(inner)]
+    return None

@@ -90,7 +90,8 @@ class Alloc:
 
     Objects are disjoint and aligned, their addresses are positive, never used again, and otherwise arbitrary.
     The contents are zero if `zero`, and otherwise arbitrary. `name` is for reports. The program must not
-    write to a `constant` object (a string literal): `Inspect` says so, `Store` does not mind."""
+    write to a `constant` object (a string literal): `Inspect` says so, `Store` does not mind. `filled`: the
+    contents count as written, although nothing is known about them."""
 
     target: Expr
     size: Expr
@@ -99,6 +100,12 @@ class Alloc:
     name: str
     zero: bool = False
     constant: bool = False
+    filled: bool = False
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the contents count as written from the start."""
+        return self.zero or self.filled or self.storage == "static"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +169,25 @@ class InspectHeap:
     retained: Retained
 
 
+@dataclass(frozen=True, slots=True)
+class InspectBits:
+    """A question about contents: `target`, a variable of an unsigned sort of whole bytes, gets a 1 for each
+    bit at `address` (an Int term) that has been written since its object began. The access must be valid."""
+
+    target: Expr
+    address: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MarkBits:
+    """Note which bits at `address` (an Int term) count as written: those where `bits`, of an unsigned sort of
+    whole bytes, is 1. It follows a `Store` of a value that was copied with its unwritten bits; every other
+    `Store` writes all its bits. Contents stay as they are."""
+
+    address: Expr
+    bits: Expr
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Seq:
     """A sequence of two blocks. Compared by identity: blocks are shared, not copied."""
@@ -223,7 +249,7 @@ class Edge:
         return f"{self.source} --[{self.text or self.op}]--> {self.target}"
 
 
-MemoryOp = Load | Store | Alloc | Free | Inspect | InspectHeap
+MemoryOp = Load | Store | Alloc | Free | Inspect | InspectHeap | InspectBits | MarkBits
 BasicOp = Assign | Assume | Havoc | Call | Return | MemoryOp
 Block = Edge | Seq | Choice
 Op = BasicOp | Seq | Choice
@@ -472,28 +498,3 @@ class SourceObject:
     name: str
     scope: Span
     shape: Shape | None
-
-
-def extent(shape: Shape | None) -> int:
-    """Return the number of bytes, from the start of an object, that certainly belong to it."""
-    if isinstance(shape, ArrayShape):
-        return shape.count * shape.size
-    return shape.width // 8 if isinstance(shape, ScalarShape) else 0
-
-
-def lvalue(name: str, shape: Shape, offset: int, width: int) -> tuple[str, ScalarShape] | None:
-    """Return the lvalue for the `width` bytes at `offset` of an object, and its shape; None if it has
-    none."""
-    work: list[tuple[str, Shape, int]] = [(name, shape, offset)]
-    while work:
-        text, part, at = work.pop()
-        if isinstance(part, ScalarShape):
-            if at == 0 and part.width == 8 * width:
-                return text, part
-        elif isinstance(part, ArrayShape):
-            if 0 <= at < part.count * part.size:
-                work.append((f"{text}[{at // part.size}]", part.element, at % part.size))
-        else:
-            inner = [(m, start, s) for m, start, s in part.members if start <= at]
-            work += [(f"{text}.{m}" if m else text, s, at - start) for m, start, s in reversed(inner)]
-    return None

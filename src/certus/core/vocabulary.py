@@ -63,6 +63,7 @@ class CheckKind:
 
 
 ASSERT: Final = "assert"
+UNINITIALISED: Final = "uninitialised-read"
 KINDS: Final = {
     kind.name: kind
     for kind in (
@@ -117,6 +118,14 @@ KINDS: Final = {
             "no floating-point division that could be by zero",
             usual=False,
         ),
+        CheckKind(
+            "uninitialised",
+            "no-uninitialised-read",
+            (UNINITIALISED,),
+            "no variable or memory is read before it is written",
+            "no read of a variable or of memory that could be without a value",
+            usual=False,
+        ),
     )
 }
 
@@ -138,6 +147,7 @@ CLAIMS: Final = {  # the claims of error sites in operations, by their kind; `{}
     "array-bounds": "the index of {} is within the array",
     "float-cast-overflow": "the conversion in {} is in range",
     "float-division-by-zero": "the divisor of {} is not 0",
+    UNINITIALISED: "{} has been initialised",
 }
 
 
@@ -169,11 +179,16 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+_READING: Final = frozenset(("uninitialised", "no-uninitialised-read"))  # the kind of checks, the property
+
+
 def kinds_of(property_name: str) -> frozenset[str]:
     """Return the kinds of memory errors that violate a property, or one of several kinds of checks that are
     separated by commas; none for other properties."""
-    parts = [part for name in property_name.split(",") for part in PARTS.get(name, (name,))]
-    return frozenset(kind for kind, part in PART_OF_KIND.items() if part in parts)
+    names = property_name.split(",")
+    parts = [part for name in names for part in PARTS.get(name, (name,))]
+    read = {UNINITIALISED} if not _READING.isdisjoint(names) else set()
+    return frozenset((*(kind for kind, part in PART_OF_KIND.items() if part in parts), *read))
 
 
 def part_of(property_name: str, kind: str) -> str | None:

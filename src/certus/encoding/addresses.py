@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 from certus.core.build import monomial
 from certus.core.errors import CertusError
-from certus.core.memory import Field, Partition, Pointer
+from certus.core.memory import Field, Partition, Pointer, Region
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import completed
@@ -214,3 +214,13 @@ class AddressTypes:
             if each.offset == pointer.phase and each.width == width:
                 return each
         raise Mistyped(f"region {pointer.region} has no field of {width} bytes at {pointer.phase}")
+
+
+def cell_offsets(region: Region, field: Field, size: Expr) -> range:
+    """Return the offsets of the cells of a field in an object of a `size`, which must be constant if there
+    are several."""
+    if not region.stride:
+        return range(field.offset, field.offset + 1)
+    if size.kind is not Kind.CONST:
+        raise Mistyped("the cells of an object of unknown size cannot be variables")
+    return range(field.offset, int(size.value) - field.width + 1, region.stride)

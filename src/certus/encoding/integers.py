@@ -67,6 +67,14 @@ def eliminate_machine(
     return Encoded(tuple(encoded), tuple(shared.ranges), exact, dict(shared.symbols))
 
 
+def encode_terms(terms: Sequence[Expr], style: Style = "mod") -> Encoded:
+    """Encode terms of any sort one by one, as `eliminate_machine` encodes formulas."""
+    shared = _Shared(style, Budget())
+    encoder = _Encoder(shared, {})
+    encoded = tuple(encoder.value(term) for term in terms)
+    return Encoded(encoded, tuple(shared.ranges), shared.exact, dict(shared.symbols))
+
+
 def encoded_variable(variable: Expr) -> tuple[Expr, tuple[Expr, ...]]:
     """Return the variable in place of `variable` in every encoding, and the formulas for its range."""
     shared = _Shared("mod", Budget())
@@ -181,6 +189,11 @@ class _Encoder:
         """Return the encoding of a formula."""
         self._encode(formula)
         return self._done[formula].term
+
+    def value(self, term: Expr) -> Expr:
+        """Return the encoding of a term of any sort."""
+        self._encode(term)
+        return self._exact(term).term
 
     def span(self, term: Expr) -> Interval:
         """Return an interval of the values of an Int or machine term."""

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 
 from certus.core import build
 from certus.core.effects import assigned_variables
-from certus.core.evidence import Point, in_frame
 from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.program import (
     Alloc,
@@ -41,26 +41,28 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
     Location,
+    MarkBits,
     Op,
     Procedure,
     Program,
     Return,
     Store,
 )
-from certus.core.sorts import ArraySort, MachineSort, array, machine
+from certus.core.sorts import MachineSort, array, machine
 from certus.core.terms import Expr, Kind
 from certus.encoding.address_terms import AddressTerms, composed, decomposed
-from certus.encoding.addresses import AddressTypes, Mistyped
+from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets
 from certus.encoding.lifetimes import Lifetimes
 from certus.encoding.placement import BASE, Placement
 from certus.encoding.provenance import Provenance
-from certus.encoding.tracking import Frame, Tracking
+from certus.encoding.tracking import Tracking
 from certus.encoding.twin_memory import TwinMemory
-
-ZEROED = 256  # the largest object, in bytes, that is set to zero by single stores
+from certus.encoding.watching import Watching
+from certus.encoding.written_bits import Cells, WrittenBits, filled
 
 
 def lower_memory(program: Program, partition: Partition) -> Program:
@@ -100,7 +102,12 @@ class MemoryLowering:
         )
         self._placement = Placement(partition, self.lifetimes, self.declare)
         self._twins = TwinMemory(self)
-        self._tracking = Tracking(program, partition, self.lifetimes, self.terms, self._twins)
+        self._written = WrittenBits(self)
+
+    @cached_property
+    def watching(self) -> Watching:
+        tracking = Tracking(self.original, self.partition, self.lifetimes, self.terms, self._twins)
+        return Watching(self, tracking)
 
     @property
     def address(self) -> MachineSort:
@@ -132,7 +139,7 @@ class MemoryLowering:
 
     def _procedure(self, procedure: Procedure) -> Procedure:
         cells = [x for o in self.objects.values() if o.scope == procedure.name for x in o.cells.values()]
-        cells += self._twins.local_cells(procedure.name)
+        cells += (*self._twins.local_cells(procedure.name), *self._written.local_cells(procedure.name))
         ghosts = self.lifetimes.local_variables(procedure.name)
         twins = dict.fromkeys(self.provenance.twins(procedure.variables))
         edges: list[Edge] = []
@@ -223,15 +230,20 @@ class MemoryLowering:
         if isinstance(op, Load):
             return [self._with(self.load(op), self._twins.loaded(op))]
         if isinstance(op, Store):
-            return [self._with(self._store(op), self._twins.stored(op))]
+            ghosts = (self._twins.stored(op), self._written.stored(op), self.watching.stored(op))
+            return [self._with(self.store(op), [pair for pairs in ghosts for pair in pairs])]
         if isinstance(op, Alloc):
             begun = self.lifetimes.begun(op, self.allocated(op).region)
-            return [*self.lifetimes.promise(op), *self._alloc(op), *begun]
+            ghost = (*begun, *self._written.begun(op), *self.watching.begun(op))
+            return [*self.lifetimes.promise(op), *self._alloc(op), *ghost]
         if isinstance(op, Inspect):
             return [self.lifetimes.inspected(op)]
+        if isinstance(op, InspectBits):
+            return [self._written.inspected(op)]
+        if isinstance(op, MarkBits):
+            return [self._written.marked(op)]
         if isinstance(op, InspectHeap):
-            reached = self._tracking.reached([(procedure, {})]) if op.retained == "tracked" else []
-            return [Assign((op.target,), (self.lifetimes.retained(reached),))]
+            return self.watching.asked(op, procedure)
         assert isinstance(op, Free), "memory is partitioned before blocks are formed"
         return self.lifetimes.ended(op) or [Assume(build.TRUE)]
 
@@ -273,8 +285,9 @@ class MemoryLowering:
         pairs += self.provenance.copied(targets, values)
         return Assign(tuple(x for x, _ in pairs), tuple(v for _, v in pairs))
 
-    def load(self, op: Load) -> BasicOp:
-        """Return the statement that replaces a load."""
+    def load(self, op: Load | InspectBits, cells: Cells | None = None) -> BasicOp:
+        """Return the statement that replaces a load, from memory or from other `cells` of the same shape."""
+        cells = cells or self
         pointer = self.types.of(op.address)
         target = self.terms.variable(op.target)
         sort = op.target.sort
@@ -283,15 +296,17 @@ class MemoryLowering:
             return Havoc((target,))
         field, width = self.types.field(pointer, sort.width // 8), sort.width // 8
         if field is None:
-            memory, index = self.bytes(pointer.region), self.terms.machine(self.anchored(op.address))
-            value = composed([build.select(memory, self._at(index, n)) for n in range(width)])
-        elif pointer.region in self.objects:
-            value = self.read(self.objects[pointer.region], field, pointer, op.address)
+            memory, index = cells.bytes(pointer.region), self.terms.machine(self.anchored(op.address))
+            value = composed([build.select(memory, self.at(index, n)) for n in range(width)])
+        elif pointer.region in cells.objects:
+            value = self.read(cells.objects[pointer.region], field, pointer, op.address)
         else:
-            value = build.select(self.array(pointer.region, field), self.index(op.address, pointer))
+            value = build.select(cells.array(pointer.region, field), self.index(op.address, pointer))
         return Assign((target,), (build.wrap(value, sort),))
 
-    def _store(self, op: Store) -> BasicOp:
+    def store(self, op: Store, cells: Cells | None = None) -> BasicOp:
+        """Return the statement that replaces a store, likewise."""
+        cells = cells or self
         pointer = self.types.of(op.address)
         sort = op.value.sort
         assert isinstance(sort, MachineSort)
@@ -301,24 +316,15 @@ class MemoryLowering:
         value = build.wrap(self.terms.plain(op.value), machine(sort.width, signed=False))
         field = self.types.field(pointer, width)
         if field is None:
-            memory, index = self.bytes(pointer.region), self.terms.machine(self.anchored(op.address))
+            memory, index = cells.bytes(pointer.region), self.terms.machine(self.anchored(op.address))
             after = memory
             for n, byte in enumerate(decomposed(value, width)):
-                after = build.store(after, self._at(index, n), byte)
+                after = build.store(after, self.at(index, n), byte)
             return Assign((memory,), (after,))
-        if pointer.region in self.objects:
-            return self.write(self.objects[pointer.region], field, pointer, op.address, value)
-        memory = self.array(pointer.region, field)
+        if pointer.region in cells.objects:
+            return self.write(cells.objects[pointer.region], field, pointer, op.address, value)
+        memory = cells.array(pointer.region, field)
         return Assign((memory,), (build.store(memory, self.index(op.address, pointer), value),))
-
-    def tracked(self, program: Program, point: Point) -> Expr:
-        """Return whether all objects on the heap are tracked at a point of the lowered `program`."""
-        callers = [program.edge[call].source.procedure for call in point.calls]
-        frames: list[Frame] = []
-        for depth, name in enumerate((*callers, point.location.procedure)):
-            local = {x: in_frame(x, depth) for x in program.procedures[name].variables}
-            frames.append((self.original.procedures[name], local))
-        return self.lifetimes.retained(self._tracking.reached(frames))
 
     # ----------------------------------------------------------------------------------- arrays
 
@@ -346,7 +352,7 @@ class MemoryLowering:
             zero[region] = zero.get(region, True) and alloc.zero
         return frozenset(region for region, every in zero.items() if every)
 
-    def _at(self, index: Expr, offset: int) -> Expr:
+    def at(self, index: Expr, offset: int) -> Expr:
         return build.add(index, build.constant(offset, self.address))
 
     def index(self, address: Expr, pointer: Pointer) -> Expr:
@@ -464,35 +470,4 @@ class MemoryLowering:
 
     def _zeros(self, op: Alloc, pointer: Pointer) -> list[BasicOp]:
         """Store zeros into a small object that shares its region with objects of arbitrary contents."""
-        region, number = self.region_of(pointer), pointer.region
-        small = op.size.kind is Kind.CONST and op.size.value <= ZEROED
-        if not op.zero or number in self._zeroed or not small:
-            return []
-        index = self.terms.machine(op.target)
-        after: dict[Expr, Expr] = {}
-        if region.fields is None:
-            after[self.bytes(number)] = self._zeroed_cells(
-                self.bytes(number), index, range(int(op.size.value))
-            )
-        for field in region.fields or ():
-            starts = (at - field.offset for at in cell_offsets(region, field, op.size))
-            memory = self.array(number, field)
-            after[memory] = self._zeroed_cells(memory, index, starts)
-        return [Assign(tuple(after), tuple(after.values()))] if after else []
-
-    def _zeroed_cells(self, memory: Expr, index: Expr, offsets: Iterable[int]) -> Expr:
-        assert isinstance(memory.sort, ArraySort)
-        zero = build.constant(0, memory.sort.element)
-        for offset in offsets:
-            memory = build.store(memory, self._at(index, offset), zero)
-        return memory
-
-
-def cell_offsets(region: Region, field: Field, size: Expr) -> range:
-    """Return the offsets of the cells of a field in an object of a `size`, which must be constant if there
-    are several."""
-    if not region.stride:
-        return range(field.offset, field.offset + 1)
-    if size.kind is not Kind.CONST:
-        raise Mistyped("the cells of an object of unknown size cannot be variables")
-    return range(field.offset, int(size.value) - field.width + 1, region.stride)
+        return [] if not op.zero or pointer.region in self._zeroed else filled(self, op, pointer, self)

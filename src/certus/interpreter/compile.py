@@ -27,7 +27,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import Final, cast
 
 from certus.core import build
-from certus.core.errors import Inconsistent
+from certus.core.effects import expect_basic
 from certus.core.program import (
     Alloc,
     Assign,
@@ -37,16 +37,18 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
     Location,
+    MarkBits,
     MemoryOp,
     Procedure,
     Program,
     Return,
     Store,
 )
-from certus.core.sorts import BOOL, INT, MachineSort, Sort
+from certus.core.sorts import INT, MachineSort, Sort
 from certus.core.terms import Expr, Kind
 from certus.core.values import Datum
 from certus.interpreter.expressions import Writer, define, new_namespace
@@ -101,9 +103,10 @@ class Compiled:
         self.location: Mapping[int, Location] = {at.index: at for at in program.location.values()}
         self._codes: dict[frozenset[Location], Code] = {}
         for edge in program.edge.values():
-            _expect_basic(edge, program)
+            expect_basic(edge, program)
         accesses = (e for e in program.edge.values() if isinstance(e.op, (Load, Store)))
         self.accesses: Mapping[int, int] = {e.index: slot for slot, e in enumerate(accesses)}
+        self.asks_bits: Final = any(isinstance(e.op, InspectBits) for e in program.edge.values())
         self.inspects: Final = any(isinstance(e.op, (Inspect, InspectHeap)) for e in program.edge.values())
 
     def code(self, watched: frozenset[Location] = frozenset()) -> Code:
@@ -115,8 +118,9 @@ class Compiled:
 
     def logging(self, log: list[int]) -> Code:
         """Return code that logs the index of every executed edge, preceded by the address of a load, store or
-        free, by the size and the address of a new object, or by the address of the object that an `Inspect`
-        is about, or the first one that an `InspectHeap` is about; -1 if there is none."""
+        free, or of bits that are asked for or marked, by the size and the address of a new object, or by the
+        address of the object that an `Inspect` is about, or the first one that an `InspectHeap` is about; -1
+        if there is none."""
         return Code(self, frozenset(), log)
 
     @cached_property
@@ -381,6 +385,12 @@ class _ProcedureWriter:
             if self._code.log is not None:
                 self._log(f"m.start_of({address})")
             out.line(f"{self._names[op.target]} = m.inspect({address}, {size}, {op.access!r}, {edge})")
+        elif isinstance(op, InspectBits):
+            address = self._logged(*self._separate(take, op.address))
+            out.line(f"{self._names[op.target]} = m.written_bits({address}, {_bytes(op.target)})")
+        elif isinstance(op, MarkBits):
+            address, bits = self._separate(take, op.address, op.bits)
+            out.line(f"m.mark_bits({self._logged(address)}, {_bytes(op.bits)}, {bits})")
         else:
             out.line(f"{self._names[op.target]} = m.inspect_heap({op.retained!r}, {edge})")
             self._log("m.first_refused")
@@ -457,6 +467,11 @@ class _ProcedureWriter:
         out.indent -= 1
 
 
+def _bytes(term: Expr) -> int:
+    assert isinstance(term.sort, MachineSort)
+    return term.sort.width // 8
+
+
 def _complementary(one: Edge, other: Edge) -> bool:
     """Return whether one of the conditions on two edges always holds."""
     if not (isinstance(one.op, Assume) and isinstance(other.op, Assume)):
@@ -464,35 +479,3 @@ def _complementary(one: Edge, other: Edge) -> bool:
     a, b = one.op.condition, other.op.condition
     opposite = a.kind is not b.kind and {a.kind, b.kind} == {Kind.LE, Kind.LT} and a.args == b.args[::-1]
     return opposite or build.not_(a) is b
-
-
-def _expect_basic(edge: Edge, program: Program) -> None:
-    """Raise `Inconsistent` for operations that the interpreter gives no meaning to."""
-    op = edge.op
-    procedure = program.procedures[edge.source.procedure]
-    if isinstance(op, Call):
-        callee = program.procedures.get(op.procedure)
-        if callee is None:
-            raise Inconsistent(f"{edge!r} calls a procedure that does not exist")
-        fits = len(op.arguments) == len(callee.parameters)
-        fits = fits and len(op.targets) in (0, len(callee.results))
-    elif isinstance(op, Return):
-        fits = len(op.values) == len(procedure.results) and edge.target is procedure.exit
-    elif isinstance(op, Assign):
-        fits = len(op.targets) == len(op.values)
-    elif isinstance(op, (Assume, Havoc)):
-        fits = True
-    elif isinstance(op, (Load, Store)):
-        accessed = op.target.sort if isinstance(op, Load) else op.value.sort
-        fits = isinstance(accessed, MachineSort) and accessed.width % 8 == 0 and op.address.sort is INT
-    elif isinstance(op, (Alloc, Free)):
-        fits = isinstance(op, Free) or (op.target.sort is INT and op.size.sort is INT and op.align > 0)
-    elif isinstance(op, (Inspect, InspectHeap)):
-        terms = (op.address, op.size) if isinstance(op, Inspect) else ()
-        fits = op.target.sort is BOOL and all(term.sort is INT for term in terms)
-    else:
-        raise Inconsistent(f"{edge!r} is a block; only single operations can be run")
-    if not fits:
-        raise Inconsistent(f"{edge!r} does not fit its operands, or the procedure it calls or returns from")
-    if not isinstance(op, Assume) and len(procedure.successors[edge.source]) > 1:
-        raise Inconsistent(f"{edge!r} is one of several edges, but is not a condition")

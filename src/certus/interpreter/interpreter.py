@@ -98,7 +98,8 @@ class Machine:
         self.frames: list[list[Datum]] = []  # of the callers of the current activation
         self.calls: list[Link] = []  # the calls they wait for
         layout = OpaqueMemory if isinstance(inputs, NoInputs) else Memory
-        self.memory = layout(len(compiled.accesses), program.pointer_bits, contents(inputs))
+        first = None if compiled.asks_bits else contents(inputs)  # what is not written has no value then
+        self.memory = layout(len(compiled.accesses), program.pointer_bits, first)
         if compiled.inspects:
             self.memory.variables = self._source_values
         self._compiled = compiled

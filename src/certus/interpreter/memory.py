@@ -96,8 +96,8 @@ class Memory:
         """Return the objects that have ended and that a variable or a live object points to."""
         assert self.variables is not None
         values = [*self.variables(), *(value for o in live for value in pointers(o, self._bits // 8))]
-        found = [self._pointed(value) for value in values]
-        return [o for o in found if o is not None and not o.live]
+        targets = [self._pointed(value) for value in values]
+        return [o for o in targets if o is not None and not o.live]
 
     def restore(self, state: MemorySnapshot) -> None:
         """Make the objects of a snapshot the only ones. Addresses after the last one are used again, so that
@@ -195,6 +195,31 @@ class Memory:
         store_byte = storer(1, signed=False)
         for i in range(width):
             store_byte(self, address + i, slot, value >> 8 * i & 255)
+
+    # -- unwritten bits
+
+    def written_bits(self, address: Word, width: int) -> int:
+        """Answer an `InspectBits`."""
+        places = [self._byte(address + i) for i in range(width)]
+        return sum(target.written(offset) << 8 * i for i, (target, offset) in enumerate(places))
+
+    def mark_bits(self, address: Word, width: int, bits: Word) -> None:
+        """Take the bits that are not marked for unwritten. The others have a value, since they were stored
+        just before."""
+        for i in range(width):
+            target, offset = self._byte(address + i)
+            target.keep(offset, bits >> 8 * i & 255)
+
+    def _byte(self, address: Word) -> tuple[MemoryObject, int]:
+        """Return the object or chunk with a byte, and its offset there."""
+        target, offset = self._locate(address)
+        if target is None or not target.live or not 0 <= offset < target.extent:
+            raise Fault(_bad_access(target, offset, 1, "read"))
+        return (
+            (_chunk(target, offset // _CHUNK), offset % _CHUNK)
+            if target.chunks is not None
+            else (target, offset)
+        )
 
     # -- questions
 

@@ -139,6 +139,25 @@ class MemoryObject:
         self.data[offset:end] = (bits & full(width)).to_bytes(width, "little")
         self.defined[offset:end] = (defined & full(width)).to_bytes(width, "little")
 
+    def written(self, offset: int) -> int:
+        """Return the bits of a byte that were written, also with a value that is not known."""
+        if self.defined is None or self.op.is_written:
+            return 255
+        return (
+            255 if offset in (self.symbolic or {}) or offset in (self.faults or {}) else self.defined[offset]
+        )
+
+    def keep(self, offset: int, bits: int) -> None:
+        """Let only these bits of a byte count as written."""
+        if bits == 255 or self.op.is_written:
+            return
+        if self.defined is None:
+            self.defined = bytearray(b"\xff") * self.size
+        self.defined[offset] &= bits
+        for notes in (self.symbolic, self.faults):
+            if notes is not None:
+                notes.pop(offset, None)
+
 
 def restored(start: int, extent: int, op: Alloc, data: bytes | None, defined: bytes | None) -> MemoryObject:
     """Return an object of a snapshot; one without data has ended."""

@@ -13,7 +13,18 @@ from math import gcd
 from certus.core.build import monomial
 from certus.core.effects import copies, terms
 from certus.core.memory import Partition
-from certus.core.program import Alloc, Edge, Havoc, Inspect, Load, Procedure, Program, Store
+from certus.core.program import (
+    Alloc,
+    Edge,
+    Havoc,
+    Inspect,
+    InspectBits,
+    Load,
+    MarkBits,
+    Procedure,
+    Program,
+    Store,
+)
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
 from certus.core.walk import completed, postorder
@@ -90,6 +101,11 @@ class PointerFlow:
             self._access(op.address, op.value, None)
         elif isinstance(op, Inspect):
             self._spot(op.address)  # it has a type, but nothing is accessed
+        elif isinstance(op, InspectBits | MarkBits):
+            spot, sort = self._spot(op.address), _bits_of(op).sort
+            assert isinstance(sort, MachineSort)
+            if spot is not None:
+                self.places.access(spot, sort.width // 8)
 
     def _flow(self, value: Expr, target: Expr) -> None:
         node = self.nodes.get(target)
@@ -197,6 +213,8 @@ def scan_types(program: Program, partition: Partition) -> AddressTypes:
             flows += ((value, carriers.get(x)) for x, value in copies(op, procedure, program))
             if isinstance(op, Load | Store):
                 _scan_access(op, types)
+            elif isinstance(op, InspectBits | MarkBits):
+                _scan_bits(op, types)
             elif isinstance(op, Havoc):
                 types.anything(op.targets)
     for value, target in flows:
@@ -228,6 +246,19 @@ def _scan_access(op: Load | Store, types: AddressTypes) -> None:
             types.leaks[held.region] = None
         if target is not None:
             types.intruders[target.region] = None
+
+
+def _scan_bits(op: InspectBits | MarkBits, types: AddressTypes) -> None:
+    pointer, sort = types.of(op.address), _bits_of(op).sort
+    assert isinstance(sort, MachineSort)
+    if pointer is not None:
+        types.field(pointer, sort.width // 8)
+    if isinstance(op, MarkBits):
+        types.enters(op.bits, None)
+
+
+def _bits_of(op: InspectBits | MarkBits) -> Expr:
+    return op.target if isinstance(op, InspectBits) else op.bits
 
 
 def _variables(program: Program) -> Iterator[Expr]:

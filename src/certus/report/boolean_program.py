@@ -81,17 +81,17 @@ class _Text:
         results = ", ".join("bool" for _ in p.results) or "void"
         name = self._names[p.procedure.name]
         comment = "" if name == p.procedure.name else p.procedure.name
-        yield _commented(f"{results} {name}(" + ("" if p.parameters else ") {"), comment, 0)
+        yield commented(f"{results} {name}(" + ("" if p.parameters else ") {"), comment, 0)
         if p.parameters:
             for n, x in enumerate(p.parameters):
                 end = ") {" if n == len(p.parameters) - 1 else ","
-                yield _commented(f"bool {x.name}{end}", p.predicates[x].text, 2)
+                yield commented(f"bool {x.name}{end}", p.predicates[x].text, 2)
         for x, value in p.declared.items():
             yield _declaration(x, value, p.predicates, 1)
         for x, predicate in p.received.items():
-            yield _commented(f"bool {x.name};", f"returned: {predicate.text}", 1)
+            yield commented(f"bool {x.name};", f"returned: {predicate.text}", 1)
         for statement in p.start:
-            yield _commented(self._statement(statement), "no predicates contradict each other", 1)
+            yield commented(self._statement(statement), "no predicates contradict each other", 1)
         lines = structured(p.procedure, lambda edge: not p.steps[edge])
         for line in lines:
             yield from self._line(line)
@@ -103,22 +103,22 @@ class _Text:
         depth, edge, at = line.depth, line.edge, line.location
         if line.kind in ("if", "while"):
             assert edge is not None
-            yield _commented(f"{line.kind} (unknown) {{", edge.text, depth)
+            yield commented(f"{line.kind} (unknown) {{", edge.text, depth)
         elif line.kind == "else":
-            yield _commented("} else {", "", depth)
+            yield commented("} else {", "", depth)
         elif line.kind == "end":
-            yield _commented("}", "", depth)
+            yield commented("}", "", depth)
         elif line.kind == "step":
             assert edge is not None
             yield from self._step(edge, depth)
         elif line.kind == "return":
             yield self._return(depth)
         elif line.kind == "stop":
-            yield _commented("assert(false);" if at in self._errors else "assume(false);", "", depth)
+            yield commented("assert(false);" if at in self._errors else "assume(false);", "", depth)
         else:
             assert at is not None
             name = self._labels.setdefault(at, "") or self._name(at)
-            yield _commented(f"goto {name};" if line.kind == "goto" else f"{name}:", "", depth)
+            yield commented(f"goto {name};" if line.kind == "goto" else f"{name}:", "", depth)
 
     def _name(self, at: Location) -> str:
         self._labels[at] = next(self._numbers)
@@ -126,16 +126,16 @@ class _Text:
 
     def _return(self, depth: int) -> str:
         names = ", ".join(x.name for x in self._procedure.results)
-        return _commented(f"return {names};" if names else "return;", "", depth)
+        return commented(f"return {names};" if names else "return;", "", depth)
 
     def _step(self, edge: Edge, depth: int) -> Iterator[str]:
         statements = self._procedure.steps[edge]
         branching = edge.branch is not None or len(self._procedure.procedure.successors[edge.source]) > 1
         text = "" if branching else edge.text  # the line that opens a branch has its comment
         if not statements and not branching:
-            yield _commented(";", text, depth)
+            yield commented(";", text, depth)
         for n, statement in enumerate(statements):
-            yield _commented(self._statement(statement), "" if n else text, depth)
+            yield commented(self._statement(statement), "" if n else text, depth)
 
     def _statement(self, statement: Statement) -> str:
         if isinstance(statement, Guard):
@@ -147,10 +147,10 @@ class _Text:
 
 
 def _declaration(x: Expr, value: Choose, predicates: Mapping[Expr, Predicate], depth: int) -> str:
-    return _commented(f"bool {x.name} = {choice_text(value)};", predicates[x].text, depth)
+    return commented(f"bool {x.name} = {choice_text(value)};", predicates[x].text, depth)
 
 
-def _commented(code: str, comment: str, depth: int) -> str:
+def commented(code: str, comment: str, depth: int) -> str:
     """Return a line with its comment; a long line is split, with the comment before it."""
     margin = _INDENT * depth
     if len(margin) + len(code) <= _WIDTH:

@@ -26,9 +26,11 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
     Location,
+    MarkBits,
     Op,
     Procedure,
     Program,
@@ -230,6 +232,10 @@ def _memory_statement(op: Op, text: Callable[[tuple[Expr, ...]], str]) -> str:
     if isinstance(op, Inspect):
         access = "free" if op.access == "free" else f"{op.access} {text((op.size,))} bytes at"
         return f"{text((op.target,))} = can {access} {text((op.address,))}"
+    if isinstance(op, InspectBits):
+        return f"{text((op.target,))} = bits written at {text((op.address,))}"
+    if isinstance(op, MarkBits):
+        return f"bits written at {text((op.address,))} are {text((op.bits,))}"
     if isinstance(op, InspectHeap):
         return f"{text((op.target,))} = all of the heap is {op.retained}"
     assert isinstance(op, Free), f"{op} is no original operation"

@@ -29,8 +29,10 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
+    MarkBits,
     Program,
     Return,
     Store,
@@ -43,6 +45,7 @@ from certus.report.trace_state import MEMORY, Change, Scene, TraceState
 if TYPE_CHECKING:
     from certus.core.memory_defects import MemoryDefect
 
+_QUESTIONS: Final = (Inspect, InspectHeap, InspectBits, MarkBits)  # no steps of the source
 _TEMPORARY: Final = re.compile(r"temporary\b")
 _UNNAMED: Final = re.compile(r" \(\+\d+\)$| \+ \d+ bytes$")
 _LITERAL: Final = re.compile(r'\w*"')  # text that starts with a string literal
@@ -169,7 +172,7 @@ def _moves(check: Replay, program: Program, state: TraceState) -> Iterator[Move]
         scene = state.advance(step)
         changes = names.changes(edge, step)
         noticed += scene.noticed
-        if edge.index in state.answers or isinstance(edge.op, Inspect | InspectHeap):
+        if edge.index in state.answers or isinstance(edge.op, _QUESTIONS):
             visible = edge.index in state.answers and edge.target in program.error_locations
         else:
             visible = _is_visible(edge, scene, changes) and not _is_copy(step, edge, scene, program)
@@ -306,7 +309,7 @@ def reason_text(step: Step, scene: Scene, program: Program, names: Names) -> str
     if reason.role is Role.LIFETIME:
         return _lifetime(edge, reader, line)
     read = None if reason.variable is None else names.visible(reason.variable)
-    if reason.role is Role.KEEP and isinstance(reader.op, Inspect | InspectHeap):
+    if reason.role is Role.KEEP and isinstance(reader.op, _QUESTIONS):
         return "does not free the object"
     if reason.role is Role.KEEP:
         return f"keeps {read} as {line} reads it" if read else f"keeps a value that {line} reads"

@@ -33,7 +33,16 @@ from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
-from certus.core.vocabulary import ALLOCATION_FAILS, FREE, KINDS, READ, WRITE, kinds_of, operation_of
+from certus.core.vocabulary import (
+    ALLOCATION_FAILS,
+    FREE,
+    KINDS,
+    READ,
+    UNINITIALISED,
+    WRITE,
+    kinds_of,
+    operation_of,
+)
 from certus.core.walk import postorder, variables
 
 _READABLE_BITS: Final = 2000
@@ -110,7 +119,7 @@ def nothing_to_check(outcome: Outcome) -> str:
 _NOTHING_ASKED: Final = {
     kind.property: kind.missing
     for kind in KINDS.values()
-    if kind.property in ("no-overflow", "no-div-zero", "float-cast-overflow", "float-divide-by-zero")
+    if kind.property and kind.property not in ("unreach-call", "valid-memsafety")
 }
 
 
@@ -412,6 +421,7 @@ _FOUND: Final = {  # by the kind of the error
     "overflow": "signed overflow: {}",
     "division-by-zero": "division by zero: {}",
     "shift": "undefined shift: {}",
+    UNINITIALISED: "read of what was never written: {}",
     "float-cast-overflow": "undefined conversion: {}",
     "float-division-by-zero": "floating-point division by zero: {}",
 }

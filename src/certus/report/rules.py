@@ -117,6 +117,14 @@ _RULES: Final = (
         (401,),
     ),
     Rule(
+        "uninitialised-read",
+        "InitialisedRead",
+        "Every variable and all memory that is read has been written before.",
+        "Not true: `{}`",
+        f"Initialise the variable where it is declared, write the memory before it is read, {_INPUTS}",
+        (457,),
+    ),
+    Rule(
         "shift",
         "ShiftDefined",
         "The amount of a shift is not negative and less than the width of the type, and a left shift of a "

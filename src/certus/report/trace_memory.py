@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from certus.core.program import Alloc, Assume, Program, ScalarShape, Shape, Storage, lvalue
+from certus.core.memory import lvalue
+from certus.core.program import Alloc, Assume, Program, ScalarShape, Shape, Storage
 from certus.core.sorts import INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.values import Datum

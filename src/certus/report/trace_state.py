@@ -25,6 +25,7 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
     Program,
@@ -285,7 +286,7 @@ def answer_edges(program: Program) -> frozenset[int]:
     answers: list[int] = []
     for procedure in program.procedures.values():
         for edge in procedure.edges:
-            if isinstance(edge.op, Inspect | InspectHeap):
+            if isinstance(edge.op, Inspect | InspectHeap | InspectBits):
                 after = procedure.successors[edge.target]
                 answers += [e.index for e in after if isinstance(e.op, Assume)]
     return frozenset(answers)

@@ -54,7 +54,8 @@ _STOPPED: Final[Mapping[Kind, str]] = {
 class ChildResult:
     """How a child ended. `payload` is the value that it returned or, if a limit or a crash ended it, the last
     result that it kept (`Reporter.keep`). `detail` is one line for reports; `progress` the last line of
-    progress."""
+    progress. `code` is the exit code, or minus the signal, of a child that ended by itself without a result:
+    it may have become another program."""
 
     kind: Kind
     payload: bytes | None
@@ -62,6 +63,7 @@ class ChildResult:
     cpu_seconds: float
     peak_memory: int  # bytes
     progress: str = ""
+    code: int | None = None
 
 
 def run_limited(
@@ -295,7 +297,9 @@ class _Child:
         payload = self.inbox.payload
         if payload is None and kind != "interrupted":
             payload = self.inbox.kept
-        return ChildResult(kind, payload, detail, seconds, peak, self.inbox.progress)
+        by_itself = not self.inbox.complete and self.stopped is None
+        code = os.waitstatus_to_exitcode(status) if by_itself else None
+        return ChildResult(kind, payload, detail, seconds, peak, self.inbox.progress, code)
 
     def _ending(self, status: int, peak: int) -> tuple[Kind, str]:
         """Return why the child ended, and one line about it."""

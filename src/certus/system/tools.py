@@ -26,8 +26,9 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from certus.core.errors import CertusError
 from certus.system.child import Reporter, run_limited
@@ -193,11 +194,13 @@ class Clang:
 
 @dataclass(frozen=True, slots=True)
 class ClangResult:
-    """The LLVM IR of a file, empty if Clang refused it, and the messages of Clang."""
+    """The LLVM IR of a file, empty if Clang refused it, the messages of Clang, and the path of the file that
+    it read."""
 
     text: str
     messages: str
     ok: bool
+    file: str
 
 
 def find_clang() -> Clang:
@@ -209,15 +212,21 @@ def find_clang() -> Clang:
         if tool is None:
             raise ClangMissing(f"CERTUS_CLANG names {named}, which is not a program.")
         return _zig(tool) if tool.name.startswith("zig") else Clang((str(tool),))
-    spec = importlib.util.find_spec("ziglang")
-    for directory in (spec.submodule_search_locations or ()) if spec else ():
-        binary = Path(directory) / "zig"
-        if binary.is_file():
-            return _zig(binary)
+    tool = _packaged_zig()
+    if tool is not None:
+        return _zig(tool)
     tool = find_tool("clang")
     if tool is None:
         raise ClangMissing("There is no Clang: install the package ziglang, or name a Clang in CERTUS_CLANG.")
     return Clang((str(tool),))
+
+
+@cache
+def _packaged_zig() -> Path | None:
+    """Return the compiler in the `ziglang` wheel."""
+    spec = importlib.util.find_spec("ziglang")
+    directories = (spec.submodule_search_locations or ()) if spec else ()
+    return next((zig for each in directories if (zig := Path(each) / "zig").is_file()), None)
 
 
 def _zig(binary: Path) -> Clang:
@@ -242,27 +251,31 @@ def emit_ir(
     flags: Sequence[str],
     arguments: Sequence[str] = (),
     seconds: float | None = None,
+    data: bytes | None = None,
 ) -> ClangResult:
-    """Compile `path` to textual IR for a data model. `flags` are those of Certus, `arguments` the user's.
+    """Compile `path` to textual IR for a data model. `flags` are those of Certus, `arguments` the user's. If
+    there is `data`, compile it as if the file contained it.
 
     Raises `ToolFailed` if Clang reaches a limit and `ClangMissing` if there is none."""
     clang = find_clang()
-    file = Path(os.path.abspath(path))
-    command = [
-        *clang.command,
-        f"--target={TARGETS[model]}",
-        *(*LANGUAGE, "-S", "-emit-llvm", "-ferror-limit=20", "-fno-color-diagnostics", *flags),
-        *(*absolute_paths(arguments), "-Wno-error"),
-        *clang.include_flags,
-        *(str(file), "-o", "-"),
-    ]
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
+        file, quoted = os.path.abspath(path), tuple[str, ...]()
+        if data is not None:
+            quoted = ("-iquote", os.path.dirname(file))
+            file = f"{directory}/{path.name}"
+            Path(file).write_bytes(data)
+        command = [
+            *clang.command,
+            f"--target={TARGETS[model]}",
+            *(*LANGUAGE, "-S", "-emit-llvm", "-ferror-limit=20", "-fno-color-diagnostics", *flags, *quoted),
+            *(*absolute_paths(arguments), "-Wno-error"),
+            *clang.include_flags,
+            *(file, "-o", "-"),
+        ]
         limit = SECONDS if seconds is None else min(seconds, SECONDS)
         code, messages = _run(command, Path(directory), limit)
-        if code != 0:
-            return ClangResult("", messages, ok=False)
-        text = (Path(directory) / "output").read_bytes().decode("utf-8", "surrogateescape")
-    return ClangResult(text, messages, ok=True)
+        output = b"" if code != 0 else (Path(directory) / "output").read_bytes()
+    return ClangResult(output.decode("utf-8", "surrogateescape"), messages, code == 0, file)
 
 
 def absolute_paths(arguments: Sequence[str]) -> list[str]:
@@ -303,32 +316,24 @@ def _run(command: list[str], directory: Path, seconds: float) -> tuple[int, str]
     """Run Clang in `directory`, with its output in the file `output` there. Return the exit code and the
     messages."""
 
-    def work(_: Reporter) -> bytes:
+    def work(_: Reporter) -> NoReturn:
         soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
         wanted = 1 << 30
         if soft != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or hard > wanted):
             resource.setrlimit(resource.RLIMIT_STACK, (wanted, hard))
-        with (directory / "messages").open("wb") as messages, (directory / "output").open("wb") as output:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=messages,
-                env={"TMPDIR": str(directory), "HOME": str(directory)},
-                cwd=directory,
-                check=False,
-            )
-        return str(done.returncode).encode()
+        for descriptor, name in ((1, "output"), (2, "messages")):
+            os.dup2(os.open(directory / name, os.O_WRONLY | os.O_CREAT, 0o600), descriptor)
+        os.chdir(directory)
+        os.execve(command[0], command, {"TMPDIR": str(directory), "HOME": str(directory)})
 
     result = run_limited(work, seconds=seconds, memory=MEMORY)
-    if result.payload is None:
+    if result.code is None:
         detail = result.detail or "limit reached"
         raise ToolFailed(f"Clang did not finish ({result.kind}): {detail}")
-    code = int(result.payload)
     messages = (directory / "messages").read_bytes()[:MESSAGES].decode(errors="replace")
-    if code < 0:
-        raise ToolFailed(f"Clang was ended by {signal.Signals(-code).name}: {messages[-400:].strip()}")
-    return code, messages
+    if result.code < 0:
+        raise ToolFailed(f"Clang was ended by {signal.Signals(-result.code).name}: {messages[-400:].strip()}")
+    return result.code, messages
 
 
 # Types that headers define for Clang, and that gcc has as keywords.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from certus.core.program import ArrayShape, RecordShape, ScalarShape, Shape, extent, lvalue
+from certus.core.memory import extent, lvalue
+from certus.core.program import ArrayShape, RecordShape, ScalarShape, Shape
 
 BYTE, SHORT, WORD = (ScalarShape(width, signed=True) for width in (8, 16, 32))
 POINTER = ScalarShape(64, signed=False, pointer=True)

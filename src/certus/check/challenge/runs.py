@@ -24,7 +24,7 @@ from certus.core.outcome import UNDEFINED
 from certus.core.program import Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
-from certus.core.vocabulary import ALLOCATION_FAILS, PART_OF_KIND
+from certus.core.vocabulary import ALLOCATION_FAILS, PART_OF_KIND, UNINITIALISED
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, unknown
 from certus.interpreter.interpreter import Ending, Run, run
@@ -202,7 +202,7 @@ class Model:
         warning = _warning(end, inputs) if end.ending is Ending.UNDEFINED else None
         asked = tuple(name for name, _ in inputs.used)
         kind = self._program.error_at(end.location).kind if end.ending is Ending.ERROR else ""
-        if kind in PART_OF_KIND:  # the compiled program does not notice memory errors
+        if kind in PART_OF_KIND or kind == UNINITIALISED:  # the compiled program does not notice them
             return Behaviour(End.OTHER, f"it has the memory error {kind}")
         behaviour = _MODEL_ENDS.get(end.ending, End.OTHER)
         return Behaviour(behaviour, detail, asked, inputs.count, warning=warning, error=kind)

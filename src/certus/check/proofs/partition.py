@@ -34,8 +34,10 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
+    MarkBits,
     Procedure,
     Program,
     Return,
@@ -44,8 +46,8 @@ from certus.core.program import (
 )
 from certus.core.sorts import INT, MachineSort
 from certus.core.terms import Expr, Kind
-from certus.encoding.addresses import AddressTypes, Mistyped, no_object
-from certus.encoding.memory import cell_offsets, lower_memory
+from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets, no_object
+from certus.encoding.memory import lower_memory
 
 CELLS = 100_000  # the most variables a region may become
 
@@ -157,6 +159,8 @@ class _Scan:
             self.types.enters(op.size, None)
         elif isinstance(op, InspectHeap):
             pass  # it names no address
+        elif isinstance(op, InspectBits | MarkBits):
+            self._check_bits(op)
         elif isinstance(op, Seq | Choice):
             raise Mistyped("memory is partitioned before blocks are formed")
         else:
@@ -228,6 +232,16 @@ class _Scan:
         if partial and held is not None:
             self.types.intruders[held.region] = None
         self.types.enters(store.value, None if partial else held)
+
+    def _check_bits(self, op: InspectBits | MarkBits) -> None:
+        pointer, bits = self._accessed(op.address), op.target if isinstance(op, InspectBits) else op.bits
+        if isinstance(op, MarkBits):
+            self.types.enters(op.bits, None)
+        elif op.target in self.partition.carriers:
+            raise Mistyped(f"{op.target.name} holds no address")
+        assert isinstance(bits.sort, MachineSort)
+        if pointer is not None:
+            self.types.field(pointer, bits.sort.width // 8)
 
     # ------------------------------------------------------------------------------- the claims
 
@@ -310,6 +324,6 @@ def _written(program: Program) -> frozenset[Expr]:
         for edge in procedure.edges:
             if isinstance(edge.op, Assign | Call):
                 targets += edge.op.targets
-            elif isinstance(edge.op, Load):
+            elif isinstance(edge.op, Load | InspectBits):
                 targets.append(edge.op.target)
     return frozenset(targets)

@@ -40,6 +40,7 @@ from certus.core.outcome import CLANG, GCC, Compilers
 from certus.core.program import Alloc, Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum
+from certus.core.vocabulary import UNINITIALISED
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, TraceInputs, unknown
 from certus.interpreter.interpreter import run
@@ -48,6 +49,7 @@ from certus.system.tools import Ended, run_confined
 _SECONDS: Final = 10.0  # for the compiled program, at most
 _GCC_SECONDS: Final = 2.0  # for gcc, and for the program that it compiled
 _GCC_SHARE: Final = 0.1  # of the remaining time, likewise
+_ALL_SET: Final = "in the compiled program every variable and every object has a value"
 _NO_GCC: Final = "it does not check accesses to memory"
 MEMORY: Final = 3 << 30  # bytes of address space
 # Flags that make an error of this kind end the program with a code of `CHECK_CODES`.
@@ -93,6 +95,8 @@ def compiled_replay(
     user's flags for Clang. The harness is saved to `keep`."""
     supply, uncertain = _supply(program, trace, budget)
     site = program.error_at(program.location[trace.error])
+    if site.kind == UNINITIALISED:
+        return CompiledReplay(False, "not run", _ALL_SET, supply=supply)
     if site.kind in MEMORY_KINDS:
         about = f"{site.kind}: {site.text}"
         result = replay_memory(

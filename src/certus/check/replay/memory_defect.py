@@ -31,7 +31,9 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
+    MarkBits,
     Program,
 )
 from certus.core.sorts import INT
@@ -205,7 +207,7 @@ class _Losing(Observer):
         self._tracked = tracked
 
 
-_HARMLESS: Final = (Assume, Inspect, InspectHeap)  # steps that write nothing
+_HARMLESS: Final = (Assume, Inspect, InspectHeap, InspectBits, MarkBits)  # steps that write nothing
 
 
 def _advance(machine: Machine, code: Code, limit: int, budget: Budget) -> bool:

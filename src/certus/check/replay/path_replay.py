@@ -26,6 +26,7 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
     Location,
@@ -77,7 +78,7 @@ class PathRecorder(Observer):
 
 
 def _target(op: Op) -> tuple[Expr, ...]:
-    return (op.target,) if isinstance(op, Load | Alloc | Inspect | InspectHeap) else ()
+    return (op.target,) if isinstance(op, Load | Alloc | Inspect | InspectHeap | InspectBits) else ()
 
 
 class _Object(NamedTuple):
@@ -177,7 +178,7 @@ class SymbolicPath:
             ended = self._number(values[0])
             if ended is not None:
                 self._ended.add(ended)
-        elif isinstance(op, InspectHeap):
+        elif isinstance(op, InspectHeap | InspectBits):
             self._write_seen(procedure, op.target, event.seen[op.target])
         elif isinstance(op, Inspect):
             address, size = values

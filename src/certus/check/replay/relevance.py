@@ -38,9 +38,11 @@ from certus.core.program import (
     Free,
     Havoc,
     Inspect,
+    InspectBits,
     InspectHeap,
     Load,
     Location,
+    MarkBits,
     Program,
     Return,
     Store,
@@ -208,10 +210,12 @@ class _Backwards:
                 self._assign(edge, op)
             case Assume():
                 self._assume(edge)
-            case Load() as op:
+            case Load() | InspectBits() as op:
                 self._load(edge, op)
             case Store() as op:
                 self._store(edge, op)
+            case MarkBits():
+                self._log.pop()  # the store before it brings the bits
             case Havoc() as op:
                 self._havoc(edge, op)
             case Call() as op:
@@ -309,7 +313,7 @@ class _Backwards:
 
     # ------------------------------------------------------------------------------------ memory
 
-    def _load(self, edge: Edge, op: Load) -> None:
+    def _load(self, edge: Edge, op: Load | InspectBits) -> None:
         address = self._log.pop()
         by = self._take(op.target)
         if by is not None:

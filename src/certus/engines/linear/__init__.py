@@ -15,12 +15,14 @@ from certus.core.statistics import Statistics
 @dataclass(frozen=True, slots=True)
 class Options:
     """`accelerate`: use closures of loops and recursion. `widen`: over-approximate if the exact search does
-    not end within `patience` steps. `steps`: limit of path edges to follow exactly (0: none)."""
+    not end within `patience` steps. `steps`: limit of path edges to follow exactly (0: none). `refinements`:
+    how often what is not linear may be refined."""
 
     accelerate: bool = True
     widen: bool = True
     patience: int = 100
     steps: int = 0
+    refinements: int = 8
 
 
 class LinearReachability(Engine[Options]):

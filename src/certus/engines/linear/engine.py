@@ -9,14 +9,17 @@ gives its execution (`Reconstruction`).
 If the exact search does not end soon, a second one over-approximates by inexact closures and widening, for a
 proof only. Facts, checked ranges at loop heads, restrict the states that steps start from, so that machine
 integers are integers where facts exclude that they wrap around; otherwise sums are modulo. What is not linear
-(products, arrays, bit operations) is arbitrary within its type and makes a step inexact.
+(products, arrays, bit operations) is arbitrary within its type and makes a step inexact: the engine checks a
+Linear Program that abstracts the program. An error that an inexact step leads to is lifted to the program
+(`lifting`); if it is spurious, the Linear Program is refined (`refinement`), and the search starts again.
 Answers Unknown if blocks need too many disjuncts, if isl needs too many operations, and if only an inexact
 step leads to an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from certus.core import build
 from certus.core.budget import Budget
@@ -28,11 +31,14 @@ from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Havoc, Location, Program, leaves
-from certus.core.sorts import MachineSort
+from certus.core.sorts import REAL, MachineSort
 from certus.core.statistics import Statistics, phase
 from certus.core.terms import Expr
 from certus.engines.linear import Options
 from certus.engines.linear.acceleration import Acceleration
+from certus.engines.linear.lifting import Step, lifted, path_to
+from certus.engines.linear.precision import Precision
+from certus.engines.linear.refinement import count_refinement, refined
 from certus.engines.linear.report import (
     edge_findings,
     first_nonlinear,
@@ -59,9 +65,17 @@ def run(task: Task, options: Options, budget: Budget, statistics: Statistics) ->
     if isinstance(task.subject, Program) and has_floats(task.subject):
         message = "linear constraints on integers do not express floating-point numbers"
         return Unknown(Diagnostic("engine-without-floats", message, Severity.NOTE, hint="try another engine"))
-    search = _Search(task, options, budget, statistics)
+    search = _Search(task, options, budget, statistics, Precision())
     try:
-        return search.verdict()
+        while True:  # abstraction, model checking, refinement
+            result = search.verdict()
+            if not isinstance(result, Spurious):
+                return result
+            precision = refined(search.transitions, result.steps)
+            if precision is None or statistics.counters["linear.refinements"] >= options.refinements:
+                return result.verdict
+            count_refinement(statistics, precision)
+            search = _Search(task, options, budget, statistics, precision)
     except Unsupported as refused:
         return Unknown(refused.diagnostic)
     except TooHard:
@@ -69,15 +83,27 @@ def run(task: Task, options: Options, budget: Budget, statistics: Statistics) ->
         return Unknown(Diagnostic("too-hard", message, Severity.NOTE, hint="try another engine"))
 
 
+@dataclass(frozen=True, slots=True)
+class Spurious:
+    """No answer: the Linear Program reaches an error on a path that is no execution of the program, or on a
+    path that is not known (None). `verdict` is the answer without refinement."""
+
+    steps: Sequence[Step] | None
+    verdict: Unknown
+
+
 class _Search:
     """Three searches in turn: exact for a while, over-approximating, exact to the end."""
 
-    def __init__(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> None:
+    def __init__(
+        self, task: Task, options: Options, budget: Budget, statistics: Statistics, precision: Precision
+    ) -> None:
         assert isinstance(task.subject, Program)
         self.task, self.program = task, task.subject
         self.options, self.budget, self.statistics = options, budget, statistics
         facts = self._facts() if has_machine_integers(self.program) else {}
-        self.transitions = Transitions(self.program, Relations(statistics, budget, self._in_child), facts)
+        relations = Relations(statistics, budget, self._in_child)
+        self.transitions = Transitions(self.program, relations, facts, precision)
 
     def _in_child(self, compute: Callable[[], bytes]) -> bytes | None:
         """Run a computation that may not end in a child process, for at most `CLOSURE` seconds."""
@@ -88,7 +114,7 @@ class _Search:
             raise KeyboardInterrupt
         return result.payload
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Verdict | Spurious:
         exact = self._tabulation(self.transitions)
         if not self._ends(exact):
             proof = self._widened() if self.options.widen and has_cycles(self.program) else None
@@ -135,7 +161,7 @@ class _Search:
     def _widened(self) -> Inductive | None:
         """Return a proof by over-approximation: by widening alone, or with closures that may be inexact."""
         relations = self.transitions.relations
-        transitions = Transitions(self.program, relations, self._facts())
+        transitions = Transitions(self.program, relations, self._facts(), self.transitions.precision)
         for accelerate in (False, True) if self.options.accelerate else (False,):
             limit = self.budget.part(SHARE)
             try:
@@ -165,20 +191,32 @@ class _Search:
         few = (at for at, store in stores.items() if len(store.edges) <= SHARED)
         self.statistics.invariants({Point(at): state_formula(search, at) for at in few})
 
-    def _violation(self, search: Tabulation) -> Verdict:
+    def _violation(self, search: Tabulation) -> Verdict | Spurious:
         """Return the execution to an error, from a search by enumeration with single steps."""
-        if not all(error.exact for error in search.errors):
-            self._share_invariants(search)
-            return Unknown(self._inexact())
-        if not has_inputs(self.program):
+        exact = all(error.exact for error in search.errors)
+        if exact and not has_inputs(self.program):
             return Unsafe(Trace(search.errors[0].vertex.name))
-        plain = search
-        if self.options.accelerate:
-            plain = self._tabulation(self.transitions, accelerate=False)
-            while not plain.run(self.options.patience, self.budget):
-                self._report_progress(plain)
-        trace = Reconstruction(self.transitions, self.budget).trace(plain.errors[0]) if plain.errors else None
-        return Unknown(self._inexact()) if trace is None else Unsafe(trace)
+        plain = self._enumeration(search, None if exact else self.options.patience)
+        error = plain.errors[0] if plain.errors else None
+        if exact:
+            trace = None if error is None else Reconstruction(self.transitions, self.budget).trace(error)
+            return Unknown(self._inexact()) if trace is None else Unsafe(trace)
+        self._share_invariants(search)
+        steps = None if error is None else path_to(error)
+        trace = None if steps is None else lifted(steps, self.program, self.budget, self.statistics)
+        return Spurious(steps, Unknown(self._inexact())) if trace is None else Unsafe(trace)
+
+    def _enumeration(self, search: Tabulation, steps: int | None) -> Tabulation:
+        """Return a search without acceleration to the first error, of at most `steps` steps."""
+        if not self.options.accelerate:
+            return search
+        plain = self._tabulation(self.transitions, accelerate=False)
+        if steps is not None:
+            plain.run(steps, self.budget)
+            return plain
+        while not plain.run(self.options.patience, self.budget):
+            self._report_progress(plain)
+        return plain
 
     def _gave_up(self, search: Tabulation) -> Diagnostic:
         heads = {at: len(store.edges) for at, store in search.paths.items() if at.loop is not None}
@@ -191,6 +229,10 @@ class _Search:
         return Diagnostic("steps-reached", message, Severity.NOTE, hint="try another engine")
 
     def _inexact(self) -> Diagnostic:
+        if has_reals(self.program):
+            message = "an error is reached only if reals may have any value: isl relates integers"
+            hint = "try --engine predicate or spacer"
+            return Diagnostic("engine-without-reals", message, Severity.NOTE, hint=hint)
         message = "an error is reached only if nonlinear expressions may have any value of their type"
         hint, nonlinear = "try --engine predicate or bmc", first_nonlinear(self.program)
         if nonlinear is None:
@@ -232,6 +274,12 @@ def has_machine_integers(program: Program) -> bool:
     """Return whether numbers may wrap around."""
     every = (program.globals, *(p.variables for p in program.procedures.values()))
     return any(isinstance(x.sort, MachineSort) for variables in every for x in variables)
+
+
+def has_reals(program: Program) -> bool:
+    """Return whether the program has variables that are real numbers."""
+    every = (program.globals, *(p.variables for p in program.procedures.values()))
+    return any(x.sort is REAL for variables in every for x in variables)
 
 
 def has_inputs(program: Program) -> bool:

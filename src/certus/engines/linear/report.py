@@ -11,7 +11,7 @@ from certus.core.evidence import old
 from certus.core.program import Assume, Call, Edge, Location, Program, statements
 from certus.core.statistics import Finding
 from certus.core.terms import Expr, Kind, is_linear
-from certus.core.walk import postorder
+from certus.core.walk import Substitution, postorder
 from certus.engines.linear.edges import Store, lift
 from certus.engines.linear.tabulation import Tabulation
 
@@ -25,7 +25,8 @@ def path_formula(search: Tabulation, at: Location) -> Expr:
     if store is None:
         return build.FALSE
     frame = search.transitions.frames[at.procedure]
-    return store.whole().formula([old(x) for x in frame.entry], frame.state)
+    formula = store.whole().formula([old(x) for x in frame.entry], frame.state)
+    return _plain(search, formula, at.procedure)
 
 
 def state_formula(search: Tabulation, at: Location) -> Expr:
@@ -34,7 +35,14 @@ def state_formula(search: Tabulation, at: Location) -> Expr:
     if store is None:
         return build.FALSE
     state = search.transitions.frames[at.procedure].state
-    return store.whole().columns((), range(len(state))).formula((), state)
+    formula = store.whole().columns((), range(len(state))).formula((), state)
+    return _plain(search, formula, at.procedure)
+
+
+def _plain(search: Tabulation, formula: Expr, procedure: str) -> Expr:
+    """Replace the columns of expressions by the expressions."""
+    expressions = search.transitions.precision.of(procedure)
+    return Substitution(expressions).apply(formula) if expressions else formula
 
 
 def summary_formula(search: Tabulation, name: str) -> Expr:

@@ -14,12 +14,14 @@ from functools import cached_property
 from typing import Final
 
 from certus.core import build
+from certus.core.effects import written
 from certus.core.intervals import conjuncts
-from certus.core.program import Block, Call, Edge, Location, Procedure, Program
+from certus.core.program import Block, Call, Edge, Location, Procedure, Program, leaves
 from certus.core.terms import Expr
-from certus.core.walk import variables
+from certus.core.walk import Substitution, variables
 from certus.engines.linear.blocks import BlockRelation, Usage, after, modelled, usage
 from certus.engines.linear.paths import Path, listed_paths, single_steps
+from certus.engines.linear.precision import Precision
 from certus.solvers.isl.relations import Relation, Relations
 
 
@@ -38,11 +40,16 @@ class Transitions:
     from states that satisfy the `invariants`, which may exclude that numbers wrap around."""
 
     def __init__(
-        self, program: Program, relations: Relations, invariants: Mapping[Location, Expr] | None = None
+        self,
+        program: Program,
+        relations: Relations,
+        invariants: Mapping[Location, Expr] | None = None,
+        precision: Precision | None = None,
     ) -> None:
         self.program: Final = program
         self.relations: Final = relations
         self.invariants: Final = invariants or {}
+        self.precision: Final = precision or Precision()
         self._paths: Final[dict[Edge, tuple[Path, ...] | None]] = {}
         self._steps: Final[dict[Edge, Relation]] = {}
         self._labelled: Final[dict[Path, Relation]] = {}
@@ -56,12 +63,14 @@ class Transitions:
 
     def _frame(self, procedure: Procedure) -> Frame:
         shared = tuple(x for x in self.program.globals if modelled(x.sort))
+        expressions = self.precision.of(procedure.name)
         read = self._read(procedure)
-        kept = {*procedure.parameters, *procedure.results, *read}
+        kept = {*procedure.parameters, *procedure.results, *read, *variables(*expressions.values())}
         own = tuple(x for x in procedure.variables if x in kept and modelled(x.sort))
         parameters = tuple(x for x in procedure.parameters if modelled(x.sort))
         results = tuple(x for x in procedure.results if modelled(x.sort))
-        return Frame(procedure, (*shared, *parameters), (*shared, *own), (*shared, *results))
+        state = (*shared, *own, *expressions)
+        return Frame(procedure, (*shared, *parameters), state, (*shared, *results))
 
     def _read(self, procedure: Procedure) -> set[Expr]:
         """Return the variables that some block reads before writing them."""
@@ -118,24 +127,41 @@ class Transitions:
         state = self.frames[edge.source.procedure].state
         relation = self.relations.none(len(state), len(state))
         for path in paths:
-            formulas = [*facts, *_formulas(path, state)]
+            formulas = [*facts, *self.formulas(path, edge.source.procedure)]
             relation = relation.union(self.relations.of(formulas, state, _after(state)))
         return relation.coalesced()
+
+    def formulas(self, path: Path, procedure: str) -> tuple[Expr, ...]:
+        """Return a path as formulas over the state before and after it."""
+        expressions = self.precision.of(procedure)
+        moved = [
+            build.eq(after(x), _moved(x, path.values, expressions)) for x in self.frames[procedure].state
+        ]
+        return self.precision.split([*self.precision.definitions(procedure), *path.conditions, *moved])
 
     def _along(self, edge: Edge, facts: tuple[Expr, ...]) -> Relation:
         """Return the relation of a block with many paths, built along its DAG."""
         frame = self.frames[edge.source.procedure]
         columns = (*frame.state, *self.program.globals, *frame.procedure.variables)
         order = {x: number for number, x in enumerate(dict.fromkeys(columns))}
-        needed = () if edge.target in self.program.error_locations else frame.state
+        needed = () if edge.target in self.program.error_locations else self._kept(edge, frame)
         return BlockRelation(self.relations, edge, frame.procedure, order).build(frame.state, facts, needed)
+
+    def _kept(self, edge: Edge, frame: Frame) -> tuple[Expr, ...]:
+        """Return the state without the expressions whose variables a block writes: along its DAG their next
+        values are not computed."""
+        expressions = self.precision.of(frame.procedure.name)
+        changed = {x for op in leaves(edge) for x in written(op, frame.procedure)}
+        return tuple(
+            x for x in frame.state if x not in expressions or changed.isdisjoint(variables(expressions[x]))
+        )
 
     def labelled(self, path: Path, frame: Frame) -> Relation:
         """Return the relation from the state before a path and its inputs to the state after it."""
         relation = self._labelled.get(path)
         if relation is None:
             symbols = [s for _, introduced in path.inputs for s in introduced if modelled(s.sort)]
-            formulas, state = _formulas(path, frame.state), frame.state
+            formulas, state = self.formulas(path, frame.procedure.name), frame.state
             relation = self._labelled[path] = self.relations.of(formulas, (*state, *symbols), _after(state))
         return relation
 
@@ -155,7 +181,8 @@ class Transitions:
             call, caller, callee = self._call(edge)
             arguments = dict(zip(callee.procedure.parameters, call.arguments, strict=True))
             same = [build.eq(after(x), arguments.get(x, x)) for x in callee.entry]
-            relation = self._bindings[key] = self.relations.of(same, caller.state, _after(callee.entry))
+            formulas = self.precision.split([*self.precision.definitions(caller.procedure.name), *same])
+            relation = self._bindings[key] = self.relations.of(formulas, caller.state, _after(callee.entry))
         return relation
 
     def returning(self, edge: Edge) -> Relation:
@@ -166,11 +193,14 @@ class Transitions:
         if relation is None:
             call, caller, callee = self._call(edge)
             ended = {x: build.var(f"exit({x.name})", x.sort) for x in callee.exit}
-            written: dict[Expr, Expr | None] = {x: ended[x] for x in callee.exit if x in self.program.globals}
+            results: dict[Expr, Expr | None] = {x: ended[x] for x in callee.exit if x in self.program.globals}
             for target, result in zip(call.targets, callee.procedure.results, strict=True):
-                written[target] = ended.get(result)
+                results[target] = ended.get(result)
+            expressions = self.precision.of(caller.procedure.name)
             same = [
-                build.eq(after(x), value) for x in caller.state if (value := written.get(x, x)) is not None
+                build.eq(after(x), value)
+                for x in caller.state
+                if (value := _returned(x, results, expressions)) is not None
             ]
             inputs = (*caller.state, *ended.values())
             relation = self._returns[key] = self.relations.of(same, inputs, _after(caller.state))
@@ -195,6 +225,17 @@ def _after(columns: Sequence[Expr]) -> tuple[Expr, ...]:
     return tuple(after(x) for x in columns)
 
 
-def _formulas(path: Path, state: Sequence[Expr]) -> list[Expr]:
-    moved = [build.eq(after(x), path.values.get(x, x)) for x in state]
-    return [*path.conditions, *moved]
+def _moved(x: Expr, values: Mapping[Expr, Expr], expressions: Mapping[Expr, Expr]) -> Expr:
+    """Return the next value of a column of the state."""
+    term = expressions.get(x)
+    if term is None:
+        return values.get(x, x)
+    value = Substitution(values).apply(term)
+    return x if value is term else value
+
+
+def _returned(x: Expr, written: Mapping[Expr, Expr | None], expressions: Mapping[Expr, Expr]) -> Expr | None:
+    """Return the value of a column of the caller after a call; None if it is arbitrary."""
+    if x not in expressions:
+        return written.get(x, x)
+    return x if set(written).isdisjoint(variables(expressions[x])) else None

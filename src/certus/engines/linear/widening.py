@@ -16,7 +16,7 @@ may overlap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from certus.core import build
@@ -139,11 +139,13 @@ def _around(atom: Expr) -> Iterator[Expr]:
 
 
 def packs(frame: Frame, transitions: Transitions, size: int = SIZE) -> tuple[Pack, ...]:
-    """Return the packs of a procedure, in the order of its columns."""
+    """Return the packs of a procedure, in the order of its columns. Expressions may make packs larger."""
     place = {variable: number for number, variable in enumerate(frame.state)}
     pack_of: dict[Expr, dict[Expr, None]] = {variable: {variable: None} for variable in frame.state}
     across: dict[Pack, None] = {}
-    for group in _groups(frame, transitions):
+    expressions = transitions.precision.of(frame.procedure.name)
+    size += len(expressions)
+    for group in _with_expressions(_groups(frame, transitions), expressions):
         related = [variable for variable in group if variable in place]
         merged = dict.fromkeys(x for variable in related for x in pack_of[variable])
         if len(merged) <= size:
@@ -155,6 +157,15 @@ def packs(frame: Frame, transitions: Transitions, size: int = SIZE) -> tuple[Pac
     whole = [frozenset(pack) for pack in result]
     result.update((pack, None) for pack in across if not any(other.issuperset(pack) for other in whole))
     return tuple(result)
+
+
+def _with_expressions(
+    groups: Iterable[Sequence[Expr]], expressions: Mapping[Expr, Expr]
+) -> Iterator[Sequence[Expr]]:
+    """Add to each group the expressions over its variables."""
+    used = {column: frozenset(variables(term)) for column, term in expressions.items()}
+    for group in groups:
+        yield (*group, *(column for column, names in used.items() if names.issubset(group)))
 
 
 def _groups(frame: Frame, transitions: Transitions) -> Iterator[Sequence[Expr]]:

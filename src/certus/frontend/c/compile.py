@@ -13,9 +13,7 @@ The flags matter more than anything else here:
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +26,7 @@ from certus.core.vocabulary import kinds_of
 from certus.system.tools import ClangMissing, ToolFailed, emit_ir
 
 _FLAGS: Final = (
-    *("-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1", "-g", "-fno-caret-diagnostics"),
+    *("-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1", "-g", "-gno-key-instructions", "-fno-caret-diagnostics"),
     *("-Xclang", "-disable-llvm-passes"),
     *("-fno-builtin", "-fno-discard-value-names", "-ffp-contract=off"),
 )
@@ -105,30 +103,26 @@ def compile_file(
     if ROUNDING in data:
         flags.append(ROUNDING_FLAG)
     flags += () if kinds_of(property) else _NO_MARKERS
-    with tempfile.TemporaryDirectory(prefix="certus-") as directory:
-        file = path
-        if text != contents:
-            file = Path(directory) / path.name
-            file.write_bytes(text)
-            flags += ["-iquote", os.path.abspath(path.parent)]
-        try:
-            result = emit_ir(file, model=model, flags=flags, arguments=arguments, seconds=budget.remaining())
-        except ClangMissing as error:
-            hint = "Install the package `ziglang`."
-            raise InputError([Diagnostic("no-clang", str(error), hint=hint)]) from error
-        except ToolFailed as error:
-            budget.check()
-            raise InputError([Diagnostic("clang-failed", str(error))]) from error
-    main = os.path.abspath(file)
+    changed = None if text == contents else text
+    try:
+        result = emit_ir(
+            path, model=model, flags=flags, arguments=arguments, seconds=budget.remaining(), data=changed
+        )
+    except ClangMissing as error:
+        hint = "Install the package `ziglang`."
+        raise InputError([Diagnostic("no-clang", str(error), hint=hint)]) from error
+    except ToolFailed as error:
+        budget.check()
+        raise InputError([Diagnostic("clang-failed", str(error))]) from error
     if not result.ok:
-        raise _refused(result.messages.replace(main, str(path)), path)
+        raise _refused(result.messages.replace(result.file, str(path)), path)
     budget.check()
     warnings = tuple(
         ClangWarning(match["name"], match["text"], match["file"], int(match["line"]), int(match["column"]))
         for match in _WARNING.finditer(result.messages)
         if match["name"] in WARNINGS
     )
-    return Compiled(result.text, main, blanked=text is not data, warnings=warnings)
+    return Compiled(result.text, result.file, blanked=text is not data, warnings=warnings)
 
 
 def checked_by_clang(property: str) -> str:

@@ -181,7 +181,9 @@ class _Loading:
         warnings += [] if order is None else [order]
         decided = [name for each in files for name in self._decided(program, each.source)]
         program = replace(program, decided=tuple(dict.fromkeys((*program.decided, *decided))))
-        return LoadedProgram(program, (*warnings, *unit.warnings.values()))
+        warnings += unit.warnings.values()
+        unit.dissolve()
+        return LoadedProgram(program, tuple(warnings))
 
     def _compiled(self, path: Path, probed: ProbedText | None) -> _File:
         original = path.read_bytes()

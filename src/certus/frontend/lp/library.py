@@ -154,15 +154,17 @@ def _parity_after(number: int | None, buggy: bool) -> str:
 
 
 def _sum(number: int | None, buggy: bool) -> str:
-    assert number is not None
-    main = f"""    int i = 1, s = 0;
-    while (i <= {number + buggy}) {{
+    claim = "i == n + 1 && 2 * s == i * (i - 1)" if number is None else f"s == {number * (number + 1) // 2}"
+    limit = "    int n = *;\n    assume(n >= 0);\n" if number is None else f"    int n = {number};\n"
+    return f"""void main() {{
+{limit}    int i = 1, s = 0;
+    while (i <= n{" + 1" if buggy else ""}) {{
         s = s + i;
         i = i + 1;
     }}
-    assert(s == {number * (number + 1) // 2});
+    assert({claim});
+}}
 """
-    return _main(number, main)
 
 
 def _even_odd(number: int | None, buggy: bool) -> str:
@@ -219,7 +221,7 @@ _ALL = (
     Family("delay_recur", "a procedure counts to 0, 1 .. N-1 by recursion", ASPECTS, _delay_recur, least=1),
     Family("parity", "a procedure flips a global and calls itself, N times", _RECURSION, _parity),
     Family("parity_after", "a procedure calls itself and flips a global, N times", _RECURSION, _parity_after),
-    Family("sum", "a loop adds 1 + 2 + .. + N", _LOOP, _sum, symbolic=False),
+    Family("sum", "a loop adds 1 + 2 + .. + N", _LOOP, _sum),
     Family("even_odd", "two procedures call each other N times", _RECURSION, _even_odd),
     Family("pour", "two loops in a loop move N units there and back", _BRANCHES, _pour, least=1),
     Family("walk", "N steps to the left or right, as an input says", _BRANCHES, _walk),

@@ -23,7 +23,7 @@ MEMORY_SAFETY: Final = "valid-memsafety"
 _MEMORY: Final = PARTS[MEMORY_SAFETY]
 SUPPORTED: Final = (
     *(UNREACH_CALL, "no-overflow", "no-div-zero", MEMORY_SAFETY, *_MEMORY, "valid-memcleanup"),
-    *("array-bounds", "float-cast-overflow", "float-divide-by-zero"),
+    *("array-bounds", "float-cast-overflow", "float-divide-by-zero", "no-uninitialised-read"),
 )
 
 _FORMULAS: Final = {

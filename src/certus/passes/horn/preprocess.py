@@ -5,6 +5,7 @@
     inline      inline relations with one defining clause or one use
     arguments   remove irrelevant arguments
     facts       simplify clauses by intervals of arguments, and add bounds
+    control     split a relation by the values of its control arguments, once
 
 Each stage has a back map for models and derivations (`stages`).
 """
@@ -21,16 +22,25 @@ from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import Undefined
 from certus.core.evaluate import evaluate
 from certus.core.evidence import Refutation, Safe, Unknown, Unsafe, Verdict
-from certus.core.horn import Clause, Derivation, HornSystem, Model, Step, clause_of
-from certus.core.intervals import conjuncts
+from certus.core.horn import Clause, Derivation, HornSystem, Model, Step
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
 from certus.core.values import Datum, default_value
-from certus.core.walk import postorder, substitute, substitute_all, variables
-from certus.encoding.bindings import bindings
+from certus.core.walk import postorder, substitute_all, variables
+from certus.passes.horn.control import by_control
 from certus.passes.horn.inline import without_relation
 from certus.passes.horn.intervals import argument_intervals, with_facts
-from certus.passes.horn.stages import DerivedClause, Stage, Use, default, plain_use, stage, unchanged, widened
+from certus.passes.horn.stages import (
+    DerivedClause,
+    Stage,
+    Use,
+    default,
+    plain_use,
+    simplified,
+    stage,
+    unchanged,
+    widened,
+)
 from certus.solvers.z3.derivations import shared
 
 ROUNDS: Final = 30
@@ -72,13 +82,14 @@ def decide(
     search: Callable[[HornSystem], Verdict],
     *,
     simplify: bool,
+    control: bool = True,
     budget: Budget,
     statistics: Statistics,
 ) -> Verdict:
     """Run a search on the simplified clauses and return its verdict for the original ones."""
     prepared = Preprocessed(system, [])
     if simplify:
-        prepared = preprocess(system, budget=budget, statistics=statistics)
+        prepared = preprocess(system, control=control, budget=budget, statistics=statistics)
     verdict = search(prepared.system)
     with statistics.timed("horn.back"):
         original = prepared.verdict(verdict)
@@ -110,8 +121,11 @@ def _for_one_meaning(functions: list[str]) -> Diagnostic:
     return Diagnostic("uninterpreted-functions", message, Severity.NOTE)
 
 
-def preprocess(system: HornSystem, *, budget: Budget, statistics: Statistics) -> Preprocessed:
-    """Apply the stages until the system no longer changes, at most `ROUNDS` times."""
+def preprocess(
+    system: HornSystem, *, control: bool = True, budget: Budget, statistics: Statistics
+) -> Preprocessed:
+    """Apply the stages until the system no longer changes, at most `ROUNDS` times. `control`: whether a
+    relation may be split by control arguments, once."""
     result = Preprocessed(system, [])
     with statistics.timed("horn.preprocess"):
         for _ in range(ROUNDS):
@@ -120,8 +134,14 @@ def preprocess(system: HornSystem, *, budget: Budget, statistics: Statistics) ->
                 result.stages.append(stage_)
                 result.system = stage_.after
                 budget.check()
-            if result.system is before:
+            if result.system is not before:
+                continue
+            split = by_control(before, budget, statistics) if control else None
+            if split is None:
                 break
+            control = False
+            result.stages.append(split)
+            result.system = split.after
     statistics.counters["horn.relations.after"] = len(result.system.relations)
     statistics.counters["horn.clauses.after"] = len(result.system.clauses)
     return result
@@ -148,11 +168,11 @@ def with_values(system: HornSystem) -> Stage | None:
     clauses: dict[Clause, DerivedClause] = {}
     changed = False
     for number, clause in enumerate(system.clauses):
-        simplified = _simplified(clause)
-        if simplified is None or simplified[0] in clauses or simplified[0].head in simplified[0].body:
+        simpler = simplified(clause)
+        if simpler is None or simpler[0] in clauses or simpler[0].head in simpler[0].body:
             changed = True
             continue
-        simple, values = simplified
+        simple, values = simpler
         changed = changed or simple is not clause
         use = plain_use(number, clause)
         uses = (Use(number, substitute_all(use.values, values), use.premises),)
@@ -162,22 +182,6 @@ def with_values(system: HornSystem) -> Stage | None:
     return stage(
         "values", system, list(clauses.values()), lambda m: default(m, system.relations, build.FALSE)
     )
-
-
-def _simplified(clause: Clause) -> tuple[Clause, dict[Expr, Expr]] | None:
-    """Return the clause without variables that have an equation, and their values; None if it cannot
-    apply."""
-    constraint, values = clause.constraint, dict[Expr, Expr]()
-    while equations := bindings(conjuncts(constraint)):
-        constraint = substitute(constraint, equations)
-        values = dict(zip(values, substitute_all(values.values(), equations), strict=True)) | equations
-    if constraint is build.FALSE:
-        return None
-    if not values:
-        return (clause, values)
-    atoms = substitute_all(clause.atoms, values)
-    body = atoms[: len(clause.body)]
-    return clause_of(body, constraint, None if clause.head is None else atoms[-1]), values
 
 
 def reachable(system: HornSystem) -> Stage | None:

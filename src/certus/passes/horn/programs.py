@@ -44,12 +44,16 @@ def decide_task(
     budget: Budget,
     statistics: Statistics,
 ) -> Verdict:
-    """Decide a task's subject by a search on its clauses, which are simplified first if asked."""
+    """Decide a task's subject by a search on its clauses, which are simplified first if asked. Those of a
+    program have a relation for each location already."""
+    subject = task.subject
+    control = isinstance(subject, HornSystem)
 
     def solve(system: HornSystem) -> Verdict:
-        return decide(system, search, simplify=simplify, budget=budget, statistics=statistics)
+        return decide(
+            system, search, simplify=simplify, control=control, budget=budget, statistics=statistics
+        )
 
-    subject = task.subject
     return solve(subject) if isinstance(subject, HornSystem) else by_clauses(subject, solve, statistics)
 
 

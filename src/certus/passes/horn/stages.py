@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from certus.core import build
 from certus.core.evaluate import evaluate
-from certus.core.horn import Clause, Derivation, HornSystem, Model, Step, parameters
+from certus.core.horn import Clause, Derivation, HornSystem, Model, Step, clause_of, parameters
+from certus.core.intervals import conjuncts
 from certus.core.terms import Expr, Function
 from certus.core.values import Datum, default_value
-from certus.core.walk import substitute, variables
+from certus.core.walk import substitute, substitute_all, variables
+from certus.encoding.bindings import bindings
 
 Meaning = tuple[tuple[Expr, ...], Expr]  # the parameters of a relation and a formula over them
 
@@ -57,6 +60,22 @@ def unchanged(number: int, clause: Clause) -> DerivedClause:
 def plain_use(number: int, clause: Clause) -> Use:
     """Return the application of a clause to its own variables and premises."""
     return Use(number, clause.variables, tuple(-1 - n for n in range(len(clause.body))))
+
+
+def simplified(clause: Clause) -> tuple[Clause, dict[Expr, Expr]] | None:
+    """Return the clause without variables that have an equation, and their values; None if it cannot
+    apply."""
+    constraint, values = clause.constraint, dict[Expr, Expr]()
+    while equations := bindings(conjuncts(constraint)):
+        constraint = substitute(constraint, equations)
+        values = dict(zip(values, substitute_all(values.values(), equations), strict=True)) | equations
+    if constraint is build.FALSE:
+        return None
+    if not values:
+        return (clause, values)
+    atoms = substitute_all(clause.atoms, values)
+    body = atoms[: len(clause.body)]
+    return clause_of(body, constraint, None if clause.head is None else atoms[-1]), values
 
 
 def stage(

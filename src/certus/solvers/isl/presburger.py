@@ -22,6 +22,7 @@ from certus.core import build
 from certus.core.sorts import BOOL, INT, MachineSort
 from certus.core.terms import Expr, Kind
 from certus.encoding.integers import eliminate_machine
+from certus.encoding.linear_terms import linear_operands, normal_form, opaque_terms
 
 SET = isl.dim_type.set
 
@@ -59,8 +60,11 @@ def solutions(formulas: Sequence[Expr], columns: Sequence[Expr], context: isl.Co
     """Return the values of `columns` that satisfy all formulas for some values of the other variables."""
     encoded = eliminate_machine(formulas, style="ite")
     encoded_columns = [encoded.symbols.get(column, _integer(column)) for column in columns]
-    parts = [*encoded.formulas, *encoded.ranges]
-    opaque = _opaque(parts, encoded_columns)
+    parts: Sequence[Expr] = (*encoded.formulas, *encoded.ranges)
+    opaque = opaque_terms(parts, encoded_columns)
+    if any(term.kind is not Kind.VAR for term in opaque):
+        parts = normal_form(parts)
+        opaque = opaque_terms(parts, encoded_columns)
     translation = _Translation((*encoded_columns, *opaque), context)
     elements = translation.universe
     for number, column in enumerate(columns):
@@ -90,40 +94,6 @@ def _bounded(elements: isl.Set, number: int, low: int, high: int) -> isl.Set:
 
 def value(number: int, context: isl.Context) -> isl.Val:
     return isl.Val.read_from_str(context, str(number))
-
-
-_LINEAR: Final = {
-    Kind.CONST, Kind.NOT, Kind.AND, Kind.OR, Kind.ITE, Kind.EQ, Kind.LE, Kind.LT, Kind.ADD,
-}  # fmt: skip
-_BY_CONSTANT: Final = {Kind.QUOT, Kind.REM, Kind.DIV, Kind.MOD}
-
-
-def _linear(term: Expr) -> bool:
-    """Tell whether isl can express the operator of `term`."""
-    if term.kind in _LINEAR:
-        return all(a.sort is BOOL or a.sort is INT for a in (term, *term.args))
-    if term.kind is Kind.MUL:
-        return len(term.args) == 2 and term.args[0].kind is Kind.CONST and term.sort is INT
-    if term.kind in _BY_CONSTANT and term.sort is INT:
-        return term.args[1].kind is Kind.CONST and term.args[1].value != 0
-    return False
-
-
-def _opaque(parts: Sequence[Expr], columns: Sequence[Expr]) -> tuple[Expr, ...]:
-    """Return the subterms, other than `columns`, that need a column of their own."""
-    opaque: dict[Expr, None] = {}
-    seen = set(columns)
-    stack = list(reversed(parts))
-    while stack:
-        term = stack.pop()
-        if term in seen:
-            continue
-        seen.add(term)
-        if _linear(term):
-            stack.extend(reversed(term.args))
-        else:
-            opaque[term] = None
-    return tuple(opaque)
 
 
 class _Translation:
@@ -160,7 +130,7 @@ class _Translation:
                 stack.pop()
                 self._column(term)
             else:
-                missing = [a for a in term.args if a not in self._sets and a not in self._numbers]
+                missing = [a for a in linear_operands(term) if a not in self._sets and a not in self._numbers]
                 if missing:
                     stack.extend(reversed(missing))
                     continue
@@ -221,8 +191,9 @@ class _Translation:
                 total = total.add(self._numbers[part])
             return total
         if kind is Kind.MUL:
-            assert isinstance(args[0].value, int)
-            return self._numbers[args[1]].scale_val(value(args[0].value, self._context))
+            factor, (base,) = args[0].value, linear_operands(term)[-1:]
+            assert isinstance(factor, int)
+            return self._numbers[base].scale_val(value(factor, self._context))
         if kind is Kind.ITE:
             chosen = self._sets[args[0]]
             then = self._numbers[args[1]].intersect_domain(chosen)

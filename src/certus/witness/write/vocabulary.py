@@ -17,8 +17,8 @@ from typing import Final
 from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.evidence import in_frame
-from certus.core.memory import Partition, Pointer, Region
-from certus.core.program import Alloc, Program, SourceObject, extent, lvalue
+from certus.core.memory import Partition, Pointer, Region, extent, lvalue
+from certus.core.program import Alloc, Program, SourceObject
 from certus.core.sorts import INT, MachineSort, Sort, machine
 from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder, rebuild, substitute, transform, variables

@@ -10,16 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from certus.check.proofs.partition import check_partition
 from certus.core.budget import Budget
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
-from certus.core.vocabulary import PART_OF_KIND, PARTS
+from certus.core.vocabulary import KINDS, PART_OF_KIND, PARTS
+from certus.encoding.memory import lower_memory
 from certus.frontend.c.load import load_c
 from certus.interpreter.compile import compile_program
 from certus.interpreter.interpreter import Ending, run
+from certus.passes.memory import find_partition
 
-PROGRAMS = sorted((Path(__file__).parents[3] / "programs" / "c" / "memory").glob("*.c"))
+FOLDER = Path(__file__).parents[3] / "programs" / "c"
+PROGRAMS = sorted((*FOLDER.glob("memory/*.c"), *FOLDER.glob("uninitialised/*.c")))
 MODELS = ("LP64", "ILP32")
 
 
@@ -67,7 +71,25 @@ def test_the_interpreter_finds_what_the_program_says(path: Path, model: str) -> 
         return
     assert end.ending is Ending.ERROR, end
     site = program.error_at(end.location)
-    part = PART_OF_KIND[site.kind]
+    part = PART_OF_KIND.get(site.kind, KINDS["uninitialised"].property)
     assert part == (header(text, "subproperty") or wanted)
     assert wanted in PARTS or part == wanted
     assert site.span is None or site.span.line in violated
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in PROGRAMS if p.parent.name == "uninitialised"], ids=lambda p: p.stem
+)
+def test_the_encoding_agrees_about_written_bits(path: Path) -> None:
+    text = path.read_text()
+    program = load_c(path, property=header(text, "property")).program
+    partition = find_partition(program)
+    check_partition(program, partition)
+    lowered = lower_memory(program, partition)
+    inputs = Given([int(value) for value in header(text, "inputs").split()])
+    end = run(compile_program(lowered), inputs, step_limit=100_000, budget=Budget())
+    if "// VIOLATED" not in text:
+        assert end.ending is Ending.EXIT, end
+        return
+    assert end.ending is Ending.ERROR, end
+    assert program.error_at(end.location).kind == "uninitialised-read"

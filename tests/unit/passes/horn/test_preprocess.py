@@ -35,8 +35,8 @@ def load(text: str) -> HornSystem:
     return load_chc(Source(f"{text}\n(check-sat)", "test.smt2"), Budget(60))
 
 
-def prepared(system: HornSystem) -> Preprocessed:
-    return preprocess(system, budget=Budget(60), statistics=Statistics())
+def prepared(system: HornSystem, *, control: bool = False) -> Preprocessed:
+    return preprocess(system, control=control, budget=Budget(60), statistics=Statistics())
 
 
 def test_what_is_left_of_a_chain() -> None:

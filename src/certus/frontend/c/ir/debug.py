@@ -84,6 +84,7 @@ class Debug:
         self._texts: dict[str, str] = {}
         self._nodes: dict[int, Node] = {}
         self._places: dict[int, Place | None] = {}
+        self._files: dict[int, str] = {}
 
     def add(self, line: str) -> None:
         """Add a line `!N = ...` or `!name = ...`."""
@@ -149,13 +150,18 @@ class Debug:
 
     def file(self, number: int | None) -> str:
         """Return the path of a file node, or of the file that a scope is in."""
-        while number is not None:
+        start = number
+        while number is not None and number not in self._files:
             node = self.node(number)
             if node.kind == "DIFile":
                 name, directory = node.string("filename"), node.string("directory")
-                return name if name.startswith("/") or not directory else f"{directory}/{name}"
-            number = node.reference("file") or node.reference("scope")
-        return ""
+                absolute = name.startswith("/") or not directory
+                self._files[number] = name if absolute else f"{directory}/{name}"
+            else:
+                number = node.reference("file") or node.reference("scope")
+        if start is None or number is None:
+            return ""
+        return self._files.setdefault(start, self._files[number])
 
     def scopes(self, number: int | None) -> Iterator[tuple[int, Node]]:
         """Yield a scope and the scopes around it, up to the function."""

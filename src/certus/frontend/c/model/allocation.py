@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.program import Alloc, Assign, Free
+from certus.core.program import Alloc, Assign, Free, Storage
 from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind
 from certus.core.vocabulary import ALLOCATION_FAILS
@@ -86,7 +86,9 @@ def _try_to_allocate(call: LibraryCall, size: Expr, align: int, *, zero: bool, i
 def new_object(body: Body, size: Expr, align: int, *, zero: bool, stack: bool = False) -> Expr:
     """Create an object; the size of one on the heap is recorded if the program uses `realloc`."""
     base = body.fresh(INT)
-    body.emit(Alloc(base, size, align, "stack" if stack else "heap", body.cursor.text, zero))
+    filled = not body.unit.is_program(body.module)  # the library fills its own objects
+    storage: Storage = "stack" if stack else "heap"
+    body.emit(Alloc(base, size, align, storage, body.cursor.text, zero, filled=filled))
     if stack and body.function is not None and body.locals.arrays is not None:
         body.locals.arrays.begin(None, base)
     sizes, sort = body.unit.library.sizes, body.unit.pointer_sort

@@ -25,41 +25,64 @@ _SIZES: Final = (1, 2, 4, 8)
 def read_bytes(body: Body, load: ir.Load) -> tuple[Bytes, Access] | None:
     """Return the bytes of the fields that are read from a unit or, if it is read only to be changed, of the
     field that is written. None if all bytes are needed, or if no access is checked."""
-    name = load.name or ""
-    if not name.startswith("bf.load") or not is_checked(body, "read"):
+    if not (load.name or "").startswith("bf.load") or not is_checked(body, "read"):
         return None
     width = 8 * body.layout.store_size(load.type)
-    read: list[Bits] = []
-    written: list[Bits] = []
-    for use in body.flow.uses.get(name, ()):
-        if isinstance(use, ir.Binary) and _sets(body, use):
-            written.append(_cleared(use, width))
-            continue
-        bits = _used(body, use, width)
-        if bits is None:
-            return None
-        read.append(bits)
-    everything = read + written
-    if not everything:
+    uses = _uses(body, load, width)
+    if not uses or any(bits is None for bits, _ in uses):
         return None
+    everything = [bits for bits, _ in uses if bits is not None]
     bytes_ = _bytes((min(low for low, _ in everything), max(high for _, high in everything)), width)
-    return None if bytes_ is None else (bytes_, "read" if read else "write")
+    return None if bytes_ is None else (bytes_, "read" if any(reads for _, reads in uses) else "write")
+
+
+def _uses(body: Body, load: ir.Load, width: int) -> list[tuple[Bits | None, bool]]:
+    """Return the bits of a unit that each operation uses, None if it may use all, and whether it reads them:
+    others are about to be written."""
+    return [
+        (_cleared(use, width), False)
+        if isinstance(use, ir.Binary) and _sets(body, use)
+        else (_used(body, use, width), True)
+        for use in body.flow.uses.get(load.name or "", ())
+    ]
+
+
+def read_bits(body: Body, load: ir.Load) -> int:
+    """Return the bits of a unit that are read, as a number."""
+    width, number = 8 * body.layout.store_size(load.type), 0
+    for bits, reads in _uses(body, load, width):
+        low, high = bits or (0, width)
+        number |= ((1 << high) - (1 << low)) * reads
+    return number
+
+
+def changed_unit(body: Body, store: ir.Store) -> tuple[str, int]:
+    """Return the name of the unit that a store writes back, and the bits that it changes; no name if the
+    store is not one of a bit-field."""
+    unit = _unit(body, store)
+    if unit is None:
+        return "", 0
+    load, clear = unit
+    low, high = _cleared(clear, 8 * body.layout.store_size(load.type))
+    return load.name or "", (1 << high) - (1 << low)
 
 
 def written_bytes(body: Body, store: ir.Store) -> tuple[Bytes, Access] | None:
     """Return the bytes of the field that the store of a unit writes, and how they were checked when the unit
     was read; None if it writes all bytes."""
-    if not isinstance(store.value, Local) or not is_checked(body, "write"):
-        return None
-    value = body.flow.definitions.get(store.value.name)
+    unit = _unit(body, store) if is_checked(body, "write") else None
+    return None if unit is None else read_bytes(body, unit[0])  # the same bytes: all of them have been read
+
+
+def _unit(body: Body, store: ir.Store) -> tuple[ir.Load, ir.Binary] | None:
+    """Return the load of the unit that a store writes back, and the operation that clears a field in it."""
+    value = body.flow.definitions.get(store.value.name) if isinstance(store.value, Local) else None
     if isinstance(value, ir.Binary) and (value.name or "").startswith("bf.set"):
         value = body.flow.definitions.get(value.left.name) if isinstance(value.left, Local) else None
     if not isinstance(value, ir.Binary) or not _sets(body, value) or not isinstance(value.left, Local):
         return None
     unit = body.flow.definitions.get(value.left.name)
-    if not isinstance(unit, ir.Load) or not (unit.name or "").startswith("bf.load"):
-        return None
-    return read_bytes(body, unit)  # the same bytes, so that all that is written has been read
+    return (unit, value) if isinstance(unit, ir.Load) and (unit.name or "").startswith("bf.load") else None
 
 
 def _bytes(bits: Bits, width: int) -> Bytes | None:

@@ -30,6 +30,7 @@ from certus.frontend.c.model.validity import Checked
 from certus.frontend.graph import Draft, DraftEdge
 
 if TYPE_CHECKING:
+    from certus.frontend.c.model.initialisation import Initialisation
     from certus.frontend.c.model.unit import Unit
 
 _NOTHING: Final[frozenset[Expr]] = frozenset()
@@ -203,6 +204,11 @@ class Body:
             make_signature(self)
             slots = self.locals.slots.values()
             self.registers.mutable = {s.variable for s in slots if s.variable is not None}
+
+    @property
+    def initialisation(self) -> Initialisation | None:
+        """The checks of reads without a value; None if these are no errors, or if this is no function."""
+        return None if self.function is None else self.locals.initialisation
 
     def local(self, name: str, sort: Sort) -> Expr:
         """Create a local variable; its name is the given one, perhaps with a number."""

@@ -29,12 +29,10 @@ _PURE: Final = (ir.Binary, ir.Compare, ir.GetElementPointer, ir.Select, ir.Freez
 
 
 class Decisions:
-    """The folded branches of one function. `lower` lowers an instruction; `absorbed` are the labels of folded
-    blocks."""
+    """The folded branches of one function; `absorbed` are the labels of folded blocks."""
 
-    def __init__(self, body: Body, lower: Callable[[ir.Instruction], None]) -> None:
+    def __init__(self, body: Body) -> None:
         self._body = body
-        self._lower = lower
         self._pure: dict[str, bool] = {}
         self.absorbed: set[str] = set()
 
@@ -84,7 +82,9 @@ class Decisions:
             return False
         for instruction in block.instructions[:-1]:
             if isinstance(instruction, ir.Load):
+                checks = body.initialisation
                 pure = variable_at(body, instruction.pointer) is not None
+                pure = pure and not (checks is not None and checks.may_be_unset(instruction.pointer))
             elif isinstance(instruction, ir.Convert):
                 pure = instruction.operation != "inttoptr"
             else:
@@ -98,11 +98,16 @@ class Decisions:
     # ----------------------------------------------------------------------------------- folding
 
     def fold(
-        self, branch: ir.Branch, condition: Expr, inside: list[str], exits: list[str]
+        self,
+        branch: ir.Branch,
+        condition: Expr,
+        inside: list[str],
+        exits: list[str],
+        lower: Callable[[ir.Instruction], None],
     ) -> tuple[Expr, dict[str, tuple[Expr, ...]]] | None:
-        """Fold the blocks `inside`, which are behind a branch. Return the condition that control leaves them
-        by the first exit, and the values of the phis of all exits; None if a block contains something that is
-        not modelled."""
+        """Fold the blocks `inside`, which are behind a branch; `lower` lowers an instruction. Return the
+        condition that control leaves them by the first exit, and the values of the phis of all exits; None if
+        a block contains something that is not modelled."""
         body, blocks = self._body, self._body.flow.blocks
         # For each block: the condition to continue with the first of two blocks, and both blocks.
         ways = {body.cursor.block: (condition, branch.then, branch.otherwise)}
@@ -113,7 +118,7 @@ class Decisions:
                 for phi, value in zip(phis, self._arriving(label, phis, ways), strict=True):
                     body.registers.values[phi.name or ""] = value
                 for instruction in blocks[label].instructions[len(phis) : -1]:
-                    self._lower(instruction)
+                    lower(instruction)
                 last = blocks[label].last
                 if isinstance(last, ir.Branch):
                     ways[label] = (body.truth(value_of(body, last.condition)), last.then, last.otherwise)

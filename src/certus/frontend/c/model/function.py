@@ -17,6 +17,7 @@ from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
 from certus.frontend.c.model.scopes import marked
 from certus.frontend.c.model.sources import chosen_text, condition_of
 from certus.frontend.c.model.terms import Unmodelled, Value, as_sort, sort_of
+from certus.frontend.c.model.validity import Checked
 from certus.frontend.graph import Draft
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # The labels of blocks begin like this to which Clang branches if a condition of the source holds, or fails.
 _TRUE_WAYS: Final = ("if.then", "for.body", "while.body", "do.body", "cond.true", "land.lhs.true", "land.rhs")
 _FALSE_WAYS: Final = ("lor.lhs.false", "lor.rhs")
+_SHORT: Final = 2  # instructions of blocks that only decide, jump or return
 
 
 def lower_function(body: Body) -> None:
@@ -38,10 +40,12 @@ class _Function:
     def __init__(self, body: Body) -> None:
         self.body = body
         self.flow = body.flow
-        self.decisions = Decisions(body, self.lower)
+        self.decisions = Decisions(body)
         self.nodes = {label: body.draft.node() for label in self.flow.order}
         self.entered = {self.flow.entry}  # blocks that control goes to
+        self.checked_after: dict[str, list[Checked]] = {}  # bytes that are valid at the end of a block
         self.following: str | None = None  # the block that goes on where the present one ends
+        self.short: dict[str, list[ir.Instruction]] = {}  # the first steps of blocks
         self.exit, self.result = self._find_exit()
         self._skip_constant_result()
 
@@ -60,13 +64,23 @@ class _Function:
                 continue
             body.cursor.block, body.at = label, self.nodes[label]
             body.registers.forget()
+            body.checked = self._checked_before(label)
             following: str | None = label
             while following is not None:
-                self.following = None
+                last, self.following = following, None
                 for instruction in flow.blocks[following].instructions:
                     self.lower(instruction)
                 following = self.following
+            self.checked_after[last] = list(body.checked)
         assert self.entered.isdisjoint(skipped), "control goes to a block without steps"
+
+    def _checked_before(self, label: str) -> list[Checked]:
+        """Return the bytes that are valid at the start of a block: those at the end of its only
+        predecessor."""
+        before = self.flow.predecessors[label]
+        if len(before) != 1 or label == self.flow.entry or phis_of(self.body, label):
+            return []
+        return list(self.checked_after.get(before[0], ()))
 
     def _name_phis(self) -> None:
         """Create the variables of the phis, which the edges to their blocks write."""
@@ -81,9 +95,16 @@ class _Function:
                     body.registers.phis[phi] = body.registers.values[phi.name or ""] = variable
 
     def _steps_of(self, label: str) -> list[ir.Instruction]:
-        locals_ = self.body.locals
-        steps = (i for i in self.flow.blocks[label].instructions if not isinstance(i, ir.DebugRecord))
-        return [i for i in steps if marked(i) not in locals_.slots]
+        """Return the instructions of a block that do something; those of a long one are cut short."""
+        if label not in self.short:
+            slots, steps = self.body.locals.slots, list[ir.Instruction]()
+            for each in self.flow.blocks[label].instructions:
+                if not isinstance(each, ir.DebugRecord) and marked(each) not in slots:
+                    steps.append(each)
+                    if len(steps) > _SHORT:
+                        break
+            self.short[label] = steps
+        return self.short[label]
 
     def _find_exit(self) -> tuple[str, Expr | None]:
         """Return the block that only returns the value of a slot, and the variable of this slot."""
@@ -290,7 +311,7 @@ class _Function:
         ways, values = (branch.then, branch.otherwise), dict[str, tuple[Expr, ...]]()
         watched = bool(inside) and body.is_watched(branch)
         if inside and not watched:
-            folded = self.decisions.fold(branch, condition, inside, exits)
+            folded = self.decisions.fold(branch, condition, inside, exits, self.lower)
             if folded is not None:
                 (condition, values), ways = folded, (exits[0], exits[-1])
         body.cursor.move_to(branch)

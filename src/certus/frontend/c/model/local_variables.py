@@ -17,7 +17,7 @@ from certus.core import build
 from certus.core.program import Alloc, Free, Havoc
 from certus.core.sorts import INT
 from certus.core.terms import Expr
-from certus.core.vocabulary import LEAK
+from certus.core.vocabulary import LEAK, UNINITIALISED
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Integer, Local, Operand
@@ -29,6 +29,7 @@ from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
+    from certus.frontend.c.model.initialisation import Initialisation
     from certus.frontend.c.model.stack_arrays import StackArrays
 
 
@@ -68,6 +69,11 @@ class LocalVariables:
             from certus.frontend.c.model.stack_arrays import StackArrays
 
             self.arrays = StackArrays(body)
+        self.initialisation: Initialisation | None = None
+        if UNINITIALISED in body.unit.rules.memory:
+            from certus.frontend.c.model.initialisation import Initialisation
+
+            self.initialisation = Initialisation(body)
         self._begun: set[str] = set()  # variables that have markers
         pointers: list[Local] = []
         for instruction in body.flow.instructions():
@@ -193,6 +199,8 @@ class LocalVariables:
             assert slot.variable is not None
             body.registers.before_write(slot.variable)
             body.emit(Havoc((slot.variable,)), declares=True)
+            if body.initialisation is not None:
+                body.initialisation.declare(name)
         elif local is not None and local.declaration is instruction and not local.marked:
             self._begin(local)
 
@@ -228,8 +236,19 @@ class LocalVariables:
             if declare is None and not has_markers:
                 body.cursor.number = flow.number[alloca]
                 self._begin(local)
+        if body.initialisation is not None:
+            body.initialisation.begin_slots()
         if self.arrays is not None:
             self.arrays.prepare()
+
+    def may_be_entered_again(self, name: str) -> bool:
+        """Whether the block of a variable may be entered again without passing its declaration: Clang marks
+        no lifetime then."""
+        declare, flow = self.declared.get(name), self._body.flow
+        if name in self._begun or (declare is not None and is_outermost(self._body, declare)):
+            return False
+        homes = {flow.home[use] for use in flow.uses.get(name, ())}
+        return any(home in flow.behind(home) for home in sorted(homes))
 
     # -------------------------------------------------------------------------------- markers
 

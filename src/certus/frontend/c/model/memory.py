@@ -51,6 +51,8 @@ def load(body: Body, instruction: ir.Load) -> Value:
     pointer, type_ = instruction.pointer, instruction.type
     variable = variable_at(body, pointer)
     if variable is not None:
+        if body.initialisation is not None:
+            body.initialisation.read_variable(instruction)
         return variable
     signed = None if instruction.name is None else value_is_signed(body, instruction.name)
     if instruction.volatile and body.unit.symbols.changes_by_itself(body, pointer):
@@ -65,7 +67,16 @@ def load(body: Body, instruction: ir.Load) -> Value:
         if field is not None:
             return _loaded(field, type_)
     check(body, address, size, "read")
-    return read(body, address, type_, body.roots.of(pointer), signed=signed)
+    value = read(body, address, type_, body.roots.of(pointer), signed=signed)
+    if body.initialisation is not None:
+        body.initialisation.check_load(instruction, value)
+    return value
+
+
+def _emit_load(body: Body, target: Expr, address: Expr) -> None:
+    if body.initialisation is not None:
+        body.initialisation.ask(address, terms.machine_sort(target).width // 8)
+    body.emit(Load(target, address))
 
 
 def _read_field(body: Body, load: ir.Load, address: Expr, size: int) -> Expr | None:
@@ -79,7 +90,9 @@ def _read_field(body: Body, load: ir.Load, address: Expr, size: int) -> Expr | N
     (first, count), access = field
     check(body, at(address, first), count, access)
     bits = body.fresh(machine(8 * count, signed=False))
-    body.emit(Load(bits, at(address, first)))
+    _emit_load(body, bits, at(address, first))
+    if body.initialisation is not None:
+        body.initialisation.check_load(load, bits, first)
     unit = machine(8 * size, signed=False)
     return build.shl(build.wrap(bits, unit), build.constant(8 * first, unit))
 
@@ -121,7 +134,7 @@ def read(
     if signed is None:
         signed = isinstance(type_, types.IntegerType) and type_.bits == 32
     bits = body.fresh(machine(8 * size, signed=signed and not isinstance(type_, types.PointerType)))
-    body.emit(Load(bits, address))
+    _emit_load(body, bits, address)
     return _loaded(bits, type_)
 
 
@@ -130,7 +143,7 @@ def read_cells(body: Body, address: Expr, cells: Sequence[Cell], size: int) -> P
     parts = []
     for offset, width in cells:
         bits = body.fresh(machine(8 * width, signed=False))
-        body.emit(Load(bits, at(address, offset)))
+        _emit_load(body, bits, at(address, offset))
         parts.append(Piece(offset, width, bits))
     return Pieces(size, tuple(parts))
 
@@ -151,11 +164,15 @@ def store(body: Body, instruction: ir.Store) -> None:
             return
         check(body, address, size, "write")
         write(body, address, value, operand.type, body.roots.of(instruction.pointer))
+        if body.initialisation is not None:
+            body.initialisation.check_store(instruction, address, size)
         return
     term = body.scalar(value)
     single = isinstance(operand, Local) and body.flow.only_use(operand.name) is instruction
     name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
     body.registers.assign(variable, as_sort(term, variable.sort), name, spare=term if single else None)
+    if body.initialisation is not None and isinstance(instruction.pointer, Local):
+        body.initialisation.write_variable(instruction.pointer.name)
 
 
 def _write_field(body: Body, store: ir.Store, address: Expr, value: Value, size: int) -> bool:
@@ -171,6 +188,8 @@ def _write_field(body: Body, store: ir.Store, address: Expr, value: Value, size:
     if access == "read":
         check(body, at(address, first), count, "write")
     body.emit(Store(at(address, first), build.wrap(bits, machine(8 * count, signed=False))))
+    if body.initialisation is not None:
+        body.initialisation.check_store(store, at(address, first), count, first)
     return True
 
 
@@ -277,6 +296,9 @@ def _cells_of(body: Body, size: int, pointers: Sequence[Operand], members: int |
 def copy_cells(body: Body, target: Expr, origin: Expr, cells: Sequence[Cell], size: int) -> None:
     """Copy an object cell by cell."""
     _write_cells(body, target, terms.terms_in(read_cells(body, origin, cells, size)), cells)
+    if body.initialisation is not None:
+        for (offset, _), bits in zip(cells, body.initialisation.take(), strict=True):
+            body.initialisation.mark(at(target, offset), bits)
 
 
 def copy_loop(body: Body, target: Expr, origin: Expr, number: Expr, width: int, *, overlapping: bool) -> None:

@@ -249,5 +249,5 @@ def library_object(body: Body, storage: Storage = "static") -> Expr:
     if body.unit.rules.memory:
         size = any_count(body, "the size of an object of the C library")
         body.assume(build.lt(NULL, size))
-    body.emit(Alloc(base, size, 16, storage, body.cursor.text))
+    body.emit(Alloc(base, size, 16, storage, body.cursor.text, filled=True))
     return base

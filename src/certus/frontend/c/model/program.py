@@ -40,7 +40,9 @@ def lower_program(unit: Unit, digests: Sequence[str], entry: str = "main") -> Pr
         message = f"`{entry}` has parameters or a result that are not modelled: {error.what}."
         raise Unsupported(Diagnostic(error.code, message, span=span)) from error
     _lower_reachable(unit, start)
-    return _assembled(unit, start, digests)
+    program = _assembled(unit, start, digests)
+    vars(start.body).clear()
+    return program
 
 
 def _note_heap(unit: Unit) -> None:

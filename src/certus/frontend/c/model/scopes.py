@@ -11,12 +11,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from certus.frontend.c.ir import instructions as ir
+from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Local, Symbol
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-_TEMPORARY: Final = ("tmp", "retval", "coerce", "undef", "nrvo")  # objects that Clang has named
+_TEMPORARY: Final = (
+    "tmp",
+    "retval",
+    "coerce",
+    "undef",
+    "nrvo",
+    "saved_stack",
+)  # objects that Clang has named
 _LITERAL: Final = ".compoundliteral"
 _FILE: Final = "DILexicalBlockFile"  # a scope that is no block of C
 _FUNCTION: Final = "DISubprogram"
@@ -72,6 +80,12 @@ def _is_function(body: Body, scope: int | None) -> bool:
     return next(kinds, _FUNCTION) == _FUNCTION
 
 
+def is_variable(name: str, debug: DebugVariable | None) -> bool:
+    """Whether something local is a variable of the source. One without debug information is a variable whose
+    declaration is never reached, or has a name that Clang gives."""
+    return debug is not None or (name.isidentifier() and name not in _TEMPORARY)
+
+
 def outlives_scope(body: Body, name: str, declare: ir.Declare | None) -> bool:
     """Whether an object without markers may end before the function returns, and its address may be used
     after that: it belongs to an inner block, and its address is stored or passed on."""
@@ -83,7 +97,7 @@ def outlives_scope(body: Body, name: str, declare: ir.Declare | None) -> bool:
         places = [debug.place(use.location) for use in flow.uses.get(name, ())]
         if all(place is None or _is_function(body, place.scope) for place in places):
             return False
-    elif not name.isidentifier() or name in _TEMPORARY:
+    elif not is_variable(name, None):
         return False
     stack, seen = [name], {name}
     while stack:

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core.diagnostic import Span
@@ -93,16 +93,18 @@ class SourceFile(Statements):
         """Return the number of the probe that a position of Clang's belongs to."""
         return None if self.probed is None else self.probed.probe(line + self._lines_before, column)
 
-    @cached_property
-    def _texts(self) -> list[str]:
-        """The lines of the file."""
-        return self.text.split("\n")
-
     def column_of(self, name: str, line: int) -> int | None:
-        """Return the column of the first occurrence of a name in a line."""
-        texts = self._texts
-        match = re.search(rf"\b{re.escape(name)}\b", texts[line - 1]) if line <= len(texts) else None
-        return None if match is None else match.start() + 1
+        """Return the column of the first token in a line that is a name; without a name, of the first."""
+        tokens = self.tokens
+        token = tokens.first_in(line)
+        while token is not None and token < len(tokens):
+            at, column = tokens.place(tokens.starts[token])
+            if at != line:
+                break
+            if not name or tokens.texts[token] == name:
+                return column
+            token += 1
+        return None
 
 
 Position = tuple[SourceFile, int, int]
@@ -116,19 +118,12 @@ class Sources:
         self.files = tuple(files)
         self._bases = tuple(bases)
         self._has_probes = any(source.probed is not None for source in self.files)
-        self._scope_files: dict[int, str] = {}
         self._written: dict[int, Written | None] = {}
 
     def start(self) -> Span:
         """Return the start of the first file: the span of what has no place."""
         shown = self.files[0].shown
         return Span(shown, 1, 1, 1, 1, shown, 1)
-
-    def _file(self, scope: int) -> str:
-        """Return the path of the file that a scope is in."""
-        if scope not in self._scope_files:
-            self._scope_files[scope] = self._debug.file(scope)
-        return self._scope_files[scope]
 
     def find(self, file: str, line: int, number: int | None) -> tuple[SourceFile, int] | None:
         """Return the file, and the line in it, of a position of Clang's; None if it is in a header. `number`
@@ -153,7 +148,7 @@ class Sources:
 
     def position(self, place: Place) -> Position | None:
         """Return file, line and column, in characters, of a place; None if it is in a header."""
-        position = self.find(self._file(place.scope), place.line, place.scope) if place.line else None
+        position = self.find(self._debug.file(place.scope), place.line, place.scope) if place.line else None
         if position is None:
             return None
         source, line = position
@@ -169,7 +164,7 @@ class Sources:
         place = self._debug.place(number) if self._has_probes else None
         if place is None or not place.column:
             return None
-        position = self.find(self._file(place.scope), place.line, place.scope)
+        position = self.find(self._debug.file(place.scope), place.line, place.scope)
         return None if position is None else position[0].probe(position[1], place.column)
 
     def written(self, number: int | None) -> Written | None:
@@ -184,7 +179,7 @@ class Sources:
     def _find(self, place: Place) -> Written:
         position = self.position(place)
         if position is None:
-            file, column = self._file(place.scope), max(place.column, 1)
+            file, column = self._debug.file(place.scope), max(place.column, 1)
             span = Span(file, place.line, column, place.line, column + 1, file, place.line)
             return Written(span, "", span)
         source, line, column = position
@@ -289,7 +284,7 @@ class Cursor:
         self.block = ""
         self.number = 0
         self.probe: int | None = None
-        self.statement: Span | None = None
+        self._statement: Span | None = None
         self._span: Span | None = None
         self._text = ""
         self._instruction: ir.Instruction | None = None  # its part of the source is not looked up yet
@@ -298,8 +293,9 @@ class Cursor:
         self._sequence = 0
 
     def move_to(self, instruction: ir.Instruction | None) -> None:
-        """Move to an instruction, or to the start of the function."""
-        body, sources = self._body, self._body.unit.sources
+        """Move to an instruction, or to the start of the function. Its part of the source is looked up when a
+        step needs it: many instructions take none."""
+        body = self._body
         if instruction is None:
             self.number, self._location = 0, None
             self.span, self.text, self.statement = body.draft.span, "", body.draft.span
@@ -308,47 +304,66 @@ class Cursor:
         if not body.unit.is_program(body.module):
             self.text = f"{body.name.lstrip('$')}(...)"
             return
-        written = sources.written(instruction.location)
-        self.probe = sources.probe(instruction.location)
+        if instruction.location is None:
+            self._find_statement()  # it continues what the last instruction did
+        self._instruction = instruction
+        self.probe = body.unit.sources.probe(instruction.location)
         if self.probe is not None:
-            self.span = None if written is None else written.span
-            self.text = probe_kind(self.probe)
-        elif instruction.location is None:
-            self._instruction = instruction
-        elif written is not None:
-            self._span, self._text, self.statement = written.span, written.text, written.statement
-            self._instruction = instruction
-            if written.statement not in self._begun and written.text:
-                self._begun[written.statement] = body.at
-                body.draft.starts[body.at] = written.statement
+            written = body.unit.sources.written(instruction.location)
+            self._span, self._text = None if written is None else written.span, probe_kind(self.probe)
+            self._instruction = None
+
+    @property
+    def statement(self) -> Span | None:
+        self._look_up()
+        return self._statement
+
+    @statement.setter
+    def statement(self, statement: Span | None) -> None:
+        self._look_up()
+        self._statement = statement
 
     @property
     def span(self) -> Span | None:
-        if self._instruction is not None:
-            self._look_up(self._instruction)
+        self._look_up()
         return self._span
 
     @span.setter
     def span(self, span: Span | None) -> None:
-        self._span, self._instruction = span, None
+        self._look_up()
+        self._span = span
 
     @property
     def text(self) -> str:
-        if self._instruction is not None:
-            self._look_up(self._instruction)
+        self._look_up()
         return self._text
 
     @text.setter
     def text(self, text: str) -> None:
-        self._text, self._instruction = text, None
+        self._look_up()
+        self._text = text
 
-    def _look_up(self, instruction: ir.Instruction) -> None:
-        """Find the part of the statement that the instruction stands for, unless that is the whole one."""
-        self._instruction = None
+    def _look_up(self) -> None:
+        """Find the part of the source that the instruction stands for: a statement, or a part of it."""
+        body, instruction = self._body, self._instruction
+        if instruction is None:
+            return
+        self._find_statement()
         if instruction.location is None:
-            self.describe(_parameter(self._body, instruction))
-        elif (find := finder(self._body, instruction)) is not None:
-            self.describe(self._body.unit.sources.part(instruction.location, find))
+            self.describe(_parameter(body, instruction))
+        elif (find := finder(body, instruction)) is not None:
+            self.describe(body.unit.sources.part(instruction.location, find))
+
+    def _find_statement(self) -> None:
+        """Find the statement that the instruction belongs to; it begins at the present node, if it is new."""
+        body, instruction = self._body, self._instruction
+        self._instruction = None
+        written = None if instruction is None else body.unit.sources.written(instruction.location)
+        if written is not None:
+            self._span, self._text, self._statement = written.span, written.text, written.statement
+            if written.text and written.statement not in self._begun:
+                self._begun[written.statement] = body.at
+                body.draft.starts[body.at] = written.statement
 
     def describe(self, words: tuple[Span | None, str] | None) -> None:
         """Set span and text of the next steps."""

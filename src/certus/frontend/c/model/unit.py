@@ -176,6 +176,12 @@ class Unit:
         program. A `void *` may point to anything."""
         self.foreign = self.foreign or leads_to_functions(module.debug, type_)
 
+    def dissolve(self) -> None:
+        """Break all reference cycles, so that memory is freed at once and not by the garbage collector."""
+        for body in self.bodies.values():
+            vars(body).clear()
+        vars(self).clear()
+
     def end_program(self, body: Body) -> None:
         """Run the functions that `atexit` registered, if the program uses `atexit`, and the destructors."""
         if self.symbols.mentions("atexit"):

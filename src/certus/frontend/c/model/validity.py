@@ -81,7 +81,7 @@ def check(body: Body, address: Expr, size: int | Expr, access: Access) -> None:
     valid = inspected(body, address, count, access)
     body.claim(valid, _KINDS[access], _words(body, access, count))
     if count.kind is Kind.CONST:
-        base, offset = _split(address)
+        base, offset = split(address)
         body.checked.append(Checked(base, offset, offset + int(count.value), access == "write"))
 
 
@@ -113,7 +113,7 @@ def is_valid(body: Body, address: Expr, count: Expr, access: Access) -> bool:
     """Whether an access is valid by construction."""
     if count.kind is not Kind.CONST:
         return False
-    base, offset = _split(address)
+    base, offset = split(address)
     if any(each.covers(base, offset, int(count.value), access) for each in body.checked):
         return True
     extent = body.extents.get(base)
@@ -125,7 +125,7 @@ def is_valid(body: Body, address: Expr, count: Expr, access: Access) -> bool:
     return offset >= 0 and offset + int(count.value) <= extent
 
 
-def _split(address: Expr) -> tuple[Expr, int]:
+def split(address: Expr) -> tuple[Expr, int]:
     """Return an address as a term and a constant offset."""
     if address.kind is not Kind.ADD:
         return address, 0
@@ -161,6 +161,6 @@ def check_heap(body: Body) -> None:
 def note_escape(body: Body, address: Expr) -> None:
     """Note that a function without a body has got a pointer, which it may keep: no counterexample may rely on
     an object being lost after that."""
-    if LEAK in body.unit.rules.memory and _split(address)[0] not in body.extents:
+    if LEAK in body.unit.rules.memory and split(address)[0] not in body.extents:
         flag = body.unit.library.variable(_ESCAPED, U8)
         body.registers.assign(flag, build.constant(1, U8))
