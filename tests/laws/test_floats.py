@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 from tests.laws import float_hardware as hardware
+from tests.laws import float_solvers as solvers
 
 from certus.core import build, float_terms, floats
 from certus.core.budget import Budget
@@ -81,6 +82,23 @@ def test_solvers_and_interpreter_compute_the_same(kind: Kind) -> None:
                 assert answer in (expected, Answer.UNKNOWN), (name, term, env, value)
                 decided[name] += answer is expected
     assert all(decided.values())
+
+
+@pytest.mark.parametrize("solver", ["z3", "bitwuzla"])
+def test_solvers_compute_many_operations(solver: str) -> None:
+    """A sample; scripts/float_laws.py computes all, and with cvc5, too."""
+    for number, (kind, format, mode) in enumerate(solvers.questions(solver)):
+        if number % 7 == 0 and kind is not Kind.F_FMA:
+            tally = solvers.disagreements(solver, kind, format, mode, 100, seed=0)
+            assert (tally.wrong, tally.undecided) == ((), 0)
+            assert tally.decided > 20
+
+
+def test_a_solver_that_computes_something_else_is_noticed() -> None:
+    one, two = (build.constant(floats.from_integer(F32, n), float_terms.float_sort(F32)) for n in (1, 2))
+    total = Expr(Kind.F_ADD, (one, one, float_terms.TO_NEAREST), "f32", one.sort)
+    assert solvers.agrees("z3", [(total, two)], unique=True) is True
+    assert solvers.agrees("z3", [(total, one)], unique=False) is False
 
 
 def answers(formulas: list[Expr]) -> list[tuple[str, Answer]]:

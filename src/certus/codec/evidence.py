@@ -301,6 +301,7 @@ def encode_partition(partition: Partition) -> JsonObject:
         "regions": [_encode_region(region) for region in partition.regions],
         "carriers": encode_terms(list(partition.carriers)),
         "types": [_encode_pointer(pointer) for pointer in partition.carriers.values()],
+        "watched": partition.watched,
     }
 
 
@@ -319,7 +320,9 @@ def decode_partition(data: object) -> Partition:
     typed = {v: t for v, t in zip(carriers, types, strict=True) if t is not None}
     if len(typed) != len(carriers):
         raise ValueError("a carrier of addresses has no type")
-    return Partition(_one_of(fields["bits"], WIDTHS, "the width of pointers"), regions, typed)
+    bits = _one_of(fields["bits"], WIDTHS, "the width of pointers")
+    watched = _one_of(fields.get("watched", False), (False, True), "the field 'watched' of a partition")
+    return Partition(bits, regions, typed, watched)
 
 
 def _encode_region(region: Region) -> JsonObject:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from math import prod
-from typing import ClassVar, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar
 
 from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
@@ -25,6 +25,9 @@ from certus.core.sorts import ArraySort
 from certus.core.statistics import Statistics
 from certus.core.terms import BITS, Expr, is_product
 from certus.core.walk import postorder
+
+if TYPE_CHECKING:
+    from certus.core.heap import NumberedObjects
 
 
 class LateFacts(Mapping[Point, Expr]):
@@ -50,14 +53,31 @@ class LateFacts(Mapping[Point, Expr]):
 
 
 @dataclass(frozen=True, slots=True)
+class Frames:
+    """The call strings of locations and locals that were copied from inlined procedures."""
+
+    locations: Mapping[Location, tuple[int, ...]] = field(default_factory=dict)
+    variables: Mapping[Expr, tuple[int, ...]] = field(default_factory=dict)
+
+    def has(self, at: Location, x: Expr) -> bool:
+        """Return whether a variable has a value in the original program when control is at a location."""
+        calls = self.variables.get(x, ())
+        return self.locations.get(at, ())[: len(calls)] == calls
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """Does `subject` have the property? `facts` are checked invariants that an engine may rely on.
-    `bounds`, of loops by the names of their heads, are hints that have not been checked."""
+    `bounds`, of loops by the names of their heads, are hints that have not been checked. `objects` names the
+    variables that describe objects on the heap, by region, if memory operations have been replaced; `frames`
+    says which variables have values where, if calls have been inlined."""
 
     subject: Program | HornSystem
     property_name: str = "unreach-call"
     facts: Mapping[Point, Expr] = field(default_factory=dict)
     bounds: Mapping[str, LoopBound] = field(default_factory=dict)
+    objects: Mapping[int, NumberedObjects] = field(default_factory=dict)
+    frames: Frames = field(default_factory=Frames)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +278,9 @@ class Engine(ABC, Generic[Options]):
     `options` is the frozen dataclass `Options`; `run` gets an instance. `evidence` lists the kinds of proofs
     and refutations that it gives. `properties`: those it decides; None means all, since every property of a
     program is the unreachability of error locations. `explicit_proofs`: its proofs state every invariant that
-    they rely on, so that they can be read as invariants of the source. An engine without a slot in `schedule`
-    runs only if the user names it."""
+    they rely on, so that they can be read as invariants of the source. `watches`: it gets programs in which
+    lost objects are found by watching an arbitrary one, instead of counting all. An engine without a slot in
+    `schedule` runs only if the user names it."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -270,6 +291,7 @@ class Engine(ABC, Generic[Options]):
     form: ClassVar[ProgramForm] = ProgramForm.INLINED
     facts: ClassVar[Facts] = Facts.NEVER
     explicit_proofs: ClassVar[bool] = False
+    watches: ClassVar[bool] = False
     role: ClassVar[Role] = Role.TURNS
     schedule: ClassVar[Mapping[ProgramKind, Slot]] = {}
 

@@ -1,11 +1,58 @@
-"""Where a program may have objects on the heap. `check` needs it to accept proofs that no object is lost, and
-`passes` to offer formulas that help."""
+"""Objects on the heap: the variables that describe them where memory operations have been replaced, and where
+a program may have lost some. `check` needs the latter to accept proofs that no object is lost, and `passes`
+to offer formulas that help."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from certus.core import build
 from certus.core.loops import call_graph
 from certus.core.program import Alloc, Call, Location, Program, leaves
+from certus.core.terms import Expr
 from certus.core.vocabulary import LEAK
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A field that holds addresses of numbered objects. `memory` has its contents by object; an address is
+    the number of an object of the region `target` plus `phase`. `holder[b]` is the object whose field was
+    last set to an address of the object b, or 0 (`encoding.watching`)."""
+
+    memory: Expr
+    target: int
+    phase: Expr
+    holder: Expr
+
+    def object_of(self, holder: Expr) -> Expr:
+        """Return the number of the object whose address another holds."""
+        return build.sub(build.select(self.memory, holder), self.phase)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedObjects:
+    """The objects of a region that have the numbers from `first` to `end`, without `end`. `dead` has 1 for
+    those that have ended; None if none ever does. `fields` has the contents of fields without addresses."""
+
+    first: Expr
+    end: Expr
+    dead: Expr | None
+    links: tuple[Link, ...] = ()
+    fields: tuple[Expr, ...] = ()
+
+    @property
+    def arrays(self) -> tuple[Expr, ...]:
+        """All arrays by number."""
+        links = (array for link in self.links for array in (link.memory, link.holder))
+        return (*links, *self.fields, *(() if self.dead is None else (self.dead,)))
+
+    def live(self, number: Expr) -> Expr:
+        """Return whether a number is that of a live object."""
+        conditions = [build.le(self.first, number), build.lt(number, self.end)]
+        if self.dead is not None:
+            flag = build.select(self.dead, number)
+            conditions.append(build.eq(flag, build.constant(0, flag.sort)))
+        return build.conjunction(conditions)
 
 
 def endangered(program: Program) -> frozenset[Location]:

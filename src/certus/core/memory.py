@@ -67,11 +67,14 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The regions, the width of a pointer in bits, and the types of all variables that hold addresses."""
+    """The regions, the width of a pointer in bits, and the types of all variables that hold addresses.
+    `watched`: lost objects are found by watching an arbitrary one instead of counting all
+    (`encoding.watching`)."""
 
     bits: int
     regions: tuple[Region, ...]
     carriers: Mapping[Expr, Pointer]
+    watched: bool = False
 
     @property
     def address(self) -> MachineSort:

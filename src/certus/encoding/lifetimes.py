@@ -38,9 +38,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from certus.core import build
 from certus.core.effects import terms
+from certus.core.heap import NumberedObjects
 from certus.core.memory import Partition, Pointer, executed_once
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Free, Havoc, Inspect, InspectHeap, Program
 from certus.core.sorts import INT, MachineSort, Sort, array, machine
@@ -150,7 +152,8 @@ class Lifetimes:
             self._phases.setdefault(pointer.region, []).append(pointer.phase)
         asked = [op.address for op in self._inspections]
         self._inspected = frozenset(p.region for a in asked if (p := self._types.of(a)) is not None)
-        heap = [number for number in self._objects if self._tracks and self.on_heap(number)]
+        asks = self._tracks or (self._counts and self.partition.watched)
+        heap = [number for number in self._objects if asks and self.on_heap(number)]
         rooted = [
             n for n, each in enumerate(self.partition.regions) if self._tracks and each.storage != "arrays"
         ]
@@ -165,6 +168,25 @@ class Lifetimes:
         followed = [p.region for a in asked if (p := self._types.of(a)) is not None and self._follows(a, p)]
         followed += (number for number in heap if not self._is_number(Pointer(number, 0)))
         self.provenance.regions = frozenset(followed)
+
+    @cached_property
+    def watched(self) -> frozenset[int]:
+        """The regions with objects on the heap that are watched, not counted (`encoding.watching`)."""
+        return frozenset(n for n in self._objects if self.on_heap(n) and self._is_watched(n))
+
+    def _is_watched(self, number: int) -> bool:
+        numbered = self._is_number(Pointer(number, 0)) and self._has_small_phases(number)
+        return self.partition.watched and self._counts and numbered and not self._objects[number].single
+
+    @property
+    def counts(self) -> bool:
+        """Whether some objects on the heap are counted, not watched."""
+        return not self.watched or any(n not in self.watched and self.on_heap(n) for n in self._objects)
+
+    def _has_small_phases(self, number: int) -> bool:
+        """Return whether null stays below all numbers of objects, or far above, without a phase."""
+        phases = self._phases[number]
+        return -self._first < min(phases) and max(phases) < 1 << (self.address.width - 1)
 
     def _held(self) -> Iterator[Pointer]:
         """Yield the types of addresses in memory."""
@@ -232,9 +254,11 @@ class Lifetimes:
         self._add(count, build.constant(0, self.address))
         return count
 
-    def _next_number(self, number: int) -> Expr:
-        """Return the variable with the number of the next object of a fixed region."""
-        return build.var(f"mem$brk${number}", self.address)
+    def numbered(self, number: int) -> NumberedObjects:
+        """Return the objects of a region in which they have consecutive numbers."""
+        dead = self._flags(number, "dead") if self._objects[number].mortal else None
+        end = build.var(f"mem$brk${number}", self.address)
+        return NumberedObjects(build.constant(self._first, self.address), end, dead)
 
     # ----------------------------------------------------------------------------- the operations
 
@@ -262,7 +286,7 @@ class Lifetimes:
         start = self._terms.variable(op.target)
         if (twin := self.provenance.twin(op.target)) is not None:
             pairs.append((twin, start))
-        if self._counts and op.storage == "heap":
+        if self._counts and op.storage == "heap" and number not in self.watched:
             pairs.append((self._count(), build.add(self._count(), build.constant(1, self.address))))
         if number in self._inspected:
             objects = self._objects[number]
@@ -283,7 +307,8 @@ class Lifetimes:
         """Return the end of an object. Nothing ends at null, or if the object has not begun or has ended."""
         pairs: list[tuple[Expr, Expr]] = []
         pointer = self._types.of(op.address)
-        if self._counts and op.storage == "heap" and pointer is not None:
+        counted = pointer is not None and pointer.region not in self.watched
+        if self._counts and op.storage == "heap" and counted:
             one, count = build.constant(1, self.address), self._count()
             null = build.eq(self.provenance.word(op.address), self.provenance.none)
             pairs.append((count, build.ite(null, count, build.sub(count, one))))
@@ -300,13 +325,14 @@ class Lifetimes:
 
     def _start(self, address: Expr, pointer: Pointer) -> Expr:
         """Return the start of the object that an address was derived from."""
-        if self._is_number(pointer):
-            return self._numbered(self.provenance.word(address), pointer)
-        return self.provenance.start(address)
+        return self._number(address, pointer) if self._is_number(pointer) else self.provenance.start(address)
 
-    def _numbered(self, word: Expr, pointer: Pointer) -> Expr:
+    def _number(self, address: Expr, pointer: Pointer) -> Expr:
         """Return an address without its phase."""
-        return build.sub(word, build.constant(self.address.wrap(pointer.phase), self.address))
+        if address.sort is INT:
+            return self._terms.machine(build.add(address, build.integer(-pointer.phase)))
+        phase = build.constant(self.address.wrap(pointer.phase), self.address)
+        return build.sub(self.provenance.word(address), phase)
 
     def _is_only(self, start: Expr, pointer: Pointer) -> Expr:
         """Return whether the start of an object, by number or twin, is that of the only one in its region."""
@@ -342,23 +368,25 @@ class Lifetimes:
             offset = arithmetic.value(rest, arithmetic.sort(arithmetic.bounds(rest)))
             return Target(self._live(number) if objects.mortal else here, None, offset)
         if self._is_number(pointer):
-            return self.located(pointer, self.provenance.word(address), None)
+            return self._at_number(pointer, self._number(address, pointer))
         return self._found(pointer, self.provenance.start(base), self.provenance.offset(base, rest))
 
     def located(self, pointer: Pointer, word: Expr, twin: Expr | None) -> Target | None:
         """Return the object that an address in memory or in a variable was derived from, given its machine
         value and its twin; None if nothing is known about it."""
-        signed = machine(self.address.width, signed=True)
         if not self._is_number(pointer):
-            return (
-                None
-                if twin is None
-                else self._found(pointer, twin, build.wrap(build.sub(word, twin), signed))
-            )
-        phases = self._phases[pointer.region]
-        if min(phases) <= -self._first or max(phases) > signed.high:
+            signed = machine(self.address.width, signed=True)
+            if twin is None:
+                return None
+            return self._found(pointer, twin, build.wrap(build.sub(word, twin), signed))
+        return self._at_number(pointer, self._number(word, pointer))
+
+    def _at_number(self, pointer: Pointer, number: Expr) -> Target | None:
+        """Return the object with a number, for an address with the offset of a pointer."""
+        signed = machine(self.address.width, signed=True)
+        if not self._has_small_phases(pointer.region):
             return None
-        return self._found(pointer, self._numbered(word, pointer), build.constant(pointer.phase, signed))
+        return self._found(pointer, number, build.constant(pointer.phase, signed))
 
     def _found(self, pointer: Pointer, start: Expr, offset: Expr) -> Target | None:
         number, objects = pointer.region, self._objects.get(pointer.region)
@@ -368,15 +396,11 @@ class Lifetimes:
             here = self._is_only(start, pointer)
             live = build.and_(here, self._live(number)) if objects.mortal else here
             return Target(live, None, offset)
-        allocated = self._allocated(start, pointer)
-        ended = [_flag(self._flags(number, "dead"), start)] if objects.mortal else []
-        return Target(build.conjunction([allocated, *map(build.not_, ended)]), start, offset)
-
-    def _allocated(self, start: Expr, pointer: Pointer) -> Expr:
         if self._is_number(pointer):
-            first = build.constant(self._first, self.address)
-            return build.and_(build.le(first, start), build.lt(start, self._next_number(pointer.region)))
-        return build.ne(start, self.provenance.none)
+            return Target(self.numbered(number).live(start), start, offset)
+        ended = [_flag(self._flags(number, "dead"), start)] if objects.mortal else []
+        allocated = build.ne(start, self.provenance.none)
+        return Target(build.conjunction([allocated, *map(build.not_, ended)]), start, offset)
 
     def _size_of(self, number: int, target: Target) -> Expr:
         size = self._objects[number].size

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 
 from certus.core import build
 from certus.core.effects import assigned_variables
-from certus.core.evidence import Point, in_frame
 from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.program import (
     Alloc,
@@ -59,8 +59,9 @@ from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets
 from certus.encoding.lifetimes import Lifetimes
 from certus.encoding.placement import BASE, Placement
 from certus.encoding.provenance import Provenance
-from certus.encoding.tracking import Frame, Tracking
+from certus.encoding.tracking import Tracking
 from certus.encoding.twin_memory import TwinMemory
+from certus.encoding.watching import Watching
 from certus.encoding.written_bits import Cells, WrittenBits, filled
 
 
@@ -103,9 +104,10 @@ class MemoryLowering:
         self._twins = TwinMemory(self)
         self._written = WrittenBits(self)
 
-    @property
-    def _tracking(self) -> Tracking:
-        return Tracking(self.original, self.partition, self.lifetimes, self.terms, self._twins)
+    @cached_property
+    def watching(self) -> Watching:
+        tracking = Tracking(self.original, self.partition, self.lifetimes, self.terms, self._twins)
+        return Watching(self, tracking)
 
     @property
     def address(self) -> MachineSort:
@@ -228,10 +230,12 @@ class MemoryLowering:
         if isinstance(op, Load):
             return [self._with(self.load(op), self._twins.loaded(op))]
         if isinstance(op, Store):
-            return [self._with(self.store(op), [*self._twins.stored(op), *self._written.stored(op)])]
+            ghosts = (self._twins.stored(op), self._written.stored(op), self.watching.stored(op))
+            return [self._with(self.store(op), [pair for pairs in ghosts for pair in pairs])]
         if isinstance(op, Alloc):
             begun = self.lifetimes.begun(op, self.allocated(op).region)
-            return [*self.lifetimes.promise(op), *self._alloc(op), *begun, *self._written.begun(op)]
+            ghost = (*begun, *self._written.begun(op), *self.watching.begun(op))
+            return [*self.lifetimes.promise(op), *self._alloc(op), *ghost]
         if isinstance(op, Inspect):
             return [self.lifetimes.inspected(op)]
         if isinstance(op, InspectBits):
@@ -239,8 +243,7 @@ class MemoryLowering:
         if isinstance(op, MarkBits):
             return [self._written.marked(op)]
         if isinstance(op, InspectHeap):
-            reached = self._tracking.reached([(procedure, {})]) if op.retained == "tracked" else []
-            return [Assign((op.target,), (self.lifetimes.retained(reached),))]
+            return self.watching.asked(op, procedure)
         assert isinstance(op, Free), "memory is partitioned before blocks are formed"
         return self.lifetimes.ended(op) or [Assume(build.TRUE)]
 
@@ -322,15 +325,6 @@ class MemoryLowering:
             return self.write(cells.objects[pointer.region], field, pointer, op.address, value)
         memory = cells.array(pointer.region, field)
         return Assign((memory,), (build.store(memory, self.index(op.address, pointer), value),))
-
-    def tracked(self, program: Program, point: Point) -> Expr:
-        """Return whether all objects on the heap are tracked at a point of the lowered `program`."""
-        callers = [program.edge[call].source.procedure for call in point.calls]
-        frames: list[Frame] = []
-        for depth, name in enumerate((*callers, point.location.procedure)):
-            local = {x: in_frame(x, depth) for x in program.procedures[name].variables}
-            frames.append((self.original.procedures[name], local))
-        return self.lifetimes.retained(self._tracking.reached(frames))
 
     # ----------------------------------------------------------------------------------- arrays
 

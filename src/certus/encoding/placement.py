@@ -37,7 +37,9 @@ class Placement:
         stride = self._partition.regions[region].stride
         step = build.constant(1 if self._lifetimes.active and not stride else GAP, self._address)
         if not stride:  # only the starts of objects are compared
-            return [Assign((target, brk), (brk, build.add(brk, step)))]
+            half = build.constant(1 << (self._address.width - 1), self._address)
+            few: list[BasicOp] = [Assume(build.lt(brk, half))] if region in self._lifetimes.watched else []
+            return [*few, Assign((target, brk), (brk, build.add(brk, step)))]
         size, top = (
             self._lifetimes.size(op),
             build.constant((1 << self._address.width) - MARGIN, self._address),

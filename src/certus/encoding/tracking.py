@@ -55,19 +55,19 @@ class Tracking:
     terms: AddressTerms
     contents: Contents
 
-    def reached(self, frames: Sequence[Frame]) -> list[Expr]:
-        """Return truth values: as many of them hold as different live objects on the heap are found from the
-        variables of these activations."""
-        found: dict[Key, list[Expr]] = {}
+    def reached(self, frames: Sequence[Frame]) -> dict[Key, Expr]:
+        """Return objects on the heap that are found from the variables of these activations, each with the
+        condition that it is live and reached."""
+        cases: dict[Key, list[Expr]] = {}
         for procedure, names in frames:
             for (number, start), holds in self._search(procedure).items():
                 named = None if start is None else substitute(start, names)
-                found.setdefault((number, named), []).extend(substitute(each, names) for each in holds)
-        return list(_different({key: build.disjunction(holds) for key, holds in found.items()}))
+                cases.setdefault((number, named), []).extend(substitute(each, names) for each in holds)
+        return {key: build.disjunction(holds) for key, holds in cases.items()}
 
     def _search(self, procedure: Procedure) -> dict[Key, list[Expr]]:
-        """Return the objects that are found, each with the cases in which it is reached."""
-        found: dict[Key, list[Expr]] = {}
+        """Return the objects that the search finds, each with the cases in which it is reached."""
+        cases: dict[Key, list[Expr]] = {}
         work = [(held, build.TRUE, 0) for held in self._variables(procedure)]
         work += ((held, live, 0) for held, live in self.contents.rooted(procedure))
         for (pointer, word, twin), condition, links in work:
@@ -77,12 +77,12 @@ class Tracking:
             holds = build.and_(condition, self.lifetimes.tracks(pointer.region, target))
             if holds is build.FALSE:
                 continue
-            if len(found) == OBJECTS:
+            if len(cases) == OBJECTS:
                 break
-            found.setdefault((pointer.region, target.start), []).append(holds)
+            cases.setdefault((pointer.region, target.start), []).append(holds)
             if links < LINKS:
                 work += ((held, holds, links + 1) for held in self._contents(pointer, target))
-        return found
+        return cases
 
     def _variables(self, procedure: Procedure) -> Iterator[Held]:
         for x in (*self.program.globals, *procedure.variables):
@@ -101,8 +101,9 @@ class Tracking:
                     yield field.holds, *contents
 
 
-def _different(found: Mapping[Key, Expr]) -> Iterator[Expr]:
-    """Yield, for each candidate, whether it is reached and none before it is the same object."""
+def different(found: Mapping[Key, Expr]) -> Iterator[Expr]:
+    """Yield, for each candidate, whether it is reached and none before it is the same object: as many of
+    these truth values hold as different objects are found."""
     before: dict[int, list[tuple[Expr | None, Expr]]] = {}
     for (number, start), holds in found.items():
         others = before.setdefault(number, [])

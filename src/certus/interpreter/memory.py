@@ -96,8 +96,8 @@ class Memory:
         """Return the objects that have ended and that a variable or a live object points to."""
         assert self.variables is not None
         values = [*self.variables(), *(value for o in live for value in pointers(o, self._bits // 8))]
-        found = [self._pointed(value) for value in values]
-        return [o for o in found if o is not None and not o.live]
+        targets = [self._pointed(value) for value in values]
+        return [o for o in targets if o is not None and not o.live]
 
     def restore(self, state: MemorySnapshot) -> None:
         """Make the objects of a snapshot the only ones. Addresses after the last one are used again, so that

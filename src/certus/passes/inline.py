@@ -23,7 +23,7 @@ from itertools import count
 
 from certus.core import build
 from certus.core.effects import assignment, renamed, single_statements
-from certus.core.engine import BackMap, Task
+from certus.core.engine import BackMap, Frames, Task
 from certus.core.evidence import (
     Inductive,
     KInductive,
@@ -69,7 +69,12 @@ class Inline:
             if point.location.procedure in inlined.procedures and not point.calls
         }
         back = _Back(program, copies)
-        return replace(task, subject=inlined, facts=facts), BackMap(back.proof, back.refutation)
+        frames = Frames(
+            {at: calls for at, (calls, _) in copies.locations.items()},
+            {x: calls for x, (calls, _) in copies.variables.items()},
+        )
+        inner = replace(task, subject=inlined, facts=facts, frames=frames)
+        return inner, BackMap(back.proof, back.refutation)
 
 
 # ------------------------------------------------------------------------------------------ choice

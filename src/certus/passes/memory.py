@@ -46,7 +46,10 @@ EXACT_CELLS = 256  # most cells of an object with accesses at constant offsets o
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The pass that removes memory operations."""
+    """The pass that removes memory operations. `watched`: lost objects are found by watching an arbitrary
+    one, instead of counting all."""
+
+    watched: bool = False
 
     @property
     def name(self) -> str:
@@ -57,7 +60,7 @@ class Memory:
         program = task.subject
         if not isinstance(program, Program) or not uses_memory(program):
             return task, BackMap.identity()
-        partition = find_partition(program)
+        partition = replace(find_partition(program), watched=self.watched)
         try:
             lowering = MemoryLowering(program, partition)
             lowered = lowering.program()
@@ -70,22 +73,23 @@ class Memory:
         def refutation_back(refutation: Refutation) -> Refutation:
             return _original_inputs(refutation, lowering) if isinstance(refutation, Trace) else refutation
 
-        return replace(task, subject=lowered, facts={}), BackMap(proof_back, refutation_back)
+        lowered_task = replace(task, subject=lowered, facts={}, objects=lowering.watching.objects)
+        return lowered_task, BackMap(proof_back, refutation_back)
 
 
 def _tracking(proof: Proof, lowering: MemoryLowering, lowered: Program) -> Proof:
     """Add to the formulas at loop heads that all objects on the heap are tracked, where `check` demands it:
     an engine need not care about objects that are lost before an endless loop. The claim often is inductive,
-    and a proof that does not imply it is refused anyway."""
+    and a proof that does not imply it is refused anyway. Where objects are watched, the engine states it."""
     places = endangered(lowering.original)
-    if not places or not isinstance(proof, Inductive | KInductive):
+    if lowering.watching.objects or not places or not isinstance(proof, Inductive | KInductive):
         return proof
     heads = {at for p in lowering.original.procedures.values() for at in loop_forest(p).heads if at in places}
     invariants: dict[Point, Expr] = {}
     for point, formula in proof.invariants.items():
         invariants[point] = formula
         if point.location in heads:
-            invariants[point] = build.and_(formula, lowering.tracked(lowered, point))
+            invariants[point] = build.and_(formula, lowering.watching.tracked(lowered, point))
     return replace(proof, invariants=invariants)
 
 

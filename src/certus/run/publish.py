@@ -315,7 +315,7 @@ class Challenger:
         children.start(NAME, lambda _: self._work(), seconds=self.budget.remaining())
 
     def result(self, children: Children) -> Challenge:
-        """Return the result of the challenge, which may have to be awaited."""
+        """Return the result of the challenge; wait for it if necessary."""
         self.start(children)
         while self._challenge is None:
             name, result = children.next_result()
@@ -338,7 +338,7 @@ class Challenger:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """Return what is known so far of undefined behaviour, and of the order of inputs."""
+        """The warnings so far, about undefined behaviour and the order of inputs."""
         return () if self._challenge is None else self._challenge.warnings
 
     def _work(self) -> bytes:
@@ -425,7 +425,7 @@ def inputs_text(inputs: Mapping[str, tuple[int, ...]]) -> str:
 def compilers_disagree(
     clang: str, gcc: str, inputs: Mapping[str, tuple[int, ...]], place: Path, span: Span | None = None
 ) -> Diagnostic:
-    """Return the reason of UNKNOWN for a program that ends differently with gcc; `place` has the runs."""
+    """Return the reason for UNKNOWN if the program ends differently with gcc; `place` has the runs."""
     return Diagnostic(
         COMPILERS_DISAGREE,
         f"the program depends on the compiler{inputs_text(inputs)}: with Clang, {clang}; with gcc, {gcc}",

@@ -254,8 +254,7 @@ class KindsSchedule:
             challenger=self._challenger,
         )
         outcome = schedule.run(children)
-        found = {s: data for s, data in schedule.facts.items() if not s.startswith(EARLIER)}
-        self.facts |= found
+        self.facts |= {s: data for s, data in schedule.facts.items() if not s.startswith(EARLIER)}
         return outcome
 
     def _record(self, kinds: Sequence[str], outcome: Outcome) -> None:

@@ -152,7 +152,7 @@ def _passes(
     from certus.passes.slice import Slice
 
     inlines = settings.inline and engine.form is ProgramForm.INLINED
-    memory: list[Pass] = [Memory()] if uses_memory(program) else []
+    memory: list[Pass] = [Memory(watched=engine.watches)] if uses_memory(program) else []
     inline: list[Pass] = [Inline()] if inlines else []
     facts: list[Pass] = []
     wanted = engine.facts_wanted(options) if settings.ranges else Facts.NEVER

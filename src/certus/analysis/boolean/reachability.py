@@ -56,14 +56,14 @@ class Reachability:
             for edge in procedure.edges:
                 if isinstance(edge.op, Call):
                     self._calls.setdefault(edge.op.procedure, []).append(edge)
-        found = self._add(Item(program.entry, self.states.initial(), "start"))
-        while found is None and self._waiting:
+        error = self._add(Item(program.entry, self.states.initial(), "start"))
+        while error is None and self._waiting:
             self.budget.check()
             item = self._waiting.popleft()
             self.items.setdefault(item.location, []).append(item)
             for successor in self._successors(item):
-                found = found or self._add(successor)
-        return found
+                error = error or self._add(successor)
+        return error
 
     def _add(self, item: Item) -> Item | None:
         """Add the states of an item that are new; return it if it is at an error."""

@@ -53,7 +53,7 @@ def leak_clauses(
                 if formula is None:
                     raise _refused(f"an object may be lost before the loop at {head.name}, which may not end")
                 title = f"every object on the heap is tracked at {point.name}"
-                yield Clause(title, (formula, build.not_(lowering.tracked(lowered, point))), CAUSE)
+                yield Clause(title, (formula, build.not_(lowering.watching.tracked(lowered, point))), CAUSE)
 
 
 def explained(program: Program, proof: Proof, diagnostic: Diagnostic) -> Diagnostic:

@@ -1,4 +1,4 @@
-"""The engine `arrays`: invariants about all elements of arrays, guessed from the text and pruned."""
+"""The engine `arrays`: invariants about all elements of arrays and all objects, guessed and pruned."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ class ArrayClaims(Engine[NoOptions]):
     """The engine `arrays`."""
 
     name = "arrays"
-    summary = "invariants about all elements of arrays, guessed from the text and pruned"
+    summary = "invariants about all elements of arrays and all objects on the heap, guessed and pruned"
     evidence = (Inductive,)
     facts = Facts.AT_START
-    schedule: ClassVar[Mapping[ProgramKind, Slot]] = {ProgramKind.ARRAYS: Slot(20, 0.3)}
+    watches = True
+    schedule: ClassVar[Mapping[ProgramKind, Slot]] = {ProgramKind.ARRAYS: Slot(20, 0.4)}
 
     def run(self, task: Task, options: NoOptions, budget: Budget, statistics: Statistics) -> Verdict:
         from certus.engines.arrays.engine import run

@@ -34,16 +34,30 @@ Step = tuple[Edge, BlockFormula]
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """The claim that `body` holds for all values of the variable `each`."""
+    """The claim that `body` holds for all values of the variable `each`, if there is one. `objects`: they are
+    numbers of objects; `kept`: all those of this region are tracked if it holds."""
 
-    each: Expr
+    each: Expr | None
     body: Expr
+    objects: bool = False
+    kept: int | None = None
 
     def of(self, value: Expr) -> Expr:
+        assert self.each is not None
         return substitute(self.body, {self.each: value})
+
+    def some(self) -> Expr:
+        """Return the claim for an arbitrary value."""
+        return self.body if self.each is None else self.of(build.var("@some", self.each.sort))
+
+    @cached_property
+    def variables(self) -> frozenset[Expr]:
+        return frozenset(variables(self.body)).difference((self.each,))
 
     @cached_property
     def formula(self) -> Expr:
+        if self.each is None:
+            return self.body
         return build.forall((self.each.sort,), self.of(build.bound(0, self.each.sort)))
 
 
@@ -64,7 +78,8 @@ class Guesses:
         return list(dict.fromkeys(x for each in parts for x in each.get(sort, {})))[:PLACES]
 
 
-def guess(program: Program, steps: Sequence[Step]) -> Guesses:
+def guess(program: Program, steps: Sequence[Step], excluded: frozenset[Expr] = frozenset()) -> Guesses:
+    """Return the claims, none of them about the arrays `excluded`."""
     guesses = Guesses()
     for _, formula in steps:
         for i in _counters(*_terms(formula)):
@@ -78,7 +93,8 @@ def guess(program: Program, steps: Sequence[Step]) -> Guesses:
         guesses.limits[sort] = {limit: None for _, formula in steps for limit in _limits(formula, counters)}
     counting = frozenset(i for counters in guesses.counters.values() for i in counters)
     conditions = dict.fromkeys(c for _, formula in steps for c in _conditions(formula, counting))
-    patterns = dict.fromkeys(p for step in steps for p in _patterns(program, step))
+    found = (p for step in steps for p in _patterns(program, step))
+    patterns = dict.fromkeys(p for p in found if excluded.isdisjoint(variables(p)))
     under = (build.TRUE, *islice(conditions, CONDITIONS))
     all_claims = (claim for condition in under for claim in _claims(condition, patterns, guesses))
     claims = {(c.each, c.body): c for c in islice(all_claims, MOST)}
@@ -144,7 +160,7 @@ def _patterns(program: Program, step: Step) -> Iterator[Expr]:
     to stand for these inputs."""
     edge, formula = step
     symbols = frozenset(formula.symbols)
-    written = list(_written(formula))
+    written = list(written_elements(formula))
     inputs = dict(_inputs(written, symbols))
     formulas = [build.eq(element, value) for element, value in written]
     chosen = [atom for atom in _atoms(formula) if atom.kind is Kind.EQ and not _reads(atom)]
@@ -159,7 +175,7 @@ def _patterns(program: Program, step: Step) -> Iterator[Expr]:
             yield pattern
 
 
-def _written(formula: BlockFormula) -> Iterator[tuple[Expr, Expr]]:
+def written_elements(formula: BlockFormula) -> Iterator[tuple[Expr, Expr]]:
     """Yield elements and the values written to them."""
     own = {x.name: x for x in formula.values if isinstance(x.sort, ArraySort)}
     for term in postorder(*_terms(formula)):

@@ -1,4 +1,4 @@
-"""Print Horn clauses as a constraint logic program, one rule a clause.
+"""Print Horn clauses as a constraint logic program, one rule for each clause.
 
 The rules come from the SMT-LIB text of the clauses, so that both formats have the same terms. Variables get
 names with a capital. A subterm that a clause uses twice is the value of a new variable: `T1 = X + Y`.

@@ -7,7 +7,6 @@ are verified. A program with a disagreement is reduced as long as it still disag
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections import Counter
@@ -30,7 +29,7 @@ from certus.fuzz.corners.program_tree import (
     without,
 )
 from certus.fuzz.corners.scenes import random_program
-from certus.run.settings import bad_usage
+from certus.fuzz.saved_counts import load_counts, save_counts
 
 REDUCTION_TIME: Final = 60.0  # seconds at most for reducing one program
 KEPT: Final = 3  # disagreements of one kind that are reduced and saved; the others are only counted
@@ -278,42 +277,25 @@ class Campaign:
 
     # -- state between runs
 
+    @property
+    def _numbers(self) -> dict[str, float]:
+        return {"seed": self.seed, "next": self.next, "files": self.files, "seconds": round(self.seconds, 1)}
+
+    @property
+    def _counters(self) -> dict[str, Counter[str]]:
+        return {"counts": self.counts, "refusals": self.refusals, "disagreements": self.kinds}
+
     def save(self) -> None:
-        """Save the counts for a later run; an interruption does not damage the file."""
-        state = {
-            "seed": self.seed,
-            "next": self.next,
-            "files": self.files,
-            "seconds": round(self.seconds, 1),
-            "counts": dict(sorted(self.counts.items())),
-            "refusals": dict(sorted(self.refusals.items())),
-            "disagreements": dict(sorted(self.kinds.items())),
-        }
-        self.directory.mkdir(parents=True, exist_ok=True)
-        new = self.directory / f"{STATE}.new"
-        new.write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
-        new.replace(self.directory / STATE)
+        """Save the counts for a later run."""
+        save_counts(self.directory / STATE, self._numbers, self._counters)
 
     def resume(self) -> bool:
         """Load the counts of an earlier run, if the directory has them. Raises `InputError` if that run has
         another seed."""
-        file = self.directory / STATE
-        if not file.exists():
-            return False
-        try:
-            state = json.loads(file.read_text(encoding="utf-8"))
-            same = state["seed"] == self.seed
-            self.next, self.files, self.seconds = state["next"], state["files"], state["seconds"]
-            self.counts.update(state["counts"])
-            self.refusals.update(state["refusals"])
-            self.kinds.update(state["disagreements"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise bad_usage(
-                f"{file} is not the state of a run: {error}", "choose another directory with -o"
-            ) from error
-        if not same:
-            raise bad_usage(f"{file} is from a run with another seed", "choose another directory with -o")
-        return True
+        saved = load_counts(self.directory / STATE, self._numbers, self._counters)
+        if saved is not None:
+            self.next, self.files, self.seconds = saved["next"], saved["files"], saved["seconds"]
+        return saved is not None
 
 
 # ----------------------------------------------------------------------------------------- summary

@@ -8,7 +8,6 @@ variant without the bug must not be VIOLATED.
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections import Counter
@@ -31,9 +30,10 @@ from certus.core.vocabulary import PART_OF_KIND
 from certus.frontend.c.load import load_c
 from certus.fuzz.campaign import DEFECTS
 from certus.fuzz.memory.scenes import INPUT, INPUTS, MemoryProgram, random_program
+from certus.fuzz.saved_counts import load_counts, save_counts
 from certus.interpreter.compile import compile_program
 from certus.interpreter.interpreter import Ending, run
-from certus.run.settings import Settings, bad_usage
+from certus.run.settings import Settings
 from certus.run.verify import verify
 
 PROPERTY: Final = "valid-memsafety"
@@ -137,16 +137,16 @@ class Campaign:
                 file = Path(directory) / f"{'broken' if broken else 'clean'}.c"
                 file.write_text(program.text(broken=broken), encoding="utf-8")
                 try:
-                    found = self._compare(program, file, random, broken=broken)
+                    result = self._compare(program, file, random, broken=broken)
                 except Unsupported as refusal:
                     self.counts[f"refused: {refusal.diagnostic.code}"] += 1
                     return None
                 except NotBuilt as error:
                     self.counts[f"not compared: {error}"[:80]] += 1
                     return None
-                if isinstance(found, Disagreement):
-                    return found
-                if found != (program.part if broken else NONE):
+                if isinstance(result, Disagreement):
+                    return result
+                if result != (program.part if broken else NONE):
                     self.counts["discarded: the bug does not show" if broken else "discarded: two bugs"] += 1
                     return None
                 mistake = self._verified(program, file, broken=broken)
@@ -212,38 +212,25 @@ class Campaign:
 
     # -- state between runs
 
+    @property
+    def _numbers(self) -> dict[str, float]:
+        return {"seed": self.seed, "next": self.next, "seconds": round(self.seconds, 1)}
+
+    @property
+    def _counters(self) -> dict[str, Counter[str]]:
+        return {"counts": self.counts, "disagreements": self.kinds}
+
     def save(self) -> None:
-        """Save the counts for a later run; an interruption does not damage the file."""
-        state = {
-            **{"seed": self.seed, "next": self.next, "seconds": round(self.seconds, 1)},
-            **{
-                "counts": dict(sorted(self.counts.items())),
-                "disagreements": dict(sorted(self.kinds.items())),
-            },
-        }
-        self.directory.mkdir(parents=True, exist_ok=True)
-        new = self.directory / f"{STATE}.new"
-        new.write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
-        new.replace(self.directory / STATE)
+        """Save the counts for a later run."""
+        save_counts(self.directory / STATE, self._numbers, self._counters)
 
     def resume(self) -> bool:
         """Load the counts of an earlier run, if the directory has them. Raises `InputError` if that run has
         another seed."""
-        file = self.directory / STATE
-        if not file.exists():
-            return False
-        try:
-            state = json.loads(file.read_text(encoding="utf-8"))
-            same = state["seed"] == self.seed
-            self.next, self.seconds = state["next"], state["seconds"]
-            self.counts.update(state["counts"])
-            self.kinds.update(state["disagreements"])
-        except (ValueError, KeyError, TypeError) as error:
-            hint = "choose another directory with -o"
-            raise bad_usage(f"{file} is not the state of a run: {error}", hint) from error
-        if not same:
-            raise bad_usage(f"{file} is from a run with another seed", "choose another directory with -o")
-        return True
+        saved = load_counts(self.directory / STATE, self._numbers, self._counters)
+        if saved is not None:
+            self.next, self.seconds = saved["next"], saved["seconds"]
+        return saved is not None
 
 
 def interpreted(program: Program, inputs: Inputs) -> str:

@@ -40,7 +40,7 @@ def checked(program: Program, formula: Expr | None = None) -> ProofCheck | Diagn
 
 def tracked(program: Program, at: str = "main:3", calls: tuple[int, ...] = ()) -> Expr:
     lowering = MemoryLowering(program, find_partition(program))
-    return lowering.tracked(lowering.program(), Point(program.location[at], calls))
+    return lowering.watching.tracked(lowering.program(), Point(program.location[at], calls))
 
 
 def test_an_object_that_is_lost_before_an_endless_loop_is_never_proved_away() -> None:  # trap 14

@@ -47,6 +47,16 @@ PROGRAMS = {
         0x1.999999999999ap-4);CHECK(3e38f < __builtin_inff() && 1e-320 > 0 && 0x1p-149f > 0 && -1.5e10 <
         0); }
     """,
+    "literals rounded once": """
+        int main(void) { CHECK(1.00000017881393432617187499f == 0x1.000002p0f); /* through double:
+        0x1.000004p0f */ CHECK((float)1.00000017881393432617187499 == 0x1.000004p0f); }
+    """,
+    "zeros": """
+        int main(void) { double p = 0.0, n = -0.0; CHECK(p == n && !(n < p) && 1 / n < 0 && p + n == 0 &&
+        1 / (p + n) > 0 && 1 / (n + n) < 0 && 1 / (n * 1) < 0 && 1 / (0 * -p) < 0 && __builtin_sqrt(n)
+        == 0 && 1 / __builtin_sqrt(n) < 0); union { double d; unsigned long long b; } u = {n}, v = {p};
+        CHECK(u.d == v.d && u.b != v.b); }
+    """,
     "half precision": """
         int main(void) { _Float16 h = 0.1f16; CHECK(h != 0.1f && (float)h == 0x1.998p-4f && h + h ==
         0.2f16); }
@@ -103,6 +113,46 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_that_check_themselves(name: str, model: str, tmp_path: Path) -> None:
     assert ending(loaded(tmp_path, PROGRAMS[name], model)) is Ending.EXIT
+
+
+EXCESS = """
+    int main(void) { volatile double large = 0x1p53, small = 0x1.8p-1074, one = 1;
+    CHECK(large + 1.0 - large == 0 && small / 2 * 2 != small / 1 + 0x1p-1074);
+    volatile float f = 0x1.000002p0f, g = 16777216; float h = f * f;
+    CHECK(f * f == h && g + 1 - g == 0 && f * f - h == 0 && (double)f * f != h);
+    volatile float tenth = 0.1f; CHECK(tenth * 10 == 1 && tenth * 3 != 0.3 && one / 3 * 3 == 1);
+    CHECK(__FLT_EVAL_METHOD__ == 0); }
+"""
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_result_has_excess_precision(model: str, tmp_path: Path) -> None:
+    """Also on i386 floats and doubles are computed by SSE2: the compiled program agrees."""
+    assert challenged(tmp_path, EXCESS, model)
+
+
+@pytest.mark.parametrize(("model", "bits"), [("LP64", 0x7FA00000), ("ILP32", 0x7FE00000)])
+def test_results_on_i386_are_quiet(model: str, bits: int, tmp_path: Path) -> None:
+    """They are returned in st(0), which makes a signalling NaN quiet."""
+    text = f"""union u {{ float f; unsigned b; }}; float same(float x) {{ return x; }}
+        int main(void) {{ union u u, v; u.b = 0x7fa00000; v.f = same(u.f); CHECK(v.b == {bits}u); }}"""
+    assert challenged(tmp_path, text, model)
+
+
+def challenged(directory: Path, text: str, model: str) -> bool:
+    """Whether the only execution satisfies all checks, and the compiled program agrees."""
+    path = directory / "program.c"
+    path.write_text(DECLARATIONS + text)
+    outcome = verify(path, settings=Settings(engine="execution", timeout=60, data_model=model))
+    assert isinstance(outcome.verdict, Safe)
+    return outcome.challenge is not None and outcome.challenge.compared == 1
+
+
+@pytest.mark.parametrize("sign", [0, 1])
+def test_the_smaller_one_of_two_zeros_is_either(sign: int, tmp_path: Path) -> None:
+    text = f"double fmin(double, double); int main(void) {{ volatile double p = 0.0, n = -0.0; \
+        double m = fmin(p, n); CHECK(m == 0 && (__builtin_signbit(m) != 0) == {sign}); }}"
+    assert answer(tmp_path, text, "bmc") is Unknown
 
 
 # --------------------------------------------------------------------------------- the bits of a NaN

@@ -1,0 +1,16 @@
+// property: valid-memsafety
+// decided-by: bmc
+#include <stdlib.h>
+extern int __VERIFIER_nondet_int(void);
+struct node { struct node *next; int value; };
+int main(void) {
+    struct node *list = 0, *node;
+    while (__VERIFIER_nondet_int()) {
+        node = malloc(sizeof *node);
+        node->next = list;
+        list = node;
+    }
+    for (node = list; node; node = node->next)
+        node->value = 2;
+    return 0;
+} // VIOLATED
