@@ -520,6 +520,17 @@ def test_arguments_of_the_program(tmp_path: Path, model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
+def test_nothing_follows_the_arguments(tmp_path: Path, model: str) -> None:
+    text = "int main(int argc, char **argv) { return argv[argc] ? 1 : argv[argc + 1] != 0; }"
+    for argc in (0, 1):
+        supply = Supply({"$argv length": [1], "$argv byte": [66]} if argc else {}, argc=argc)
+        program = program_of(tmp_path, text, model=model)
+        run = SanitizedProgram(program, directory=tmp_path).run(supply, seconds=20)
+        assert run.access is not None
+        assert run.access.kind == READ
+
+
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("text", "failing", "kind"),
     [
