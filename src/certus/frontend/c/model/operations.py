@@ -187,8 +187,7 @@ def extract_value(body: Body, instruction: ir.ExtractValue) -> Value:
     parts = [p for p in value.parts if p.offset < offset + size and offset < p.offset + p.size]
     inside = all(offset <= p.offset and p.offset + p.size <= offset + size for p in parts)
     if isinstance(type_, VectorType):
-        step = layouts.element_step(body.layout, type_)
-        cells = [(offset + i * step, step) for i in range(type_.count)]
+        cells = [(offset + start, size) for start, size in layouts.elements(body.layout, type_)]
         return Lanes(tuple(as_sort(p, sort_of(type_.element)) for p in terms.taken(value, cells, body.unset)))
     scalar = terms.is_scalar(type_)
     if scalar and [(p.offset, p.size) for p in parts] == [(offset, size)]:
