@@ -11,6 +11,7 @@ from certus.core import build
 from certus.core.program import Assign
 from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import READ, WRITE
 from certus.core.witness import BRANCH
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.types import FloatType, IntegerType, Type, VectorType
@@ -248,7 +249,7 @@ def extract_element(body: Body, instruction: ir.ExtractElement) -> Value:
     index = term_of(body, instruction.index)
     if index.kind is Kind.CONST and int(index.value) < len(parts):
         return parts[int(index.value)]
-    _require_element(body, index, len(parts))
+    _require_element(body, index, len(parts), READ)
     value = parts[-1]
     for number in reversed(range(len(parts) - 1)):
         value = build.ite(_is(index, number), parts[number], value)
@@ -258,7 +259,7 @@ def extract_element(body: Body, instruction: ir.ExtractElement) -> Value:
 def insert_element(body: Body, instruction: ir.InsertElement) -> Value:
     parts = lanes(value_of(body, instruction.vector))
     value, index = term_of(body, instruction.value), term_of(body, instruction.index)
-    _require_element(body, index, len(parts))
+    _require_element(body, index, len(parts), WRITE)
     new = [build.ite(_is(index, n), as_sort(value, part.sort), part) for n, part in enumerate(parts)]
     return Lanes(tuple(new))
 
@@ -274,10 +275,13 @@ def _is(index: Expr, number: int) -> Expr:
     return terms.equal(natural, build.constant(number, sort))
 
 
-def _require_element(body: Body, index: Expr, count: int) -> None:
-    """Make the behaviour undefined if a vector has no element with this number."""
+def _require_element(body: Body, index: Expr, count: int, kind: str) -> None:
+    """Make it an error of this kind, or undefined behaviour, if a vector has no element with this number."""
     natural, sort = _natural(index)
     outside = build.le(build.constant(count, sort), natural) if count <= sort.high else build.FALSE
+    if kind in body.unit.rules.memory and outside is not build.FALSE:
+        body.claim(build.not_(outside), kind, f"the vector has the element {body.cursor.text}")
+        return
     body.when(outside, lambda: body.undefined("an element that a vector does not have"))
 
 
