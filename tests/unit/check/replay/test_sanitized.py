@@ -433,6 +433,12 @@ def test_an_array_of_variable_length_in_the_place_of_an_earlier_one_may_hide_an_
     assert run.violates(READ) or "used again" in (run.why_not(READ) or "")
 
 
+def test_a_program_without_arguments_has_no_name(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "int main(int argc, char **argv) { return argv[argc][0]; }", model="LP64")
+    run = SanitizedProgram(program, directory=tmp_path).run(Supply(argc=0), seconds=20)
+    assert run.violates(READ)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_memory_before_the_first_static_object_may_hide_an_error(tmp_path: Path, model: str) -> None:
     text = """int main(void) { static unsigned char a[9]; unsigned char *p = a; int i = -1; return p[i]; }"""

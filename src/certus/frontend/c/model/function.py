@@ -12,9 +12,9 @@ from certus.core.witness import BRANCH, is_of_witness
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer
 from certus.frontend.c.model import calls, checks, floats, intrinsics, memory, operands, operations, terms
-from certus.frontend.c.model.decisions import DECIDING, Decisions, incoming_value, phis_of
+from certus.frontend.c.model.folding import DECIDING, Decisions, incoming_value, phis_of
+from certus.frontend.c.model.lifetimes import marked
 from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
-from certus.frontend.c.model.scopes import marked
 from certus.frontend.c.model.sources import chosen_text, condition_of
 from certus.frontend.c.model.terms import Unmodelled, Value, as_sort, sort_of
 from certus.frontend.c.model.validity import Checked
