@@ -197,7 +197,7 @@ def lock_file(directory: Path, number: int, **variant: bool) -> Path:
 
 
 def programs(directory: Path) -> Iterator[Path]:
-    yield from sorted((EXAMPLES / "thesis").glob("*.c"))
+    yield from sorted((EXAMPLES / "papers" / "mertens2014").glob("*.c"))
     for number in LOCKS:
         yield lock_file(directory, number)
     for number in (5, 12):

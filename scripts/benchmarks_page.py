@@ -168,7 +168,8 @@ def bench_tables(rows: Sequence[BenchRow], *, replays: bool) -> Iterator[str]:
 
 def replay_table(rows: Sequence[BenchRow]) -> Iterator[str]:
     """Yield a table of how violations were replayed."""
-    replayed = Counter(row["reason"] for row in rows if row["answer"] == "false")
+    reasons = (re.sub(r"`[^`]*`", "`...`", row["reason"]) for row in rows if row["answer"] == "false")
+    replayed = Counter(reasons)
     confirmed = replayed.pop(CONFIRMED, 0)
     names = {
         "the compiled program, with checks of every access": confirmed,

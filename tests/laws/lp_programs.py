@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from hypothesis import strategies as st
 
@@ -240,10 +241,11 @@ def programs(draw: Callable) -> ast.ProgramText:
 # ---------------------------------------------------------------------------- any syntax trees
 
 NAMES = st.sampled_from(["x", "y", "main", "f", "_a1", "integer", "truex"])
-TYPES = st.sampled_from(["int", "bool"])
+TYPES = st.sampled_from(["int", "bool", "real"])
 LEAVES = st.one_of(
     NAMES.map(ast.Name),
     st.one_of(st.integers(0, 9), st.integers(0, 10**30)).map(ast.Number),
+    st.integers(0, 10**6).map(lambda n: ast.Number(Fraction(n, 1000))),
     st.booleans().map(ast.Truth),
     st.just(ast.Nondet()),
 )

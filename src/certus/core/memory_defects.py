@@ -174,7 +174,7 @@ def _bytes(number: int) -> str:
 
 def _began(target: DefectObject, program: Program) -> str:
     line = _line(target.allocated, program)
-    word = "allocated" if target.storage == "heap" else "declared"
+    word = "allocated" if target.storage == "heap" or target.name == "alloca" else "declared"
     return f"{word}{line}" if line else ""
 
 

@@ -9,6 +9,7 @@ from certus.core import build, float_terms
 from certus.core.sorts import ArraySort, MachineSort
 from certus.core.terms import FLOATS, Expr, Kind
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -43,6 +44,25 @@ def completed(root: Expr, results: dict[Expr, T], compute: Callable[[Expr], T]) 
         else:
             stack.pop()
             results[term] = compute(term)
+    return results[root]
+
+
+def bottom_up(
+    root: K, parts: Callable[[K], Sequence[K]], compute: Callable[[K, list[T]], T], results: dict[K, T]
+) -> T:
+    """Return the result of `root`: `compute` gets an item and the results of its parts. `results` is a cache,
+    as for `completed`, but not every argument of a term has to be a part."""
+    stack = [root]
+    while stack:
+        item = stack[-1]
+        inner = () if item in results else parts(item)
+        missing = [part for part in inner if part not in results]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        stack.pop()
+        if item not in results:
+            results[item] = compute(item, [results[part] for part in inner])
     return results[root]
 
 

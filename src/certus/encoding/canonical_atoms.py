@@ -15,7 +15,7 @@ from math import gcd
 from certus.core import build
 from certus.core.sorts import BOOL, INT, MachineSort
 from certus.core.terms import Expr, Kind
-from certus.core.walk import postorder, rebuild
+from certus.core.walk import bottom_up, postorder, rebuild
 
 _CONNECTIVES = (Kind.NOT, Kind.AND, Kind.OR)
 _COMPARISONS = (Kind.LE, Kind.LT, Kind.EQ)
@@ -64,20 +64,12 @@ def _condition(atom: Expr) -> Expr:
 
 def _rewritten(formula: Expr, atom: Callable[[Expr], Expr], compound: Callable[[Expr], Expr]) -> Expr:
     """Apply `atom` to each atom of the formula, and `compound` to each combination of the results."""
-    done: dict[Expr, Expr] = {}
-    stack = [formula]
-    while stack:
-        term = stack[-1]
-        missing = [a for a in term.args if a not in done] if _is_compound(term) else []
-        if missing:
-            stack.extend(reversed(missing))
-            continue
-        stack.pop()
-        if not _is_compound(term):
-            done[term] = atom(term)
-        elif term not in done:
-            done[term] = compound(rebuild(term, [done[a] for a in term.args]))
-    return done[formula]
+    return bottom_up(
+        formula,
+        lambda term: term.args if _is_compound(term) else (),
+        lambda term, args: compound(rebuild(term, args)) if _is_compound(term) else atom(term),
+        {},
+    )
 
 
 def _is_compound(term: Expr) -> bool:
@@ -248,21 +240,19 @@ def as_equalities(formula: Expr, constants: Collection[int], *, equal: bool) -> 
     """Replace bounds in a canonical formula by equations or their negations, where `x <= c` is near `x == c`
     for one of the `constants`, or near `x == y`. The result is another formula, for use as a candidate.
     `equal` prefers equations."""
-    done: dict[tuple[Expr, bool], Expr] = {}
-    stack = [(formula, True)]
-    while stack:
-        key = term, positive = stack[-1]
-        inner = [(a, positive is (term.kind is not Kind.NOT)) for a in term.args]
-        missing = [k for k in inner if k not in done] if term.kind in _CONNECTIVES else []
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
+
+    def parts(item: tuple[Expr, bool]) -> list[tuple[Expr, bool]]:
+        term, positive = item
+        inner = term.args if term.kind in _CONNECTIVES else ()
+        return [(a, positive is (term.kind is not Kind.NOT)) for a in inner]
+
+    def replaced(item: tuple[Expr, bool], args: list[Expr]) -> Expr:
+        term, positive = item
         if term.kind in _CONNECTIVES:
-            done[key] = rebuild(term, [done[k] for k in inner])
-        else:
-            done[key] = _near(term, constants, equal=equal is positive)
-    return done[formula, True]
+            return rebuild(term, args)
+        return _near(term, constants, equal=equal is positive)
+
+    return bottom_up((formula, True), parts, replaced, {})
 
 
 def _near(atom: Expr, constants: Collection[int], *, equal: bool) -> Expr:

@@ -36,7 +36,7 @@ from certus.core.sorts import INT
 from certus.core.terms import Expr, Kind, Value
 from certus.core.values import ArrayValue, Datum
 from certus.core.walk import variables
-from certus.report.outcome_view import RESULT, Names, value_text
+from certus.report.outcome_view import INPUT, RESULT, Names, value_text
 from certus.report.source_text import WIDEST, call_text, is_statement, left_side, position_in
 from certus.report.trace_memory import Memory, width
 
@@ -276,6 +276,8 @@ class TraceState:
         if variable in self._results:
             return RESULT
         text = top.texts.get(variable, "")
+        if text.startswith("$"):  # `$bool1 = *;`: an input of the small language that no variable keeps
+            return INPUT
         whole = text == edge.text and is_statement(text)
         return text if not whole and len(text) <= WIDEST else ""
 

@@ -24,6 +24,7 @@ FOREMOST: Final = (  # reasons before all others, whichever engine gives them, i
     "trace-needs-unmodelled-value",
     "trace-needs-undefined-behaviour",
     "trace-not-replayed",
+    "leak-before-endless-loop",
     "second-solver-missing",
 )
 OWN_HINTS: Final = frozenset(  # reasons that come with a hint that says more than any option
@@ -45,8 +46,8 @@ OWN_HINTS: Final = frozenset(  # reasons that come with a hint that says more th
 
 def advise(outcomes: Sequence[Outcome], settings: Settings) -> Outcome:
     """Merge the UNKNOWN outcomes of engines into one: the reason of the last engine, which had the most time,
-    with advice, and the reasons of the others as notes. A defect of Certus, an interruption, and a trace that
-    was not confirmed come before all other reasons."""
+    with advice, and the reasons of the others as notes. A defect of Certus, an interruption, a trace that was
+    not confirmed, and an object that may be lost come before all other reasons."""
     reasons = [(o, o.verdict.reason) for o in outcomes if isinstance(o.verdict, Unknown)]
     foremost = ((o, r) for code in FOREMOST for o, r in reasons if r.code == code)
     whole, reason = next(foremost, reasons[-1])

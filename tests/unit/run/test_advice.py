@@ -103,6 +103,11 @@ def test_a_trace_that_was_found_is_the_reason() -> None:
     assert reason.code == "trace-not-replayed"
 
 
+def test_an_object_that_may_be_lost_comes_before_limits() -> None:
+    reason, _ = advice(Settings(), ("kind", "leak-before-endless-loop"), ("bmc", "time-limit"))
+    assert reason.code == "leak-before-endless-loop"
+
+
 def test_an_interruption_is_the_reason() -> None:
     reason, notes = advice(Settings(), ("bmc", "interrupted"), ("linear", "not-linear"))
     assert (reason.code, notes) == ("interrupted", ["linear: it was too much"])

@@ -31,7 +31,7 @@ def test_the_schedule_as_a_table() -> None:
         "floating point": "bmc 1, search 0.7, kind 0.7, predicate 1",
         "large": "bmc 1, search 0.7, kind 0.15, predicate 1, spacer 1",
         "linear": "bmc 1, search 0.7, linear 0.25, spacer 0.2, kind 0.2, predicate 1, clp 1",
-        "arrays": "bmc 1, search 0.7, arrays 0.3, linear 0.2, kind 0.25, spacer 0.2, predicate 1",
+        "arrays": "bmc 1, search 0.7, arrays 0.4, linear 0.2, kind 0.25, spacer 0.2, predicate 1",
         "other": "bmc 1, search 0.7, linear 0.2, kind 0.25, spacer 0.2, predicate 1, clp 1",
         "Horn clauses": "spacer 1, clp 1",
     }

@@ -22,7 +22,7 @@ from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Inductive, KInductive, Partitioned, Point, Proof
 from certus.core.heap import endangered
 from certus.core.loops import loop_forest, recursive
-from certus.core.program import Call, Program, leaves
+from certus.core.program import Call, Location, Program, leaves
 from certus.core.terms import Expr
 from certus.encoding.memory import MemoryLowering
 
@@ -51,7 +51,7 @@ def leak_clauses(
                 point = Point(head, calls)
                 formula = proof.invariants.get(point)
                 if formula is None:
-                    raise _refused(f"an object may be lost before the loop at {head.name}, which may not end")
+                    raise _before_loop(head)
                 title = f"every object on the heap is tracked at {point.name}"
                 yield Clause(title, (formula, build.not_(lowering.watching.tracked(lowered, point))), CAUSE)
 
@@ -66,8 +66,14 @@ def explained(program: Program, proof: Proof, diagnostic: Diagnostic) -> Diagnos
     heads = {at for p in program.procedures.values() for at in loop_forest(p).heads if at in places}
     for point in inner.invariants:
         if point.location in heads and diagnostic.message.endswith(f": {point.name} has its formula"):
-            return _refused(f"an object may be lost before {point.name}, a loop that may not end").diagnostic
+            return _before_loop(point.location).diagnostic
     return diagnostic
+
+
+def _before_loop(head: Location) -> Refused:
+    span = head.loop or head.span
+    place = head.name if span is None else f"line {span.line}"
+    return _refused(f"an object may be lost before the loop at {place}, which may not end")
 
 
 def _refused(message: str) -> Refused:

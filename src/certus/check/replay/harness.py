@@ -148,7 +148,8 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
     yield "__attribute__((weak)) int certus_noted;"
     yield "__attribute__((weak)) void certus_finish(int code) { _exit(code); }"
     yield f"int certus_argc = {supply.argc};"
-    yield from _arguments(supply.values.get(ARGUMENT_LENGTH), supply.values.get(ARGUMENT_BYTE, []))
+    lengths = supply.values.get(ARGUMENT_LENGTH, None if supply.argc else [])
+    yield from _arguments(lengths, supply.values.get(ARGUMENT_BYTE, []))
     if vocabulary.ALLOCATION_FAILS in supply.values:
         failing = supply.values[vocabulary.ALLOCATION_FAILS]
         yield f"static const int certus_failures[] = {{{', '.join(map(str, failing))}}};"
@@ -243,7 +244,7 @@ def _table_input(name: str, number: int, words: int, format: str) -> str:
 def _arguments(lengths: Sequence[int] | None, characters: Sequence[int]) -> Iterator[str]:
     """Yield the arguments of the program, those of the trace if it has any."""
     if lengths is None:
-        yield 'char *certus_argv[] = {"program", 0, 0};'
+        yield 'char *certus_argv[] = {"program", 0};'
         return
     start = 0
     for number, length in enumerate(lengths):
@@ -251,7 +252,7 @@ def _arguments(lengths: Sequence[int] | None, characters: Sequence[int]) -> Iter
         start += length
         yield f"static char certus_argument_{number}[] = {{{listed}0}};"
     names = "".join(f"certus_argument_{number}, " for number in range(len(lengths)))
-    yield f"char *certus_argv[] = {{{names}0, 0}};"
+    yield f"char *certus_argv[] = {{{names}0}};"
 
 
 # The type in C of each format, and of the integer with its bits.

@@ -31,7 +31,7 @@ from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Havoc, Location, Program, leaves
-from certus.core.sorts import MachineSort
+from certus.core.sorts import REAL, MachineSort
 from certus.core.statistics import Statistics, phase
 from certus.core.terms import Expr
 from certus.engines.linear import Options
@@ -229,6 +229,10 @@ class _Search:
         return Diagnostic("steps-reached", message, Severity.NOTE, hint="try another engine")
 
     def _inexact(self) -> Diagnostic:
+        if has_reals(self.program):
+            message = "an error is reached only if reals may have any value: isl relates integers"
+            hint = "try --engine predicate or spacer"
+            return Diagnostic("engine-without-reals", message, Severity.NOTE, hint=hint)
         message = "an error is reached only if nonlinear expressions may have any value of their type"
         hint, nonlinear = "try --engine predicate or bmc", first_nonlinear(self.program)
         if nonlinear is None:
@@ -270,6 +274,12 @@ def has_machine_integers(program: Program) -> bool:
     """Return whether numbers may wrap around."""
     every = (program.globals, *(p.variables for p in program.procedures.values()))
     return any(isinstance(x.sort, MachineSort) for variables in every for x in variables)
+
+
+def has_reals(program: Program) -> bool:
+    """Return whether the program has variables that are real numbers."""
+    every = (program.globals, *(p.variables for p in program.procedures.values()))
+    return any(x.sort is REAL for variables in every for x in variables)
 
 
 def has_inputs(program: Program) -> bool:

@@ -11,6 +11,7 @@ and `repr` are recursive and intended for small trees.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final
 
 
@@ -30,7 +31,7 @@ class Name(Node):
 
 @dataclass(frozen=True, slots=True)
 class Number(Node):
-    value: int  # never negative: `-5` is a Unary
+    value: int | Fraction  # a fraction if it has a decimal point; never negative: `-5` is a Unary
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +247,23 @@ def read_numeral(digits: str) -> int:
         parts = parts[:odd] + [parts[i] * base + parts[i + 1] for i in range(odd, len(parts), 2)]
         width *= 2
     return parts[0]
+
+
+def read_number(text: str) -> int | Fraction:
+    """Return the number that decimal digits, possibly with a point, denote."""
+    whole, point, decimals = text.partition(".")
+    if not point:
+        return read_numeral(whole)
+    return Fraction(read_numeral(whole + decimals), 10 ** len(decimals))
+
+
+def decimal_text(value: Fraction) -> str:
+    """Return a non-negative fraction with a finite decimal expansion as text with a point."""
+    places = 1
+    while value * 10**places != int(value * 10**places):
+        places += 1
+    digits = numeral(int(value * 10**places)).rjust(places + 1, "0")
+    return f"{digits[:-places]}.{digits[-places:]}"
 
 
 def numeral(value: int) -> str:

@@ -2,7 +2,8 @@
 
 Each position in an expression requires a sort: the operands of `+` Int, a condition Bool, the two sides of
 `==` the sort that one of them has by itself. So a `*` has the sort of its position, and a type error is
-reported at the operand that does not fit.
+reported at the operand that does not fit. An int becomes a real where a real is required: arithmetic and
+comparisons are on reals if an operand is one.
 
 `divisions` lists, in order of evaluation, each division with its guard: the divisor is not zero if C
 evaluates the division at all. In `b != 0 && a / b > 1` the guard is `b != 0 -> b != 0`. Divisions by a
@@ -15,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from math import prod
 from typing import Final, Protocol, TypeVarTuple
 
 from certus.core import build
-from certus.core.sorts import BOOL, INT, Sort
+from certus.core.sorts import BOOL, INT, REAL, Sort
 from certus.core.terms import Expr, Kind
 from certus.frontend.lp import ast
 from certus.frontend.lp.messages import Findings
@@ -49,7 +51,7 @@ MAX_GUARDS: Final = 1_000_000  # most conditions in the guards of one expression
 
 
 def type_name(sort: Sort) -> str:
-    return "a bool" if sort is BOOL else "an int"
+    return {BOOL: "a bool", REAL: "a real"}.get(sort, "an int")
 
 
 class Scope(Protocol):
@@ -79,11 +81,12 @@ class Elaborator:
         self._path: list[Expr] = []  # all false where C evaluates the current subexpression
         self._divisions: list[Guarded] = []
         self._size = 0  # conditions in all guards so far
+        self._number_sorts: dict[int, tuple[Sort, ast.Expression]] = {}  # by the identity of the expression
 
     def elaborate(self, expression: ast.Expression, sort: Sort) -> Elaborated:
         """Return the meaning of an expression at a position of sort `sort`. Errors are reported; the term is
         then some constant."""
-        self._divisions, self._size = [], 0
+        self._divisions, self._size, self._number_sorts = [], 0, {}
         self._visit(expression, sort)
         while self._todo:
             self._todo.pop()()
@@ -106,14 +109,36 @@ class Elaborator:
         if isinstance(node, ast.Name):
             return self._scope.sort_of(node.name)
         if isinstance(node, ast.Number):
-            return INT
+            return REAL if isinstance(node.value, Fraction) else INT
         if isinstance(node, ast.Truth):
             return BOOL
         if isinstance(node, ast.Unary):
-            return BOOL if node.operator == "!" else INT
+            return BOOL if node.operator == "!" else self._number_sort(node)
         if isinstance(node, ast.Binary):
-            return INT if ast.PRECEDENCE[node.operator] >= ast.PRECEDENCE["+"] else BOOL
+            is_number = ast.PRECEDENCE[node.operator] >= ast.PRECEDENCE["+"]
+            return self._number_sort(node) if is_number else BOOL
         return None
+
+    def _number_sort(self, root: ast.Expression) -> Sort:
+        """Return the sort of arithmetic: Real if an operand is, otherwise Int."""
+        known = self._number_sorts
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            parts = _number_parts(node)
+            missing = [part for part in parts if id(part) not in known]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            real = any(known[id(part)][0] is REAL for part in parts) or self._is_real(node)
+            known[id(node)] = (REAL if real else INT, node)
+        return known[id(root)][0]
+
+    def _is_real(self, leaf: ast.Expression) -> bool:
+        if isinstance(leaf, ast.Name):
+            return self._scope.sort_of(leaf.name) is REAL
+        return isinstance(leaf, ast.Number) and isinstance(leaf.value, Fraction)
 
     # ------------------------------------------------------------------ visits, operands last
 
@@ -121,7 +146,9 @@ class Elaborator:
         if isinstance(node, ast.Name):
             self._leaf(self._scope.variable(node), node, sort)
         elif isinstance(node, ast.Number):
-            self._leaf(build.integer(node.value), node, sort)
+            number = node.value
+            term = build.real(number) if isinstance(number, Fraction) else build.integer(number)
+            self._leaf(term, node, sort)
         elif isinstance(node, ast.Truth):
             self._leaf(build.boolean(node.value), node, sort)
         elif isinstance(node, ast.Nondet):
@@ -133,7 +160,9 @@ class Elaborator:
         else:
             own = self._own_sort(node)
             assert own is not None
-            if own is not sort:
+            if own is INT and sort is REAL:
+                self._later(self._convert)
+            elif own is not sort:
                 self._mismatch(node, own, sort)
                 self._later(self._replace, sort)
             self._operation(node)
@@ -146,10 +175,15 @@ class Elaborator:
         self._todo.extend(partial(self._visit, *part) for part in reversed(parts))
 
     def _leaf(self, term: Expr | None, node: ast.Node, sort: Sort) -> None:
+        if term is not None and term.sort is INT and sort is REAL:
+            term = build.to_real(term)
         if term is not None and term.sort is not sort:
             self._mismatch(node, term.sort, sort)
             term = None
         self._done.append(term if term is not None else placeholder(sort))
+
+    def _convert(self) -> None:
+        self._done[-1] = build.to_real(self._done[-1])
 
     def _replace(self, sort: Sort) -> None:
         self._done[-1] = placeholder(sort)
@@ -157,6 +191,8 @@ class Elaborator:
     def _mismatch(self, node: ast.Node, own: Sort, wanted: Sort) -> None:
         message = f"Expected {type_name(wanted)} here, but this is {type_name(own)}."
         hint = "Write `b ? 1 : 0`."
+        if own is REAL:
+            hint = "A real is not converted; declare the variable `real`."
         if wanted is BOOL:
             number = isinstance(node, ast.Number)
             hint = "Write `true` or `false`." if number else "Write a comparison such as `x != 0`."
@@ -170,7 +206,8 @@ class Elaborator:
         elif operator in SUMS:
             terms = _summands(node)
             self._later(self._join_sum, [sign for _, sign in terms])
-            self._parts(*((term, INT) for term, _ in terms))
+            sort = self._number_sort(node)
+            self._parts(*((term, sort) for term, _ in terms))
         else:
             assert isinstance(node, ast.Binary)
             self._binary(node)
@@ -192,15 +229,26 @@ class Elaborator:
         elif operator == "*":
             factors = _operands(node)
             self._later(self._join_product, len(factors))
-            self._parts(*((factor, INT) for factor in factors))
+            sort = self._number_sort(node)
+            self._parts(*((factor, sort) for factor in factors))
         else:
-            sort = self._common_sort(node) if operator in EQUALITIES else INT
+            sort = self._operand_sort(node)
             self._later(self._join_division if operator in "/%" else self._join_comparison, node)
             self._parts((node.left, sort), (node.right, sort))
 
+    def _operand_sort(self, node: ast.Binary) -> Sort:
+        """Return the sort that both sides of a division or comparison should have."""
+        if node.operator == "%":
+            return INT
+        if node.operator in EQUALITIES:
+            return self._common_sort(node)
+        real = REAL in (self._number_sort(node.left), self._number_sort(node.right))
+        return REAL if real else INT
+
     def _common_sort(self, node: ast.Binary) -> Sort:
         """Return the sort that both sides of an equality should have."""
-        sort = self.natural_sort(node.left) or self.natural_sort(node.right)
+        sorts = (self.natural_sort(node.left), self.natural_sort(node.right))
+        sort = REAL if REAL in sorts and BOOL not in sorts else sorts[0] or sorts[1]
         if sort is None:
             message = f"The types of both sides of this `{node.operator}` cannot be inferred."
             hint = "Compare with a variable or a constant."
@@ -250,8 +298,10 @@ class Elaborator:
         while len(factors) > 1:
             pairs = [factors[i : i + 2] for i in range(0, len(factors), 2)]
             factors = [build.mul(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
-        constants = [int(part.value) for part in parts if part.kind is Kind.CONST]
-        self._done.append(build.scale(prod(constants), factors[0] if factors else build.integer(1)))
+        constants = [part.value for part in parts if part.kind is Kind.CONST]
+        self._done.append(
+            build.scale(prod(constants), factors[0] if factors else build.constant(1, parts[0].sort))
+        )
 
     def _join_logical(self, count: int, conjunctive: bool) -> None:
         parts = self._take(count)
@@ -264,8 +314,9 @@ class Elaborator:
 
     def _join_division(self, node: ast.Binary) -> None:
         left, right = self._take(2)
-        self._done.append((build.quot if node.operator == "/" else build.rem)(left, right))
-        defined = build.ne(right, build.integer(0))
+        divide = build.rdiv if left.sort is REAL else build.quot
+        self._done.append((divide if node.operator == "/" else build.rem)(left, right))
+        defined = build.ne(right, build.constant(0, right.sort))
         if defined is build.TRUE:
             return
         self._size += len(self._path)
@@ -283,7 +334,18 @@ class Elaborator:
 
 def placeholder(sort: Sort) -> Expr:
     """Return the term for an expression with an error."""
-    return build.FALSE if sort is BOOL else build.integer(0)
+    return build.FALSE if sort is BOOL else build.constant(0, sort)
+
+
+def _number_parts(node: ast.Expression) -> tuple[ast.Expression, ...]:
+    """Return the operands of arithmetic that decide its sort."""
+    if isinstance(node, ast.Conditional):
+        return (node.then, node.otherwise)
+    if isinstance(node, ast.Unary):
+        return (node.operand,) if node.operator == "-" else ()
+    if isinstance(node, ast.Binary) and ast.PRECEDENCE[node.operator] >= ast.PRECEDENCE["+"]:
+        return (node.left, node.right)
+    return ()
 
 
 def _summands(root: ast.Expression) -> list[tuple[ast.Expression, int]]:

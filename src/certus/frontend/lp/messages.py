@@ -17,9 +17,9 @@ _GROUPS: Final = (
     ("a statement", ("IF", "WHILE", "GOTO", "RETURN", "ASSERT", "ASSUME", "BREAK", "CONTINUE", "LBRACE")),
     ("an expression", ("NUMBER", "TRUE", "FALSE", "UNKNOWN", "STAR", "MINUS", "NOT", "LPAR", "NAME")),
     ("an operator", ("OPERATOR", "STAR", "MINUS", "QUESTION")),
-    ("a type", ("INT", "BOOL")),
+    ("a type", ("INT", "BOOL", "REAL")),
 )
-_MEMBERS: Final = {"a statement": ("INT", "BOOL", "NAME", "SEMI")}  # further members of a group
+_MEMBERS: Final = {"a statement": ("INT", "BOOL", "REAL", "NAME", "SEMI")}  # further members of a group
 _NAMES: Final = {"NAME": "a name", "NUMBER": "a number", "$END": "the end of the file"}
 
 

@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 from certus.core.errors import InputError
 from certus.frontend.graph import collection_paused
 from certus.frontend.lp import ast
-from certus.frontend.lp.ast import read_numeral
+from certus.frontend.lp.ast import read_number
 from certus.frontend.lp.messages import unexpected
 from certus.frontend.lp.table import Token, UnexpectedToken, Value, run, tokens
 from certus.frontend.source import Source
@@ -128,7 +128,7 @@ def _variable(c: Children) -> ast.Name:
 
 def _number(c: Children) -> ast.Number:
     _, text, start, end = c[0]
-    return ast.Number(read_numeral(text), start=start, end=end)
+    return ast.Number(read_number(text), start=start, end=end)
 
 
 def _truth(c: Children) -> ast.Truth:

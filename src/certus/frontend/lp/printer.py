@@ -6,10 +6,11 @@ Parentheses appear only where precedence needs them; bodies always have braces.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Final
 
 from certus.frontend.lp import ast
-from certus.frontend.lp.ast import numeral
+from certus.frontend.lp.ast import decimal_text, numeral
 
 _CONDITIONAL: Final = 0  # precedence below all operators
 _PREFIX: Final = 7  # precedence above all binary operators
@@ -139,7 +140,7 @@ def _parts(node: ast.Expression) -> list[str | tuple[ast.Expression, int]]:
         case ast.Name(name):
             return [name]
         case ast.Number(value):
-            return [numeral(value)]
+            return [decimal_text(value) if isinstance(value, Fraction) else numeral(value)]
         case ast.Truth(value):
             return ["true" if value else "false"]
         case ast.Nondet():

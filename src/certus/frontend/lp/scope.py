@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from certus.core import build
-from certus.core.sorts import BOOL, Sort
+from certus.core.sorts import BOOL, REAL, Sort
 from certus.core.terms import Expr
 from certus.frontend.lp import ast
 from certus.frontend.lp.messages import Findings
@@ -80,7 +80,7 @@ class ProcedureScope:
     def fresh(self, sort: Sort) -> Expr:
         """Return a variable for a value that only the current statement needs."""
         number = self._fresh[sort] = self._fresh.get(sort, 0) + 1
-        kind = "bool" if sort is BOOL else "int"
+        kind = {BOOL: "bool", REAL: "real"}.get(sort, "int")
         variable = build.var(f"{self._procedure}.${kind}{number}", sort)
         self.invented[variable] = None
         return variable

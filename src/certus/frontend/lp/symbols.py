@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from certus.core import build
-from certus.core.sorts import BOOL, INT, Sort
+from certus.core.sorts import BOOL, INT, REAL, Sort
 from certus.core.terms import Expr
 from certus.frontend.lp import ast
 from certus.frontend.lp.expressions import Elaborator
 from certus.frontend.lp.messages import Findings
 
-SORTS: Final[Mapping[str, Sort]] = {"int": INT, "bool": BOOL}
+SORTS: Final[Mapping[str, Sort]] = {"int": INT, "bool": BOOL, "real": REAL}
 
 
 @dataclass(frozen=True, slots=True)

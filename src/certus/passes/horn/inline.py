@@ -1,7 +1,8 @@
 """Inline relations with one defining clause or one use.
 
-A model of the result has no formula for the inlined relation. The back map computes one by interpolation
-between the clauses that derive the relation and those that use it, or else takes the exact definition.
+A model of the result has no formula for the inlined relation. The back map takes the clauses that derive the
+relation, or the negation of those that use it, if either is a formula without quantifiers. Otherwise it
+interpolates between the two, or else takes the exact definition.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from certus.solvers.z3.derivations import as_term
 from certus.solvers.z3.spacer import horn_model
 
 LARGEST: Final = 4000  # most terms of a constraint after inlining
-EFFORT: Final = 1_000_000  # z3's `rlimit` for the formula of an inlined relation
+EFFORT: Final = 5_000_000  # z3's `rlimit` for the formula of an inlined relation
 
 
 def without_relation(system: HornSystem, budget: Budget, statistics: Statistics) -> Stage | None:
@@ -109,7 +110,7 @@ def _completed(
 ) -> Model | None:
     """Add a formula for the inlined relation to the model."""
     others = default(model, tuple(r for r in system.relations if r is not relation), build.TRUE)
-    direct = _direct(system, others, relation)
+    direct = _direct(system, others, relation) or _weakest(system, others, relation)
     if direct is not None:
         return Model({**others.relations, relation: direct})
     parts: list[Clause] = []
@@ -148,6 +149,26 @@ def _direct(system: HornSystem, model: Model, relation: Function) -> tuple[tuple
         replaced = {a: p for a, p in own.items() if a.kind is Kind.VAR}
         cases.append(substitute(build.and_(*parts), replaced))
     return names, build.disjunction(cases)
+
+
+def _weakest(system: HornSystem, model: Model, relation: Function) -> tuple[tuple[Expr, ...], Expr] | None:
+    """Return the negated disjunction of the clauses that use a relation if all their variables are its
+    arguments."""
+    names = parameters(relation)
+    cases: list[Expr] = []
+    for clause in system.clauses:
+        used = [a for a in clause.body if a.function is relation]
+        if not used:
+            continue
+        own = dict(zip(used[0].args, names, strict=True))
+        distinct = len(used) == 1 and len(own) == len(names) and all(a.kind is Kind.VAR for a in own)
+        if not distinct or not set(clause.variables) <= set(own):
+            return None
+        head = build.TRUE if clause.head is None else build.not_(model.meaning(clause.head))
+        parts = (clause.constraint, head, *(model.meaning(a) for a in clause.body if a is not used[0]))
+        cases.append(substitute(build.and_(*parts), own))
+    weakest = build.not_(build.disjunction(cases))
+    return None if size(weakest) > LARGEST else (names, weakest)
 
 
 def _definition(system: HornSystem, model: Model, relation: Function) -> tuple[tuple[Expr, ...], Expr]:

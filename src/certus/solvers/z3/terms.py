@@ -18,7 +18,7 @@ from typing import Final
 from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
 from certus.core.terms import FLOATS, Expr, Function, Kind
 from certus.core.values import decimal
-from certus.core.walk import completed
+from certus.core.walk import bottom_up, completed
 from certus.solvers.z3.api import Z3Context, pointers
 from certus.solvers.z3.floats import Z3Floats
 
@@ -58,18 +58,12 @@ class Z3Terms:
         return self.context.keep(self._call["mk_const"](self._pointer, self._fresh_symbol(), self.sort(BOOL)))
 
     def sort(self, sort: Sort) -> int:
-        stack = [sort]
-        while stack:
-            top = stack[-1]
-            parts = [top.index, top.element] if isinstance(top, ArraySort) else []
-            missing = [s for s in parts if s not in self._sorts]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if top not in self._sorts:
-                self._sorts[top] = self.context.keep(self._new_sort(top))
-        return self._sorts[sort]
+        return bottom_up(
+            sort,
+            lambda each: (each.index, each.element) if isinstance(each, ArraySort) else (),
+            lambda each, _: self.context.keep(self._new_sort(each)),
+            self._sorts,
+        )
 
     def _new_sort(self, sort: Sort) -> int | None:
         call, pointer = self._call, self._pointer

@@ -19,7 +19,7 @@ from certus.core.evidence import Inductive, KInductive, Partitioned, Proof
 from certus.core.program import Location, Program
 from certus.core.sorts import MachineSort
 from certus.core.terms import Expr, Kind
-from certus.core.walk import rebuild, substitute, transform, variables
+from certus.core.walk import Substitution, bottom_up, rebuild, substitute, transform, variables
 from certus.core.witness import WitnessInvariant
 from certus.witness.call_strings import CallStrings
 from certus.witness.write.c_expression import Inexpressible, c_expression
@@ -136,34 +136,26 @@ def weakened(formula: Expr, words: Vocabulary) -> tuple[Expr, bool]:
             complete = False
         else:
             parts[literal] = build.boolean(bool(expression.low)) if expression.is_constant else literal
-    return _replaced(formula, parts), complete
+    return Substitution(parts).apply(formula), complete
 
 
 def _pushed_in(formula: Expr) -> Expr:
     """Push negations in to the literals, so that weakening a literal weakens the formula."""
-    done: dict[tuple[Expr, bool], Expr] = {}
-    stack = [(formula, True)]
-    while stack:
-        term, positive = stack[-1]
-        inner = (
-            [(arg, positive is not (term.kind is Kind.NOT)) for arg in term.args]
-            if _is_join(term) or term.kind is Kind.NOT
-            else []
-        )
-        missing = [each for each in inner if each not in done] if stack[-1] not in done else []
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        parts = [done[each] for each in inner]
-        if term.kind is Kind.NOT and parts:
-            done[term, positive] = parts[0]
-        elif parts:
-            conjoined = (term.kind is Kind.AND) is positive
-            done[term, positive] = build.conjunction(parts) if conjoined else build.disjunction(parts)
-        else:
-            done[term, positive] = term if positive else build.not_(term)
-    return done[formula, True]
+
+    def parts(item: tuple[Expr, bool]) -> list[tuple[Expr, bool]]:
+        term, positive = item
+        inner = term.args if _is_join(term) or term.kind is Kind.NOT else ()
+        return [(arg, positive is not (term.kind is Kind.NOT)) for arg in inner]
+
+    def pushed(item: tuple[Expr, bool], args: list[Expr]) -> Expr:
+        term, positive = item
+        if not args:
+            return term if positive else build.not_(term)
+        if term.kind is Kind.NOT:
+            return args[0]
+        return build.conjunction(args) if (term.kind is Kind.AND) is positive else build.disjunction(args)
+
+    return bottom_up((formula, True), parts, pushed, {})
 
 
 def _quotient(term: Expr, args: tuple[Expr, ...]) -> Expr:
@@ -194,22 +186,6 @@ def _literals(formula: Expr) -> Iterator[Expr]:
             stack.extend(reversed(term.args))
         else:
             yield term
-
-
-def _replaced(formula: Expr, parts: Mapping[Expr, Expr]) -> Expr:
-    """Replace literals as a whole, without looking inside them."""
-    done: dict[Expr, Expr] = dict(parts)
-    stack = [formula]
-    while stack:
-        term = stack[-1]
-        missing = [arg for arg in term.args if arg not in done] if term not in done else []
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        if term not in done:
-            done[term] = rebuild(term, [done[arg] for arg in term.args])
-    return done[formula]
 
 
 def _without_copies(formula: Expr, names: Mapping[Expr, str]) -> Expr:

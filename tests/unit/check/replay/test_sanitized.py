@@ -433,6 +433,12 @@ def test_an_array_of_variable_length_in_the_place_of_an_earlier_one_may_hide_an_
     assert run.violates(READ) or "used again" in (run.why_not(READ) or "")
 
 
+def test_a_program_without_arguments_has_no_name(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "int main(int argc, char **argv) { return argv[argc][0]; }", model="LP64")
+    run = SanitizedProgram(program, directory=tmp_path).run(Supply(argc=0), seconds=20)
+    assert run.violates(READ)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_memory_before_the_first_static_object_may_hide_an_error(tmp_path: Path, model: str) -> None:
     text = """int main(void) { static unsigned char a[9]; unsigned char *p = a; int i = -1; return p[i]; }"""
@@ -517,6 +523,17 @@ def test_arguments_of_the_program(tmp_path: Path, model: str) -> None:
     run = SanitizedProgram(program, directory=tmp_path).run(supply, seconds=20)
     assert run.access is not None
     assert run.access.object == MemoryObject("static", 2, 2, False, "certus_argument_1")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_follows_the_arguments(tmp_path: Path, model: str) -> None:
+    text = "int main(int argc, char **argv) { return argv[argc] ? 1 : argv[argc + 1] != 0; }"
+    for argc in (0, 1):
+        supply = Supply({"$argv length": [1], "$argv byte": [66]} if argc else {}, argc=argc)
+        program = program_of(tmp_path, text, model=model)
+        run = SanitizedProgram(program, directory=tmp_path).run(supply, seconds=20)
+        assert run.access is not None
+        assert run.access.kind == READ
 
 
 @pytest.mark.parametrize("model", MODELS)

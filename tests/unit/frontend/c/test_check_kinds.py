@@ -83,6 +83,17 @@ def test_the_checks_are_the_same_beside_those_of_memory(tmp_path: Path, text: st
     assert [kind for kind in together if kind in kinds] == kinds
 
 
+@pytest.mark.parametrize(("use", "kind"), [("return v[i];", "invalid-read"), ("v[i] = 1;", "invalid-write")])
+def test_an_element_that_a_vector_does_not_have_is_an_invalid_access(
+    use: str, kind: str, tmp_path: Path
+) -> None:
+    vector = "typedef int V __attribute__((vector_size(16)));\n"
+    program = loaded(tmp_path, f"{vector}int main(void) {{ V v = {{1}}; int i = 4; {use} }}", ("memory",))
+    end = run(compile_program(program), NoInputs(), budget=Budget())
+    assert end.ending is Ending.ERROR
+    assert program.error_at(end.location).kind == kind
+
+
 def test_a_constant_divisor_needs_no_check(tmp_path: Path) -> None:
     text = "extern int __VERIFIER_nondet_int(void); int main(void) { return __VERIFIER_nondet_int() / 7; }"
     assert loaded(tmp_path, text, ("division",)).errors == ()

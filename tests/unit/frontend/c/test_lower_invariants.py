@@ -12,7 +12,7 @@ from tests.expectations import expected
 from certus.core import build
 from certus.core.budget import Budget
 from certus.core.effects import targets, terms
-from certus.core.program import Alloc, Assign, Assume, Call, Havoc, Load, Program, Return, Store
+from certus.core.program import Alloc, Assign, Assume, Call, Havoc, InspectHeap, Load, Program, Return, Store
 from certus.core.solver import Answer
 from certus.core.sorts import INT, MachineSort
 from certus.core.statistics import Statistics
@@ -118,4 +118,4 @@ def check_sorts(found: Program, results: tuple[Expr, ...], op: object) -> None:
         assert op.target.sort is INT
         assert op.size.sort is INT
     else:
-        assert isinstance(op, Assume | Havoc) or hasattr(op, "address")
+        assert isinstance(op, Assume | Havoc | InspectHeap) or hasattr(op, "address")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 from tests.unit.frontend.c.lowering import edges, loaded, ops
 
 from certus.core.errors import InputError, Unsupported
-from certus.core.program import Alloc, Assign, Assume, Call, Free, Havoc, Return, Store
+from certus.core.program import Alloc, Assign, Assume, Call, Free, Havoc, Load, Return, Store
 from certus.core.sorts import BOOL, INT, MachineSort, machine
+from certus.frontend.c.ir.bodies import Block
 from certus.frontend.c.load import load_c
+from certus.frontend.c.model.body import Body
+from certus.frontend.c.model.flow import Flow
+from certus.frontend.c.model.unit import Unit
 
 
 def test_a_scalar_is_a_variable_with_its_name(tmp_path: Path) -> None:
@@ -228,3 +233,26 @@ def test_variables_of_one_name_in_one_line_have_their_own_scopes(tmp_path: Path)
     program = loaded(tmp_path, text).program
     starts = sorted(span.column for v, span in program.scopes.items() if program.source_names[v] == "x")
     assert starts == [text.index("; {") + 1, text.index("; if") + 1]
+
+
+def test_an_element_that_is_read_has_its_subscript_in_the_text(tmp_path: Path) -> None:
+    text = (
+        "int main(void) { int a[4] = {0}, i = __VERIFIER_nondet_uint() % 4; if (a[i] != 0) reach_error(); }"
+    )
+    program = loaded(tmp_path, text).program
+    assert [e.text for e in edges(program) if isinstance(e.op, Load)] == ["a[i]"]
+
+
+def test_the_front_end_leaves_nothing_to_the_garbage_collector(tmp_path: Path) -> None:
+    text = """
+    int twice(int x) { return x && x > 3 ? 2 * x : 0; }
+    int main(void) { int (*f)(int) = twice; if (f(__VERIFIER_nondet_int()) == 7) reach_error(); }
+    """
+    gc.collect()
+    gc.disable()
+    try:
+        program = loaded(tmp_path, text).program
+        assert program.errors
+        assert not [each for each in gc.get_objects() if isinstance(each, Body | Flow | Block | Unit)]
+    finally:
+        gc.enable()

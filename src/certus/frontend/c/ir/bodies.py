@@ -8,7 +8,7 @@ after `-` is read but is not a field. `to` and punctuation are tokens that must 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from certus.frontend.c.ir import instructions as ir
@@ -63,8 +63,8 @@ class BodyReader(Reader):
         return blocks
 
     def _instruction(self, line: str) -> ir.Instruction:
-        tail, location, attached = _ATTACHMENTS.search(line), None, ir.NOTHING
-        words = tokens(line if tail is None else line[: tail.start()])
+        text, location, attached = self._detached(line)
+        words = tokens(text)
         self.start(words)
         self.operands = []
         name, at = None, 0
@@ -84,13 +84,23 @@ class BodyReader(Reader):
                 fields.append(part)
         instruction = build(*fields)
         self.end()
-        if tail is not None:
-            numbers = {kind: int(number) for kind, number in _ATTACHED.findall(tail[0])}
-            location, attached = numbers.pop("dbg", None), numbers
-        elif words[0] == "#" and words[-3][1:].isdigit():
+        if words[0] == "#" and words[-3][1:].isdigit():
             location = int(words[-3][1:])
         ir.complete(instruction, name, location, attached, line, self.operands)
         return instruction
+
+    @staticmethod
+    def _detached(line: str) -> tuple[str, int | None, Mapping[str, int]]:
+        """Split the metadata from the end of an instruction: its debug location, and other numbers by
+        kind."""
+        text, mark, number = line.rpartition(", !dbg !")
+        if mark and number.isdigit():  # by far the most frequent form
+            return text, int(number), ir.NOTHING
+        tail = _ATTACHMENTS.search(line)
+        if tail is None:
+            return line, None, ir.NOTHING
+        numbers = {kind: int(number) for kind, number in _ATTACHED.findall(tail[0])}
+        return line[: tail.start()], numbers.pop("dbg", None), numbers
 
     # ------------------------------------------------------------------------- parts of forms
 

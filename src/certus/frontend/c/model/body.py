@@ -20,10 +20,9 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.types import VoidType
 from certus.frontend.c.model import terms
-from certus.frontend.c.model.cells import Roots
+from certus.frontend.c.model.cells import Roots, Signature, make_signature
 from certus.frontend.c.model.flow import Flow
 from certus.frontend.c.model.local_variables import LocalVariables
-from certus.frontend.c.model.signature import Signature, make_signature
 from certus.frontend.c.model.sources import Cursor
 from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value
 from certus.frontend.c.model.validity import Checked

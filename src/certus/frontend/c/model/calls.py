@@ -23,10 +23,9 @@ from certus.frontend.c.ir.instructions import Operand, Symbol
 from certus.frontend.c.ir.module import Function, Parameter
 from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type, VectorType, VoidType
 from certus.frontend.c.model import checks, intrinsics, library, memory
-from certus.frontend.c.model.cells import cells_at, element_step, simple
+from certus.frontend.c.model.cells import Cells, cells_at, elements, fields, passed, simple, store_of
 from certus.frontend.c.model.folding import folded, is_foldable
 from certus.frontend.c.model.operands import address_of, from_integer, term_of, value_is_signed, value_of
-from certus.frontend.c.model.signature import Cells, fields, passed, store_of
 from certus.frontend.c.model.terms import NULL, Unmodelled, Value, as_sort, sort_of, taken
 from certus.frontend.c.model.validity import is_checked
 
@@ -290,8 +289,7 @@ def _wanted_cells(body: Body, name: str, type_: Type) -> Cells:
     root, size = None if store is None else body.roots.of(store.pointer), body.layout.store_size(type_)
     cells = cells_at(body.layout, root, size)
     if isinstance(type_, VectorType):
-        step = element_step(body.layout, type_)
-        return [(number * step, step) for number in range(type_.count)]
+        return elements(body.layout, type_)
     if isinstance(type_, StructType):
         return simple(fields(body.layout, type_)) if cells is None else cells
     return cells if cells is not None and len(cells) > 1 else None

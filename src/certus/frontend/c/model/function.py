@@ -12,11 +12,12 @@ from certus.core.witness import BRANCH, is_of_witness
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer
 from certus.frontend.c.model import calls, checks, floats, intrinsics, memory, operands, operations, terms
-from certus.frontend.c.model.decisions import DECIDING, Decisions, incoming_value, phis_of
+from certus.frontend.c.model.folding import DECIDING, Decisions, incoming_value, phis_of
+from certus.frontend.c.model.lifetimes import marked
 from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
-from certus.frontend.c.model.scopes import marked
 from certus.frontend.c.model.sources import chosen_text, condition_of
 from certus.frontend.c.model.terms import Unmodelled, Value, as_sort, sort_of
+from certus.frontend.c.model.validity import Checked
 from certus.frontend.graph import Draft
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class _Function:
         self.decisions = Decisions(body)
         self.nodes = {label: body.draft.node() for label in self.flow.order}
         self.entered = {self.flow.entry}  # blocks that control goes to
+        self.checked_after: dict[str, list[Checked]] = {}  # bytes that are valid at the end of a block
         self.following: str | None = None  # the block that goes on where the present one ends
         self.short: dict[str, list[ir.Instruction]] = {}  # the first steps of blocks
         self.exit, self.result = self._find_exit()
@@ -62,13 +64,23 @@ class _Function:
                 continue
             body.cursor.block, body.at = label, self.nodes[label]
             body.registers.forget()
+            body.checked = self._checked_before(label)
             following: str | None = label
             while following is not None:
-                self.following = None
+                last, self.following = following, None
                 for instruction in flow.blocks[following].instructions:
                     self.lower(instruction)
                 following = self.following
+            self.checked_after[last] = list(body.checked)
         assert self.entered.isdisjoint(skipped), "control goes to a block without steps"
+
+    def _checked_before(self, label: str) -> list[Checked]:
+        """Return the bytes that are valid at the start of a block: those at the end of its only
+        predecessor."""
+        before = self.flow.predecessors[label]
+        if len(before) != 1 or label == self.flow.entry or phis_of(self.body, label):
+            return []
+        return list(self.checked_after.get(before[0], ()))
 
     def _name_phis(self) -> None:
         """Create the variables of the phis, which the edges to their blocks write."""

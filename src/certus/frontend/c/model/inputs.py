@@ -271,11 +271,11 @@ def print_(
     as the argument `limit` says. `format` is None if the arguments come in a `va_list`."""
     body = call.body
     if is_checked(body, "read"):
-        from certus.frontend.c.model import printed
+        from certus.frontend.c.model import reads
 
-        lengths = printed.check_strings(call, format)
+        lengths = reads.check_strings(call, format)
         if buffer is not None:
-            printed.write(call, format, buffer, limit, lengths)
+            reads.write_text(call, format, buffer, limit, lengths)
     elif buffer is not None and limit is not None:
         nondeterminism.write_up_to(
             body, call.operand(buffer), call.address(buffer), call.integer(limit), _PRINTED

@@ -23,14 +23,20 @@ from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Integer, Local, Operand
 from certus.frontend.c.ir.types import IntegerType, StructType, Type
 from certus.frontend.c.model.initialisers import leave_open, padding
+from certus.frontend.c.model.lifetimes import (
+    StackArrays,
+    calls,
+    comes_back,
+    is_outermost,
+    marked,
+    outlives_scope,
+)
 from certus.frontend.c.model.operands import value_is_signed
-from certus.frontend.c.model.scopes import calls, comes_back, is_outermost, marked, outlives_scope
 from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
     from certus.frontend.c.model.initialisation import Initialisation
-    from certus.frontend.c.model.stack_arrays import StackArrays
 
 
 @dataclass(slots=True, eq=False)
@@ -66,8 +72,6 @@ class LocalVariables:
         self.declared: dict[str, ir.Declare] = {}  # the first declaration of each variable
         self.arrays: StackArrays | None = None
         if body.unit.rules.memory and body.unit.is_program(body.module):
-            from certus.frontend.c.model.stack_arrays import StackArrays
-
             self.arrays = StackArrays(body)
         self.initialisation: Initialisation | None = None
         if UNINITIALISED in body.unit.rules.memory:

@@ -11,6 +11,7 @@ from certus.core import build
 from certus.core.program import Assign
 from certus.core.sorts import BOOL, INT, MachineSort, machine
 from certus.core.terms import Expr, Kind
+from certus.core.vocabulary import READ, WRITE
 from certus.core.witness import BRANCH
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.types import FloatType, IntegerType, Type, VectorType
@@ -186,8 +187,7 @@ def extract_value(body: Body, instruction: ir.ExtractValue) -> Value:
     parts = [p for p in value.parts if p.offset < offset + size and offset < p.offset + p.size]
     inside = all(offset <= p.offset and p.offset + p.size <= offset + size for p in parts)
     if isinstance(type_, VectorType):
-        step = layouts.element_step(body.layout, type_)
-        cells = [(offset + i * step, step) for i in range(type_.count)]
+        cells = [(offset + start, size) for start, size in layouts.elements(body.layout, type_)]
         return Lanes(tuple(as_sort(p, sort_of(type_.element)) for p in terms.taken(value, cells, body.unset)))
     scalar = terms.is_scalar(type_)
     if scalar and [(p.offset, p.size) for p in parts] == [(offset, size)]:
@@ -249,7 +249,7 @@ def extract_element(body: Body, instruction: ir.ExtractElement) -> Value:
     index = term_of(body, instruction.index)
     if index.kind is Kind.CONST and int(index.value) < len(parts):
         return parts[int(index.value)]
-    _require_element(body, index, len(parts))
+    _require_element(body, index, len(parts), READ)
     value = parts[-1]
     for number in reversed(range(len(parts) - 1)):
         value = build.ite(_is(index, number), parts[number], value)
@@ -259,7 +259,7 @@ def extract_element(body: Body, instruction: ir.ExtractElement) -> Value:
 def insert_element(body: Body, instruction: ir.InsertElement) -> Value:
     parts = lanes(value_of(body, instruction.vector))
     value, index = term_of(body, instruction.value), term_of(body, instruction.index)
-    _require_element(body, index, len(parts))
+    _require_element(body, index, len(parts), WRITE)
     new = [build.ite(_is(index, n), as_sort(value, part.sort), part) for n, part in enumerate(parts)]
     return Lanes(tuple(new))
 
@@ -275,10 +275,13 @@ def _is(index: Expr, number: int) -> Expr:
     return terms.equal(natural, build.constant(number, sort))
 
 
-def _require_element(body: Body, index: Expr, count: int) -> None:
-    """Make the behaviour undefined if a vector has no element with this number."""
+def _require_element(body: Body, index: Expr, count: int, kind: str) -> None:
+    """Make it an error of this kind, or undefined behaviour, if a vector has no element with this number."""
     natural, sort = _natural(index)
     outside = build.le(build.constant(count, sort), natural) if count <= sort.high else build.FALSE
+    if kind in body.unit.rules.memory and outside is not build.FALSE:
+        body.claim(build.not_(outside), kind, f"the vector has the element {body.cursor.text}")
+        return
     body.when(outside, lambda: body.undefined("an element that a vector does not have"))
 
 

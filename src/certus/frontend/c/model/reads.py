@@ -1,23 +1,234 @@
-"""What functions of the C library without a model in C read through their arguments, if accesses are checked.
+"""What functions of the C library without a model in C access through their arguments, if accesses are
+checked: the strings and objects they read, and the bytes that the `printf` family writes to a buffer.
 
-The table names the arguments that are strings, handles such as streams (at least a byte is read) and objects
-of a known type. A function may read any number of bytes through an argument that neither the table nor its
+How long a printed text is depends on the values that are printed. Integers, characters and strings have exact
+lengths. For other values the format bounds the length: proofs must allow for every length between the bounds,
+and counterexamples rely only on the least one.
+
+A table names the arguments that are strings, handles such as streams (at least a byte is read) and objects of
+a known type. A function may read any number of bytes through an argument that neither the table nor its
 effects mention: no proof can bound it, and no counterexample depends on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from certus.core import build
+from certus.core.sorts import INT, machine
 from certus.core.terms import Expr
+from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.ir.types import PointerType
-from certus.frontend.c.model import nondeterminism, printed
+from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.effects import EXTENTS
+from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall
-from certus.frontend.c.model.terms import NULL
-from certus.frontend.c.model.validity import check
+from certus.frontend.c.model.operands import address_of
+from certus.frontend.c.model.terms import NULL, as_sort
+from certus.frontend.c.model.validity import check, is_checked
+
+if TYPE_CHECKING:
+    from certus.frontend.c.model.body import Body
+
+_CONVERSION: Final = re.compile(
+    r"%(?:(%)|([-+ #0']*)(\*|\d*)(?:(\.)(\*|\d*))?(hh|h|ll|l|[jztLq])?([a-zA-Z]))"
+)
+_LONGEST: Final = build.integer(2**31)  # more characters than any string that is printed has
+_BITS: Final = {"hh": 8, "h": 16, "": 32, "ll": 64, "j": 64, "q": 64}  # of integers; others have a word
+_BASES: Final = {"d": 10, "i": 10, "u": 10, "x": 16, "X": 16, "o": 8}
+_TEXT: Final = "the length of the text that a function of the `printf` family writes"
+
+
+@dataclass(frozen=True, slots=True)
+class _Conversion:
+    """A conversion of a format: its letter, the numbers of the arguments with its value, and with its width
+    and its precision if these are arguments (`*`). A width or precision of None is not stated."""
+
+    letter: str
+    length: str
+    flags: str
+    argument: int
+    width: int | None
+    precision: int | None
+    width_argument: int | None
+    precision_argument: int | None
+
+
+def _conversions(text: str, number: int) -> Iterator[_Conversion]:
+    """Yield the conversions of a format; `number` is the number of the first argument behind it."""
+    for percent, flags, width, dot, precision, length, letter in _CONVERSION.findall(text):
+        if percent:
+            continue
+        arguments: list[int | None] = []
+        for stated in (width, precision):
+            arguments.append(number if stated == "*" else None)
+            number += stated == "*"
+        yield _Conversion(
+            letter,
+            length,
+            flags,
+            number,
+            int(width) if width.isdigit() else None,
+            None if not dot or precision == "*" else int(precision or 0),
+            *arguments,
+        )
+        number += 1
+
+
+# ------------------------------------------------------------------------------------- strings read
+
+
+def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
+    """Check the strings that a call reads; return their lengths by the numbers of the arguments. Which ones a
+    computed format, or a `va_list`, refers to is not known."""
+    body, lengths = call.body, dict[int, Expr]()
+    if not is_checked(body, "read"):
+        return lengths
+    text = _literal(call, format)
+    if format is None or text is None:
+        if format is not None:
+            check_string(body, call.address(format))
+        for operand in call.arguments[0 if format is None else format + 1 :]:
+            if isinstance(operand.type, PointerType):
+                what = f"what `{call.name}` reads"
+                nondeterminism.read_unknown(body, address_of(body, operand), what)
+        return lengths
+    for each in _conversions(text, format + 1):
+        if each.letter in "sS" and each.argument < len(call.arguments):
+            wide = each.letter == "S" or each.length == "l"
+            literal = None if wide else _literal(call, each.argument)
+            most = _most_read(call, each)
+            if literal is not None:
+                lengths[each.argument] = _minimum(most, build.integer(len(literal)))
+                continue
+            model = "__certus_wide_string" if wide else "__certus_string"
+            length = run_model(body, model, (call.address(each.argument), most))
+            if not wide and length is not None:
+                lengths[each.argument] = as_sort(length, INT)
+    return lengths
+
+
+def _most_read(call: LibraryCall, string: _Conversion) -> Expr:
+    """Return how many characters of a string are read at most; a negative precision is none."""
+    if string.precision_argument is not None:
+        stated = build.to_int(as_sort(call.term(string.precision_argument), machine(32, signed=True)))
+        return build.ite(build.lt(stated, NULL), _LONGEST, stated)
+    return _LONGEST if string.precision is None else build.integer(string.precision)
+
+
+def check_string(body: Body, address: Expr) -> None:
+    """Check the string at an address."""
+    run_model(body, "__certus_string", (address, _LONGEST))
+
+
+# ----------------------------------------------------------------------------------- bytes written
+
+
+def write_text(
+    call: LibraryCall, format: int | None, buffer: int, limit: int | None, lengths: dict[int, Expr]
+) -> None:
+    """Write text to a buffer: at most as many bytes as the argument `limit` says. `lengths` are those of the
+    strings among the arguments."""
+    body, address = call.body, call.address(buffer)
+    least, most = _bounds(call, format, lengths)
+    room = None if limit is None else call.integer(limit)
+
+    def within(count: Expr) -> Expr:
+        return count if room is None else _minimum(room, count)
+
+    check(body, address, within(least), "write")
+    if least is most:
+        nondeterminism.write_bytes(body, address, within(least), _TEXT)
+        return
+    count = nondeterminism.any_count(body, _TEXT)
+    body.assume(build.le(within(least), count))
+    if most is not None:
+        body.assume(build.le(count, within(most)))
+    elif room is not None:
+        body.assume(build.le(count, room))
+    check(body, address, count, "write")
+    nondeterminism.write_bytes(body, address, count, _TEXT)
+
+
+def _bounds(call: LibraryCall, format: int | None, lengths: dict[int, Expr]) -> tuple[Expr, Expr | None]:
+    """Return bounds of the number of bytes that are written, with the zero at the end. They are one term if
+    the number is exact."""
+    text = _literal(call, format)
+    if text is None or format is None:
+        return build.integer(1), None
+    plain = len(_CONVERSION.sub(lambda match: "%" if match[1] else "", text)) + 1
+    least: Expr = build.integer(plain)
+    most: Expr | None = least
+    for each in _conversions(text, format + 1):
+        low, high = _bounds_of(call, each, lengths)
+        width = build.integer(each.width or 0)
+        low = _maximum(low, width)
+        least = build.add(least, low)
+        if most is None or high is None or each.width_argument is not None:
+            most = None
+        else:
+            most = build.add(most, _maximum(high, width))
+    return least, most
+
+
+def _bounds_of(call: LibraryCall, each: _Conversion, lengths: dict[int, Expr]) -> tuple[Expr, Expr | None]:
+    """Return bounds of the length of a conversion, without its width."""
+    one = build.integer(1)
+    if each.argument in lengths:
+        return lengths[each.argument], lengths[each.argument]
+    if each.letter == "c" and not each.length:
+        return one, one
+    if each.letter == "n":
+        return NULL, NULL
+    precise = each.precision is not None or each.precision_argument is not None
+    if each.letter in _BASES and not precise and each.argument < len(call.arguments):
+        digits = _length_of_number(call, each)
+        if "#" in each.flags or "'" in each.flags:
+            return digits, None
+        return digits, digits
+    return (NULL if each.letter in "diuxXosS" else one), None
+
+
+def _length_of_number(call: LibraryCall, each: _Conversion) -> Expr:
+    """Return how many characters an integer has: its digits, and a sign."""
+    signed = each.letter in "di"
+    sort = machine(_BITS.get(each.length, 8 * call.body.layout.word), signed=signed)
+    value = build.to_int(as_sort(call.term(each.argument), sort))
+    negative = build.lt(value, NULL)
+    size = build.ite(negative, build.neg(value), value) if signed else value
+    length: Expr = build.integer(1)
+    power = base = _BASES[each.letter]
+    while power <= sort.high + 1:
+        length = build.add(length, build.ite(build.le(build.integer(power), size), build.integer(1), NULL))
+        power *= base
+    sign = build.ite(negative, build.integer(1), build.integer(int("+" in each.flags or " " in each.flags)))
+    return build.add(length, sign) if signed else length
+
+
+def _minimum(a: Expr, b: Expr) -> Expr:
+    return build.ite(build.lt(a, b), a, b)
+
+
+def _maximum(a: Expr, b: Expr) -> Expr:
+    return build.ite(build.lt(a, b), b, a)
+
+
+def _literal(call: LibraryCall, number: int | None) -> str | None:
+    """Return an argument that is a string literal of ASCII characters."""
+    operand = None if number is None else call.operand(number)
+    if not isinstance(operand, Symbol):
+        return None
+    variable = call.body.module.globals.get(operand.name)
+    text = call.body.module.literal(operand)
+    if variable is None or not variable.constant or text is None or not text.isascii():
+        return None
+    return text.split("\0")[0]
+
+
+# ------------------------------------------------------------------------------------ other functions
 
 # What is read, the number of the argument, functions. A question mark: the argument may be null.
 READS_BY_KIND: Final = (
@@ -91,14 +302,14 @@ def check_reads(call: LibraryCall) -> None:
 
 
 def _check_format(call: LibraryCall) -> None:
-    printed.check_strings(call, _FORMATS[call.name])
+    check_strings(call, _FORMATS[call.name])
 
 
 def _reader(call: LibraryCall, what: str) -> Callable[[Expr], None]:
     """Return the function that checks what is read at an address."""
     body = call.body
     if what == "string":
-        return lambda address: printed.check_string(body, address)
+        return lambda address: check_string(body, address)
     size = 1 if what == "handle" else EXTENTS[what][body.layout.word == 8]
     return lambda address: check(body, address, size, "read")
 

@@ -21,8 +21,7 @@ from certus.frontend.c.ir.instructions import Local, Operand, Symbol
 from certus.frontend.c.ir.module import Alias, Definition, Function, GlobalVariable
 from certus.frontend.c.library.models import SYSTEM_HEADERS
 from certus.frontend.c.source import expressions
-from certus.frontend.c.source.parts import Kind, Part
-from certus.frontend.c.source.statements import Statements, Written
+from certus.frontend.c.source.statements import Kind, Part, Statements, Written
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -119,6 +118,7 @@ class Sources:
         self._bases = tuple(bases)
         self._has_probes = any(source.probed is not None for source in self.files)
         self._written: dict[int, Written | None] = {}
+        self._tokens: dict[int, tuple[SourceFile, int] | None] = {}  # of debug locations
 
     def start(self) -> Span:
         """Return the start of the first file: the span of what has no place."""
@@ -156,8 +156,12 @@ class Sources:
 
     def token(self, number: int | None) -> tuple[SourceFile, int] | None:
         """Return file and token of a debug location."""
-        place = self._debug.place(number)
-        return None if place is None else _token(self.position(place))
+        if number is None:
+            return None
+        if number not in self._tokens:
+            place = self._debug.place(number)
+            self._tokens[number] = None if place is None else _token(self.position(place))
+        return self._tokens[number]
 
     def probe(self, number: int | None) -> int | None:
         """Return the number of the probe that a debug location belongs to."""

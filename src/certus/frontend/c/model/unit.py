@@ -20,13 +20,13 @@ from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.c_types import leads_to_functions
+from certus.frontend.c.model.floats import VisibleNans
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.sources import Sources
 from certus.frontend.c.model.symbols import Symbols
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.calls import IndirectCall
-    from certus.frontend.c.model.nan_bits import VisibleNans
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,6 @@ class Unit:
         if self._nans is None:
             reached = self.symbols.usage.mentioned
             from certus.frontend.c.model.math_functions import COMPUTING, PASSING
-            from certus.frontend.c.model.nan_bits import VisibleNans
 
             self._nans = VisibleNans(module, reached, COMPUTING, PASSING)
         return self._nans

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from certus.frontend.c.source.parts import Kind
-from certus.frontend.c.source.statements import Statements
+from certus.frontend.c.source.statements import Kind, Statements
 from certus.frontend.c.source.tokens import is_word
 
 Range = tuple[int, int]

@@ -18,8 +18,7 @@ from typing import Final, NamedTuple, NoReturn
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
 from certus.core.witness import PROBE, Place
-from certus.frontend.c.source.parts import Kind, Part
-from certus.frontend.c.source.statements import Statements
+from certus.frontend.c.source.statements import Kind, Part, Statements
 
 DECLARATION: Final = f"void {PROBE}(int, _Bool);\n"
 CODE: Final = "bad-witness"

@@ -85,6 +85,24 @@ class TestWhichAccesses:
         """
         assert checks(lowered(tmp_path, text), "f") == [("write", 4), ("read", 4)]
 
+    @pytest.mark.parametrize(
+        ("body", "number"),
+        [
+            ("while (*p) { if (*p > 3) x += *p; p++; }", 1),  # known in both blocks behind the condition
+            ("if (*p) x = *p; else x = -*p;", 1),
+            ("if (*p) p++; x = *p;", 2),  # control comes from two blocks
+            ("if (*p) { free(p); x = *p; }", 2),
+            ("switch (*p) { case 1: x = *p; case 2: x += *p; }", 2),
+        ],
+    )
+    def test_a_block_knows_what_its_only_predecessor_checked(
+        self, tmp_path: Path, body: str, number: int
+    ) -> None:
+        program = lowered(
+            tmp_path, f"int f(int *p) {{ int x = 0; {body} return x; }} int main(void) {{ f(0); }}"
+        )
+        assert checks(program, "f").count(("read", 4)) == number
+
     def test_ranges_are_checked_once(self, tmp_path: Path) -> None:
         text = """
         struct s { int a[5]; };
