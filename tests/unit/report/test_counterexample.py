@@ -186,3 +186,17 @@ int main(int argc, char **argv) {
     assert told[:4] == ["first = 3", "int *there = &first", "before()", "first = 4"]
     assert not [words for words in told if "$" in words or words == '"abc"']
     assert {move.span.line for move in shown.moves if move.span} <= set(range(3, 10))
+
+
+def test_an_input_that_decides_a_branch_is_a_star(tmp_path: Path) -> None:
+    """The small language: the input has no variable, so its internal name does not appear."""
+    path = tmp_path / "unknown.lp"
+    path.write_text("void main() {\n    if (unknown) { assume(true); } else { assert(false); }\n}\n")
+    program = load(path).program
+    (read,) = (e for e in program.procedures["main"].edges if isinstance(e.op, Havoc))
+    trace = Trace(program.errors[0].location.name, inputs={read.key: ((False,),)})
+    check = replay(program, trace, budget=Budget())
+    assert isinstance(check, Replay)
+    found = counterexample(Outcome(program, "unreach-call", Unsafe(trace), "bmc", check))
+    assert found is not None
+    assert "false, as * = false" in [move.effect for move in found.moves]
