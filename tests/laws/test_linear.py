@@ -19,6 +19,7 @@ from certus.core.errors import Undefined, Unsupported
 from certus.core.evaluate import evaluate
 from certus.core.evidence import Safe, Unsafe
 from certus.core.outcome import ProofCheck, Replay
+from certus.core.program import Call, Program
 from certus.core.sorts import BOOL, INT
 from certus.core.statistics import Statistics
 from certus.core.terms import Expr
@@ -124,3 +125,25 @@ def test_any_order_of_the_worklist_gives_the_same_sets(tree: ast.ProgramText, ac
 def test_orders_differ(pick: object) -> None:
     worklist = deque([1, 2, 3, 4])
     assert pick(worklist) != 1  # type: ignore[operator]
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(tree=programs())
+def test_a_block_along_its_control_flow_is_the_union_of_its_paths(tree: ast.ProgramText) -> None:
+    task, _ = LargeBlocks("large").apply(Task(load_lp(print_lp(tree), "random.lp").program))
+    assert isinstance(task.subject, Program)
+    transitions = Transitions(task.subject, Relations(Statistics(), Budget(60)))
+    for procedure in task.subject.procedures.values():
+        for edge in procedure.edges:
+            if isinstance(edge.op, Call) or edge.target in task.subject.error_locations:
+                continue
+            paths = transitions.paths(edge)
+            if paths is None or len(paths) > 20:
+                continue
+            try:
+                listed, along = transitions._union(edge, paths, ()), transitions._along(edge, ())
+            except (TooHard, Unsupported):
+                continue
+            assert listed.entails(along)
+            if listed.exact and along.exact:
+                assert along.entails(listed)

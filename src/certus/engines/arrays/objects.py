@@ -6,9 +6,10 @@ point to another (`encoding.watching`). For an object a, a field `next` and vari
 - closure: `next[a]` is null or a live object;
 - inverse: `holder[next[a]] == a`, and `prev[next[a]] == a` for fields of doubly linked lists;
 - order: `next[a] < a`, or `next[a] > a`;
+- end: x is not the holder of a;
 - kept: a is one of some variables, or its holder is live, points to it, and comes before it (or after it): so
   every object is reached from the variables;
-- values: a field has a constant value;
+- values: a field has a constant value, or closure and inverse hold unless it has (it marks the last node);
 - variables: x is null or a live object; x has no live holder; `next[x]` is null; y is the holder of x.
 
 Claims about all a have variants with the exceptions `a == x`.
@@ -58,8 +59,20 @@ def regions(objects: Mapping[int, NumberedObjects], formulas: Sequence[BlockForm
             if memory in fields and term.kind is Kind.STORE and term.args[2].kind is Kind.CONST:
                 values.setdefault(memory, {})[term.args[2]] = None
         constants = {x: tuple(some)[:VALUES] for x, some in values.items()}
+        _add_copies(terms, formulas)
         found.append(Region(number, each, tuple(terms)[:VARIABLES], constants))
     return found
+
+
+def _add_copies(terms: dict[Expr, None], formulas: Sequence[BlockFormula]) -> None:
+    """Add the variables that are copies of numbers of objects, or are copied to them."""
+    for formula in formulas:
+        for x, value in formula.values.items():
+            if value.kind is Kind.VAR and value not in formula.symbols and not _is_end(value):
+                if value in terms:
+                    terms[x] = None
+                elif x in terms:
+                    terms[value] = None
 
 
 def accesses(formula: BlockFormula) -> list[Expr]:
@@ -86,7 +99,12 @@ def _is_number(term: Expr, formula: BlockFormula) -> bool:
     simple = term.kind is Kind.VAR or (
         term.kind is Kind.ADD and all(part.kind in (Kind.VAR, Kind.CONST) for part in term.args)
     )
-    return simple and len(read) == 1 and read[0] not in formula.symbols and "brk" not in read[0].name
+    return simple and len(read) == 1 and read[0] not in formula.symbols and not _is_end(read[0])
+
+
+def _is_end(x: Expr) -> bool:
+    """Return whether a variable has the number of the next object, and no object has it."""
+    return x.name.startswith("mem$brk$")
 
 
 def claims(found: Sequence[Region], roots: frozenset[Expr]) -> Iterator[Claim]:
@@ -158,6 +176,10 @@ def _link_claims(region: Region, link: Link, by_number: Mapping[int, Region]) ->
     ]
     if link.target == region.number:
         patterns += (build.or_(null, build.lt(held, a)), build.or_(null, build.lt(a, held)))
+    if link.target == region.number:
+        holder = build.select(link.holder, a)
+        for x in region.terms:
+            yield Claim(a, build.implies(objects.live(a), build.ne(holder, x)), objects=True)
     patterns += (
         build.or_(null, build.eq(other.object_of(held), a))
         for other in target.links
@@ -165,6 +187,15 @@ def _link_claims(region: Region, link: Link, by_number: Mapping[int, Region]) ->
     )
     for pattern in patterns:
         yield from _with_exceptions(objects, a, pattern, region.terms)
+    for value in _values(region, a):  # which marks the last node, for example
+        for pattern in (patterns[1], patterns[2]):
+            yield Claim(a, build.implies(objects.live(a), build.or_(value, pattern)), objects=True)
+
+
+def _values(region: Region, a: Expr) -> list[Expr]:
+    """Return the formulas that a field of an object has one of its constants."""
+    constants = [(field, value) for field, some in region.values.items() for value in some]
+    return [build.eq(build.select(field, a), value) for field, value in constants]
 
 
 def _value_claims(region: Region) -> Iterator[Claim]:
@@ -190,18 +221,22 @@ def kept_claims(region: Region, by_number: Mapping[int, Region], roots: frozense
     a = build.var("@each", objects.first.sort)
     own = [x for x in region.terms if roots.issuperset(variables(x))]
     sets = [(), *((x,) for x in own), *combinations(own, 2), *combinations(own, 3)]
-    held: list[Expr] = []
+    from_others: list[Expr] = []
+    upwards: list[Expr] = []
+    downwards: list[Expr] = []
     for number, source in by_number.items():
         for link in source.objects.links:
             if link.target == region.number:
                 holder = build.select(link.holder, a)
                 holds = build.and_(source.objects.live(holder), build.eq(link.object_of(holder), a))
                 if number != region.number:
-                    held.append(holds)
+                    from_others.append(holds)
                 else:
-                    held.append(build.and_(holds, build.lt(holder, a)))
-                    held.append(build.and_(holds, build.lt(a, holder)))
-    for some in (build.FALSE, *held):
+                    upwards.append(build.and_(holds, build.lt(holder, a)))
+                    downwards.append(build.and_(holds, build.lt(a, holder)))
+    single = (*from_others, *upwards, *downwards)
+    ways = (build.disjunction((*from_others, *own_ways)) for own_ways in (upwards, downwards))
+    for some in dict.fromkeys((build.FALSE, *single, *ways)):
         for chosen in sets:
             same = [build.eq(a, x) for x in chosen]
             body = build.implies(objects.live(a), build.disjunction([some, *same]))

@@ -107,7 +107,7 @@ class Search:
         return build.and_(claim.some(), *map(claim.of, dict.fromkeys(fitting)))
 
     def _literal(self) -> Expr:
-        return build.var(f"@{next(self._numbers)}", BOOL)
+        return build.var(f"@claim{next(self._numbers)}", BOOL)
 
     def prune(self) -> None:
         """Drop claims until the rest is inductive."""

@@ -106,6 +106,7 @@ class Registers:
         if term.kind is Kind.CONST or term in self._body.temporaries:
             return term
         temporary = self._body.fresh(term.sort)
+        self._body.unit.names.note_result(temporary, term)
         self._body.emit(Assign((temporary,), (term,)))
         return temporary
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import SourceObject
-from certus.core.sorts import INT
-from certus.core.terms import Expr, Kind
+from certus.core.sorts import BOOL, INT
+from certus.core.terms import FLOATS, Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol
@@ -158,6 +158,16 @@ class Names:
         """Note that a variable of a floating-point type is one."""
         if type_.text in FORMATS:
             self.formats[variable] = FORMATS[type_.text]
+
+    def note_result(self, variable: Expr, term: Expr) -> None:
+        """Note that a variable is a floating-point number if a term is: reports show it as one."""
+        while term.kind in (Kind.ITE, Kind.BIT_XOR):
+            term = term.args[1] if term.kind is Kind.ITE or term.args[0].kind is Kind.CONST else term.args[0]
+        if term in self.formats:
+            self.formats[variable] = self.formats[term]
+        elif term.kind in FLOATS and term.kind is not Kind.F_TO and term.sort is not BOOL:
+            assert isinstance(term.data, str)
+            self.formats[variable] = term.data.split()[-1]
 
     def unique(self, name: str, mark: str | None = None) -> str:
         """Return a name that no other variable has; `mark` separates a number that has to be added."""

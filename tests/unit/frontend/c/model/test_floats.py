@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from certus.core.program import NAN_BITS, Havoc, Program
 from certus.frontend.c.load import load_c
 from certus.interpreter.compile import compile_program
 from certus.interpreter.interpreter import Ending, run
+from certus.report.text import render_text
 
 MODELS = ("LP64", "ILP32")
 DECLARATIONS = """
@@ -267,3 +269,15 @@ def test_values_are_shown_as_numbers(tmp_path: Path) -> None:
     program = loaded(tmp_path, "int main(void) { float x = __VERIFIER_nondet_float(); CHECK(x != 0.1f); }")
     assert set(program.formats.values()) == {"f32"}
     assert float_text.shown(F32, 0x3DCCCCCD) == "0.1f (0x1.99999ap-4)"
+
+
+def test_values_on_the_way_are_shown_as_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "program.c"
+    path.write_text(
+        DECLARATIONS + "int main(void) { double x = __VERIFIER_nondet_double(); return (int)(-x * 0.5); }"
+    )
+    outcome = verify(path, settings=Settings(property_name="float-cast-overflow", timeout=40))
+    assert isinstance(outcome.verdict, Unsafe)
+    shown = [line for line in render_text(outcome).splitlines() if "-x * 0.5" in line and " = " in line]
+    assert shown
+    assert not any(re.search(r"= \d{16,}", line) for line in shown), shown
