@@ -67,15 +67,23 @@ class Initialisation:
             shown = slot.debug.name if slot.debug is not None else name
             written = self._slots[name] = body.local(f"${shown} is written", BOOL)
             body.emit(Assign((written,), (build.FALSE,)), text="")
-            if body.locals.may_be_entered_again(name):
-                body.refuse("unsupported-lifetime", f"a jump over the declaration of `{shown}` in a loop")
+            self.refuse_reentry(name, shown)
+
+    def refuse_reentry(self, name: str, shown: str, *, returns: bool = False) -> None:
+        """Refuse a variable that loses its value where no step says so: its block is entered again by a jump,
+        or its declaration is reached again (`returns`)."""
+        if returns or self._body.locals.may_be_entered_again(name):
+            what = f"a jump over the declaration of `{shown}` in a loop"
+            self._body.refuse("unsupported-lifetime", what)
 
     def _is_written_first(self, name: str) -> bool:
         """Whether every read comes after a write that follows the declaration."""
         flow, declare = self._body.flow, self._body.locals.declared.get(name)
+        if declare is None or self._body.locals.may_be_entered_again(name):
+            return False
         uses = flow.uses.get(name, ())
         stores = [use for use in uses if isinstance(use, ir.Store)]
-        first = [store for store in stores if declare is None or flow.dominates(declare, store)]
+        first = [store for store in stores if flow.dominates(declare, store)]
         reads = [use for use in uses if isinstance(use, ir.Load)]
         return all(any(flow.dominates(store, read) for store in first) for read in reads)
 

@@ -28,6 +28,7 @@ from certus.frontend.c.model.lifetimes import (
     calls,
     comes_back,
     is_outermost,
+    is_variable,
     marked,
     outlives_scope,
 )
@@ -238,6 +239,8 @@ class LocalVariables:
                     what = f"the lifetime of `{shown}`, whose block is entered by a jump or is not marked,"
                     body.refuse("unsupported-lifetime", what)
             if declare is None and not has_markers:
+                if self.initialisation is not None and is_variable(name, debug):
+                    self.initialisation.refuse_reentry(name, shown, returns=returns)
                 body.cursor.number = flow.number[alloca]
                 self._begin(local)
         if body.initialisation is not None:

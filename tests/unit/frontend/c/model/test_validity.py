@@ -432,3 +432,24 @@ def test_other_properties_have_no_questions(tmp_path: Path) -> None:
         asked = [edge for edge in program.edge.values() if isinstance(edge.op, Inspect | InspectHeap)]
         assert asked == []
         assert any(isinstance(edge.op, Store | Assume) for edge in program.edge.values())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (;;) switch (k++) { case 0:; int a[2]; a[0] = 1; break; default: s += a[0]; }",
+        "for (;;) switch (k++) { case 0:; int a; a = 1; break; default: s += a; }",
+        "{ int x; x = 1; b: s += x; } if (k++ < 2) goto b;",
+        "l:; int b[2]; if (k == 0) b[0] = 1; s += b[0]; if (k++ < 2) goto l;",
+    ],
+)
+def test_values_that_are_lost_by_a_jump_are_not_modelled(tmp_path: Path, body: str) -> None:
+    text = f"int main(void) {{ int k = 0, s = 0; {body} return s; }}"
+    with pytest.raises(Unsupported, match="declaration of"):
+        lowered(tmp_path, text, "no-uninitialised-read")
+
+
+def test_a_declaration_that_is_reached_again_takes_the_value(tmp_path: Path) -> None:
+    text = "int main(void) { int k = 0, s = 0; l:; int x; if (!k) x = 1; s += x; if (k++ < 2) goto l; }"
+    (site,) = lowered(tmp_path, text, "no-uninitialised-read").errors
+    assert (site.kind, site.text) == ("uninitialised-read", "x has been initialised")
