@@ -151,7 +151,7 @@ def filled(
         offsets[cells.bytes(number)] = range(int(op.size.value))
     for field in region.fields or ():
         starts = cell_offsets(region, field, op.size)
-        offsets[cells.array(number, field)] = (at - field.offset for at in starts)
+        offsets[cells.array(number, field)] = [at - field.offset for at in starts]
     after: dict[Expr, Expr] = {}
     for memory, places in offsets.items():
         assert isinstance(memory.sort, ArraySort)
