@@ -30,7 +30,7 @@ UNPROMISED = 3  # seconds for an engine that may answer UNKNOWN
 # Limits that keep a search without an answer short.
 OPTIONS: Mapping[str, Mapping[str, int]] = {
     "bmc": {"bound": 40},
-    "predicate": {"refinements": 5},
+    "predicate": {"refinements": 7},
     "linear": {"steps": 300},
     "spacer": {"effort": 500_000},
     "clp": {"refinements": 3},
