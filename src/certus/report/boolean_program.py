@@ -6,7 +6,8 @@ A comment after each statement shows the original one. The text can be verified 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from textwrap import wrap
 from typing import Final
@@ -65,14 +66,67 @@ def _procedure_names(abstraction: BooleanProgram) -> dict[str, str]:
     return names
 
 
-class _Text:
+class StructuredText(ABC):
+    """Renders the body of one procedure in the small language. `errors` are the error locations, `results`
+    the names of its results."""
+
+    def __init__(self, errors: Collection[Location], results: Iterable[str]) -> None:
+        self._errors, self._results = errors, ", ".join(results)
+        self._labels: dict[Location, str] = {}
+
+    @abstractmethod
+    def _condition(self, edge: Edge) -> str:
+        """Return the condition of a branch or a loop."""
+
+    @abstractmethod
+    def _step(self, edge: Edge, depth: int) -> Iterator[str]:
+        """Yield the statements of an edge."""
+
+    @abstractmethod
+    def _label(self) -> str:
+        """Return a new name for a label."""
+
+    def body(self, lines: Sequence[Line]) -> Iterator[str]:
+        """Yield the text of the lines, and the return at their end."""
+        for line in lines:
+            yield from self._line(line)
+        if self._results and (not lines or lines[-1].kind not in ("return", "stop", "goto")):
+            yield self._return(1)
+
+    def _line(self, line: Line) -> Iterator[str]:
+        depth, edge, at = line.depth, line.edge, line.location
+        if line.kind in ("if", "while"):
+            assert edge is not None
+            yield commented(f"{line.kind} ({self._condition(edge)}) {{", edge.text, depth)
+        elif line.kind == "else":
+            yield commented("} else {", "", depth)
+        elif line.kind == "end":
+            yield commented("}", "", depth)
+        elif line.kind == "step":
+            assert edge is not None
+            yield from self._step(edge, depth)
+        elif line.kind == "return":
+            yield self._return(depth)
+        elif line.kind == "stop":
+            yield commented("assert(false);" if at in self._errors else "assume(false);", "", depth)
+        else:
+            assert at is not None
+            if at not in self._labels:
+                self._labels[at] = self._label()
+            name = self._labels[at]
+            yield commented(f"goto {name};" if line.kind == "goto" else f"{name}:", "", depth)
+
+    def _return(self, depth: int) -> str:
+        return commented(f"return {self._results};" if self._results else "return;", "", depth)
+
+
+class _Text(StructuredText):
     """Renders one procedure."""
 
     def __init__(self, procedure: BooleanProcedure, whole: BooleanProgram, names: Mapping[str, str]) -> None:
+        super().__init__(whole.program.error_locations, (x.name for x in procedure.results))
         self._procedure = procedure
         self._names = names
-        self._errors = whole.program.error_locations
-        self._labels: dict[Location, str] = {}
         taken = _variable_names(whole)
         self._numbers = (name for n in count(1) if (name := f"L{n}") not in taken)
 
@@ -92,41 +146,14 @@ class _Text:
             yield commented(f"bool {x.name};", f"returned: {predicate.text}", 1)
         for statement in p.start:
             yield commented(self._statement(statement), "no predicates contradict each other", 1)
-        lines = structured(p.procedure, lambda edge: not p.steps[edge])
-        for line in lines:
-            yield from self._line(line)
-        if p.results and (not lines or lines[-1].kind not in ("return", "stop", "goto")):
-            yield self._return(1)
+        yield from self.body(structured(p.procedure, lambda edge: not p.steps[edge]))
         yield "}"
 
-    def _line(self, line: Line) -> Iterator[str]:
-        depth, edge, at = line.depth, line.edge, line.location
-        if line.kind in ("if", "while"):
-            assert edge is not None
-            yield commented(f"{line.kind} (unknown) {{", edge.text, depth)
-        elif line.kind == "else":
-            yield commented("} else {", "", depth)
-        elif line.kind == "end":
-            yield commented("}", "", depth)
-        elif line.kind == "step":
-            assert edge is not None
-            yield from self._step(edge, depth)
-        elif line.kind == "return":
-            yield self._return(depth)
-        elif line.kind == "stop":
-            yield commented("assert(false);" if at in self._errors else "assume(false);", "", depth)
-        else:
-            assert at is not None
-            name = self._labels.setdefault(at, "") or self._name(at)
-            yield commented(f"goto {name};" if line.kind == "goto" else f"{name}:", "", depth)
+    def _condition(self, edge: Edge) -> str:
+        return "unknown"
 
-    def _name(self, at: Location) -> str:
-        self._labels[at] = next(self._numbers)
-        return self._labels[at]
-
-    def _return(self, depth: int) -> str:
-        names = ", ".join(x.name for x in self._procedure.results)
-        return commented(f"return {names};" if names else "return;", "", depth)
+    def _label(self) -> str:
+        return next(self._numbers)
 
     def _step(self, edge: Edge, depth: int) -> Iterator[str]:
         statements = self._procedure.steps[edge]

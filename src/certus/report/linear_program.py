@@ -12,13 +12,13 @@ from itertools import count
 
 from certus.core import build
 from certus.core.c_text import c_text
-from certus.core.program import Assign, Assume, Call, Edge, Location
+from certus.core.program import Assign, Assume, Call, Edge
 from certus.core.sorts import BOOL
 from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder, rebuild
 from certus.passes.linear_program import LinearOp, LinearProcedure, LinearProgram, LinearStep, column
-from certus.report.boolean_program import commented
-from certus.report.control_structure import Line, structured
+from certus.report.boolean_program import StructuredText, commented
+from certus.report.control_structure import structured
 
 _KEYWORDS = (
     "int", "bool", "real", "void", "if", "else", "while", "goto", "break", "continue", "return", "assert",
@@ -107,12 +107,12 @@ def _truncating(root: Expr) -> Expr:
     return done[root]
 
 
-class _Text:
+class _Text(StructuredText):
     """Renders one procedure."""
 
     def __init__(self, procedure: LinearProcedure, whole: LinearProgram, names: _Names) -> None:
+        super().__init__(whole.program.error_locations, (names[x] for x in procedure.results))
         self._procedure, self._whole, self._names = procedure, whole, names
-        self._labels: dict[Location, str] = {}
         self._decided = _decided(procedure)
 
     def lines(self) -> Iterator[str]:
@@ -127,40 +127,15 @@ class _Text:
         if original == self._whole.program.main and self._whole.start:
             yield commented(f"assume({names.text(build.conjunction(self._whole.start))});", "types", 1)
         lines = structured(p.procedure, lambda edge: not p.steps[edge].ops)
-        yield from _without_empty_else([text for line in lines for text in self._line(line)])
-        if p.results and (not lines or lines[-1].kind not in ("return", "stop", "goto")):
-            yield self._return(1)
+        yield from _without_empty_else(list(self.body(lines)))
         yield "}"
 
-    def _line(self, line: Line) -> Iterator[str]:
-        depth, edge, at = line.depth, line.edge, line.location
-        if line.kind in ("if", "while"):
-            assert edge is not None
-            decided = self._decided.get(edge)
-            condition = "*" if decided is None else self._names.text(decided)
-            yield commented(f"{line.kind} ({condition}) {{", edge.text, depth)
-        elif line.kind == "else":
-            yield commented("} else {", "", depth)
-        elif line.kind == "end":
-            yield commented("}", "", depth)
-        elif line.kind == "step":
-            assert edge is not None
-            yield from self._step(edge, depth)
-        elif line.kind == "return":
-            yield self._return(depth)
-        elif line.kind == "stop":
-            failed = at in self._whole.program.error_locations
-            yield commented("assert(false);" if failed else "assume(false);", "", depth)
-        else:
-            assert at is not None
-            if at not in self._labels:
-                self._labels[at] = self._names.label()
-            name = self._labels[at]
-            yield commented(f"goto {name};" if line.kind == "goto" else f"{name}:", "", depth)
+    def _condition(self, edge: Edge) -> str:
+        decided = self._decided.get(edge)
+        return "*" if decided is None else self._names.text(decided)
 
-    def _return(self, depth: int) -> str:
-        names = ", ".join(self._names[x] for x in self._procedure.results)
-        return commented(f"return {names};" if names else "return;", "", depth)
+    def _label(self) -> str:
+        return self._names.label()
 
     def _step(self, edge: Edge, depth: int) -> Iterator[str]:
         if edge in self._decided:
