@@ -9,12 +9,11 @@ predicates are x and y.
 from __future__ import annotations
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.loops import loop_forest
 from certus.core.program import Program
-from certus.core.sorts import BOOL
-from certus.core.statistics import Statistics
+from certus.core.terms import BOOL
 from certus.engines.predicate import Options
 from certus.engines.predicate.abstraction import Abstraction, Manner, Precision
 from certus.engines.predicate.reachability import Reachability

@@ -25,14 +25,13 @@ from tempfile import TemporaryDirectory
 
 from certus.bench.tasks import BenchTask, sample, select
 from certus.check.replay.replay import replay
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.effects import uses_memory
 from certus.core.engine import Pass, Task
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Unknown, Unsafe
 from certus.core.outcome import Replay
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.engines.registry import ENGINES
 from certus.frontend import load_question, read_question
 from certus.frontend.tasks.properties import UNREACH_CALL

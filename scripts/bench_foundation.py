@@ -15,12 +15,11 @@ from pathlib import Path
 
 from certus.check.proofs.check import check_proof
 from certus.check.replay.replay import replay
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.build import TRUE
 from certus.core.evidence import Inductive, Point, Trace
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck, Replay
-from certus.core.statistics import Statistics
 from certus.frontend.lp.load import load_lp
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -29,12 +29,11 @@ from math import inf
 from pathlib import Path
 
 from certus.bench.svg_charts import Axis, Panel, charts
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import ProgramForm, Task, apply_passes
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Unknown, Verdict
 from certus.core.outcome import ProofCheck, Replay
-from certus.core.statistics import Statistics
 from certus.engines.registry import ENGINES
 from certus.frontend.lp.library import FAMILIES, program
 from certus.frontend.lp.load import load_lp

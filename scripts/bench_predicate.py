@@ -41,13 +41,12 @@ from certus.bench.contestants import Limits, engine_contestant
 from certus.bench.results import Row
 from certus.bench.runners import core_sets, run_locally
 from certus.bench.tasks import BenchTask, sample, select
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.effects import uses_memory
 from certus.core.engine import Engine, Pass, Task, apply_passes
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Safe, Unknown, Unsafe
 from certus.core.outcome import ProofCheck, Replay
-from certus.core.statistics import Statistics
 from certus.engines.predicate import Options, PredicateAbstraction
 from certus.engines.spacer import Spacer
 from certus.frontend import load

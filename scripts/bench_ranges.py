@@ -35,7 +35,7 @@ from tests.laws.observed_ranges import observe  # noqa: E402
 from tests.reference_flow import reference_program  # noqa: E402
 
 from certus.analysis.ranges.result import analyse, declared_bits, needed_bits  # noqa: E402
-from certus.core.budget import Budget  # noqa: E402
+from certus.core.accounting import Budget, Statistics  # noqa: E402
 from certus.core.engine import (  # noqa: E402
     Pass,
     Task,
@@ -44,8 +44,7 @@ from certus.core.engine import (  # noqa: E402
 from certus.core.errors import BudgetExceeded, InputError, Unsupported  # noqa: E402
 from certus.core.evidence import Unknown  # noqa: E402
 from certus.core.program import Program  # noqa: E402
-from certus.core.sorts import INT, machine  # noqa: E402
-from certus.core.statistics import Statistics  # noqa: E402
+from certus.core.terms import INT, machine  # noqa: E402
 from certus.engines.registry import ENGINES  # noqa: E402
 from certus.frontend import load_question, read_question  # noqa: E402
 from certus.passes.bounds import Bounds  # noqa: E402

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from certus.core import build
-from certus.core.evaluate import evaluate
 from certus.core.program import (
     Assign,
     Assume,
@@ -26,8 +25,8 @@ from certus.core.program import (
     Return,
     Seq,
 )
-from certus.core.sorts import INT
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
+from certus.core.values import evaluate
 
 State = tuple[int, ...]
 Step = tuple[int, Op, int]

@@ -37,8 +37,7 @@ from certus.core.program import (
     Storage,
     Store,
 )
-from certus.core.sorts import BOOL, INT, Sort
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr, Sort
 
 _KINDS = {
     "read": "invalid-read",

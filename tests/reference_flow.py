@@ -12,8 +12,7 @@ from tests.builders import ProgramBuilder
 
 from certus.core import build
 from certus.core.program import Program
-from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort, machine
 
 SIXTEEN = machine(16, signed=True)
 

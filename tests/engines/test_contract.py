@@ -13,14 +13,13 @@ import pytest
 from tests.expectations import Expected, all_expected
 
 from certus import Settings, verify
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.engine import BackMap, Engine, ProgramForm, Role, Task
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.engines.registry import ENGINES
 from certus.frontend.lp.load import load_lp
 from certus.passes.large_blocks import MODES, LargeBlocks, Mode

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from tests.expectations import all_expected
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
-from certus.core.statistics import Statistics
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp.load import load_lp
 from certus.passes.large_blocks import LargeBlocks

@@ -13,10 +13,9 @@ from tests.engines.test_contract import test_definite_answers_are_right_and_chec
 from tests.expectations import all_expected
 
 from certus import Settings, Unknown, verify
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Engine, NoOptions, Task, kind_of
 from certus.core.evidence import Safe, Unsafe
-from certus.core.statistics import Statistics
 from certus.engines.registry import ENGINES
 from certus.frontend.lp.load import load_lp
 from certus.run.advice import advise

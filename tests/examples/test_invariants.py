@@ -11,15 +11,13 @@ import pytest
 
 from certus.check.proofs.check import check_proof
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.build import FALSE, TRUE, and_, conjunction, eq, ge, gt, implies, integer, le, ne
 from certus.core.evidence import Inductive, Point, old
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr
 from certus.frontend.lp.load import load_lp
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

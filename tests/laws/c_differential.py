@@ -20,10 +20,9 @@ from tests.laws.observations import Observations
 
 from certus.check.replay.build import runtime_text
 from certus.check.replay.harness import ExitCode
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.program import Havoc, Program
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort
 from certus.core.values import Datum, default_value
 from certus.frontend.c.load import load_c
 from certus.interpreter.compile import compile_program

@@ -15,11 +15,10 @@ from random import Random
 from typing import Any, Final
 
 from certus.check.replay.harness import ARGUMENT, is_input
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import BudgetExceeded
 from certus.core.program import Alloc, Assume, Call, Edge, Havoc, Location, Program
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort
 from certus.core.values import Datum
 from certus.interpreter.compile import Compiled
 from certus.interpreter.inputs import NoInputs, Nondeterministic, RandomInputs, constants, unknown

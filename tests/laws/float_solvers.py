@@ -17,12 +17,10 @@ from typing import Final
 from tests.laws.float_hardware import random_bits
 
 from certus.core import build, float_terms
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.floats import F16, F32, F64, FORMATS, Format
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, MachineSort, Sort, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import FLOATS, Expr, Kind
+from certus.core.terms import BOOL, FLOATS, Expr, Kind, MachineSort, Sort, machine
 from certus.core.values import fold_float
 from certus.interpreter.inputs import special_floats
 from certus.solvers.bitwuzla.solver import BitwuzlaSolver

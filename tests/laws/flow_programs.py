@@ -13,8 +13,7 @@ from tests.builders import ProgramBuilder
 
 from certus.core import build
 from certus.core.program import Op, Program
-from certus.core.sorts import INT, MachineSort, Sort, array, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, MachineSort, Sort, array, machine
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from tests.builders import ProgramBuilder
 from certus.core import build
 from certus.core.build import monomial
 from certus.core.effects import targets, terms
-from certus.core.evaluate import evaluate
 from certus.core.program import (
     Access,
     Alloc,
@@ -36,9 +35,8 @@ from certus.core.program import (
     Return,
     Store,
 )
-from certus.core.sorts import BOOL, INT, MachineSort, machine
-from certus.core.terms import Expr, Kind
-from certus.core.values import Datum, default_value
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, machine
+from certus.core.values import Datum, default_value, evaluate
 from certus.core.walk import postorder
 
 U8, I32, U64 = machine(8, signed=False), machine(32, signed=True), machine(64, signed=False)

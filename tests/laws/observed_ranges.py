@@ -14,12 +14,11 @@ from certus.analysis.ranges.members import FewValues
 from certus.analysis.ranges.result import Ranges, analyse, interval
 from certus.analysis.ranges.symbolic import Affine, Case, symbolic_ranges
 from certus.analysis.ranges.system import View
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.intervals import Interval
 from certus.core.loops import loop_forest
 from certus.core.program import Edge, Location, Program
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort
 from certus.core.values import ArrayValue, Datum
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import RandomInputs, constants

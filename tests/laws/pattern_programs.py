@@ -9,8 +9,7 @@ from random import Random
 
 from certus.core import build
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Op, Procedure, Program, Return
-from certus.core.sorts import ArraySort, MachineSort, Sort, array, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import ArraySort, Expr, Kind, MachineSort, Sort, array, machine
 from certus.core.walk import rebuild, transform
 
 

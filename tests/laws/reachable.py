@@ -10,7 +10,7 @@ from typing import Any
 from tests.laws.test_verdicts import Guess
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Inductive, Point, in_frame, old
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Edge, Program

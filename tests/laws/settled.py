@@ -9,8 +9,8 @@ from tests.laws.strategies import literal
 
 from certus.core import build as make
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
 from certus.core.terms import Expr
+from certus.core.values import evaluate
 from certus.core.walk import variables
 
 

@@ -21,8 +21,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from certus.core import build as make
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array, machine
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, INT, REAL, ArraySort, Expr, Function, MachineSort, Sort, array, machine
 from certus.core.values import ArrayValue, as_value
 
 MACHINES = tuple(machine(width, signed=signed) for width in (1, 3, 8) for signed in (False, True))

@@ -11,13 +11,11 @@ from tests.laws.settled import settled, some_settled
 from tests.laws.strategies import ARRAYS, MACHINES, terms, values
 
 from certus.core import build as make
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, INT, MachineSort, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, INT, Expr, Function, MachineSort, machine
+from certus.core.values import evaluate
 from certus.core.walk import postorder, variables
 from certus.solvers.bitwuzla.solver import BitwuzlaSolver
 from certus.solvers.z3.solver import Z3Solver

@@ -8,13 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certus.core import build
-from certus.core.budget import Budget
-from certus.core.evaluate import evaluate
+from certus.core.accounting import Budget, Statistics
 from certus.core.program import Assign, Assume, BasicOp, Block, Choice, Edge, Havoc, Location, Procedure, Seq
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr
+from certus.core.values import evaluate
 from certus.core.walk import substitute
 from certus.encoding.block_formula import block_formula
 from certus.solvers.z3.solver import Z3Solver

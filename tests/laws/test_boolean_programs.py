@@ -13,16 +13,14 @@ from tests.laws.lp_programs import programs
 from tests.laws.test_verdicts import Guess
 
 from certus.core import build
+from certus.core.accounting import Budget, Statistics
 from certus.core.boolean import BooleanProgram, Guard, Invoke, Predicate, ScopedPredicates, Statement, Update
-from certus.core.budget import Budget
 from certus.core.engine import NoOptions, Task
-from certus.core.evaluate import evaluate
 from certus.core.evidence import Unknown, Unsafe, old
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Edge, Program
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr
+from certus.core.values import evaluate
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.engines.boolean import BooleanReachability
 from certus.frontend.lp import ast

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
-from certus.core.sorts import BOOL, INT, MachineSort, machine
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr, MachineSort, machine
+from certus.core.values import evaluate
 from certus.frontend.c.load import load_c
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import NoInputs

@@ -8,15 +8,13 @@ from hypothesis import strategies as st
 from certus.check.proofs.horn import check_derivation, check_model
 from certus.codec.smtlib_horn import horn_script
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Safe, Unsafe, Verdict
 from certus.core.horn import Clause, Derivation, HornSystem, Model
 from certus.core.intervals import conjuncts
 from certus.core.outcome import DerivationCheck, ProofCheck
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, INT, Expr, Function, Kind
 from certus.core.walk import substitute, variables
 from certus.engines.clp import ConstraintLogic, Options
 from certus.engines.clp.abstraction import Abstraction, Knowledge, Variant, collapse, formals, replicate

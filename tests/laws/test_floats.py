@@ -9,14 +9,12 @@ from tests.laws import float_hardware as hardware
 from tests.laws import float_solvers as solvers
 
 from certus.core import build, float_terms, floats
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
 from certus.core.floats import F16, F32, F64, FORMATS, MODES, X87, Format
 from certus.core.solver import Answer
-from certus.core.sorts import machine
-from certus.core.statistics import Statistics
-from certus.core.terms import FLOATS, Expr, Kind
+from certus.core.terms import FLOATS, Expr, Kind, machine
+from certus.core.values import evaluate
 from certus.interpreter.expressions import Writer, define, new_namespace
 from certus.interpreter.inputs import special_floats
 from certus.solvers.bitwuzla.solver import BitwuzlaSolver

@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 from tests.laws.strategies import terms
 
 from certus.core import build as make
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, INT, MachineSort, array, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr, MachineSort, array, machine
+from certus.core.values import evaluate
 from certus.core.walk import postorder, substitute
 from certus.encoding.integers import Style, eliminate_machine
 from certus.solvers.z3.solver import Z3Solver

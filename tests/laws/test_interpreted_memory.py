@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from tests.builders import ProgramBuilder
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.program import Alloc, Assume, Edge, Free, Load, Program, Store
-from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort, machine
 from certus.core.walk import variables
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import NoInputs, Nondeterministic, TraceInputs

@@ -1,4 +1,4 @@
-"""The interpreter agrees with `core.evaluate` on terms, and with a naive interpreter on programs."""
+"""The interpreter agrees with `core.values` on terms, and with a naive interpreter on programs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from tests.laws.strategies import SORTS, VARIABLES, environments, terms
 
 from certus.check.replay.replay import replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
 from certus.core.evidence import Trace
 from certus.core.outcome import Replay
 from certus.core.program import Assign, Assume, Call, Havoc, Program, Return
-from certus.core.sorts import BOOL, INT
-from certus.core.terms import Expr
-from certus.core.values import Datum, default_value
+from certus.core.terms import BOOL, INT, Expr
+from certus.core.values import Datum, default_value, evaluate
 from certus.interpreter.compile import compile_program
 from certus.interpreter.expressions import Writer, define, new_namespace
 from certus.interpreter.inputs import TraceInputs

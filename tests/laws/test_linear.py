@@ -13,16 +13,14 @@ from tests.laws.strategies import I3, U3, environments, terms
 from tests.laws.test_verdicts import fails
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.errors import Undefined, Unsupported
-from certus.core.evaluate import evaluate
 from certus.core.evidence import Safe, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Call, Program
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr
+from certus.core.values import evaluate
 from certus.engines.linear import LinearReachability, Options
 from certus.engines.linear.acceleration import Acceleration
 from certus.engines.linear.edges import PathEdge

@@ -12,14 +12,12 @@ from tests.laws.strategies import I3, U3, environments, terms
 from tests.laws.test_verdicts import fails
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
 from certus.core.program import Assume
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Value
+from certus.core.terms import BOOL, INT, Expr, Value
+from certus.core.values import evaluate
 from certus.encoding.linear_terms import normal_form
 from certus.engines.linear.precision import Precision
 from certus.frontend.lp import ast

@@ -9,8 +9,7 @@ from tests.laws.lp_programs import expressions, programs, syntax_trees
 from certus.core import build
 from certus.core.c_text import c_text
 from certus.core.program import Assume, Procedure, Program
-from certus.core.sorts import BOOL, INT, Sort
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr, Sort
 from certus.core.walk import variables
 from certus.frontend.lp import ast, load_lp, parse, parse_expression, print_lp
 from certus.frontend.lp.parser import parse_tree_of_expression

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tests.laws.lp_programs import DOMAIN, programs
 from tests.laws.lp_reference import Outcome, outcome
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.program import Program
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr
 from certus.core.values import Datum
 from certus.frontend.lp import ast, load_lp, parse, print_lp
 from certus.frontend.source import Source

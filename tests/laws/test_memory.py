@@ -14,7 +14,7 @@ from certus.codec.evidence import decode_partition, encode_partition
 from certus.core.errors import Unsupported
 from certus.core.memory import Field, Partition, Pointer
 from certus.core.program import Program
-from certus.core.sorts import INT
+from certus.core.terms import INT
 from certus.core.values import Datum
 from certus.encoding.memory import lower_memory
 from certus.passes.memory import find_partition

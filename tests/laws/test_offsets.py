@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 from tests.laws.memory_programs import Made, memory_programs, run
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import Unsupported
 from certus.report.ranges import VariableRange
 from certus.run.ranges import numeric_report, without_memory

@@ -8,13 +8,12 @@ from tests.laws.lp_programs import programs
 from tests.laws.reachable import reachable_proof
 from tests.laws.test_verdicts import fails
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.effects import terms, written
 from certus.core.engine import Pass, Task, apply_passes
 from certus.core.evidence import Safe, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Assume, Program
-from certus.core.statistics import Statistics
 from certus.core.walk import variables
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp import ast

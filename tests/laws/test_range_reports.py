@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from tests.laws.observed_ranges import OutOfRange, Watch, numbers, run_observed
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.effects import targets
 from certus.core.program import Edge, Program, leaves
-from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort, machine
 from certus.frontend.c.load import load_c
 from certus.interpreter.interpreter import Machine
 from certus.report.ranges import RangeReport, VariableRange

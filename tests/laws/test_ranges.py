@@ -14,8 +14,8 @@ from tests.reference_flow import reference_program
 from certus.analysis.ranges.essa import Scope
 from certus.analysis.ranges.result import analyse, solve
 from certus.analysis.ranges.strategy import StrategyIteration
-from certus.core.budget import Budget
-from certus.core.sorts import INT, Sort, machine
+from certus.core.accounting import Budget
+from certus.core.terms import INT, Sort, machine
 from certus.reference.mixed_integer_ranges import by_mixed_integer
 
 SORTS = (INT, machine(8, signed=True), machine(8, signed=False), machine(32, signed=True))

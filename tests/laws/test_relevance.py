@@ -11,12 +11,11 @@ from tests.builders import ProgramBuilder
 
 from certus.check.replay.replay import replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import Replay, Role
 from certus.core.program import Assume, Havoc, Program
-from certus.core.sorts import machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, machine
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import TraceInputs
 from certus.interpreter.interpreter import Ending, run

@@ -29,9 +29,8 @@ from certus.codec.terms import decode_terms, encode_terms, well_sorted
 from certus.core import build as make
 from certus.core.c_text import c_text
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
-from certus.core.sorts import BOOL, INT, machine
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr, machine
+from certus.core.values import evaluate
 from certus.core.walk import postorder, rebuild, size, substitute, transform, variables
 
 law = settings(
@@ -128,9 +127,9 @@ def test_texts_are_balanced_and_limited(term: Expr) -> None:
 
 DIGESTS = """
 from certus.core.build import *
-from certus.core.evaluate import evaluate
+from certus.core.values import evaluate
 from certus.codec.smtlib import script
-from certus.core.sorts import *
+from certus.core.terms import *
 from certus.core.terms import Function
 from certus.core.walk import postorder
 u8, word = machine(8, signed=False), array(INT, BOOL)

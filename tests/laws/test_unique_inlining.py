@@ -12,13 +12,12 @@ from tests.laws.test_lp_semantics import INPUTS, InOrder
 from tests.laws.test_passes import well_formed
 from tests.laws.test_verdicts import fails
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Safe, Unsafe
 from certus.core.loops import recursive
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Call, Edge, Havoc, Location, Program
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.engines.bmc import BoundedModelChecking, Options

@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given, settings
 from tests.laws.lp_programs import DOMAIN, programs
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Safe, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
-from certus.core.sorts import BOOL
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr
 from certus.core.values import Datum
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp import ast

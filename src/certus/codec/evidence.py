@@ -32,8 +32,7 @@ from certus.core.evidence import (
 from certus.core.horn import Derivation, HornSystem, Model, Step
 from certus.core.memory import WIDTHS, Field, Layout, Partition, Pointer, Region, Storage
 from certus.core.program import Alloc, Call, Havoc, Program
-from certus.core.sorts import BOOL, machine
-from certus.core.terms import Expr, Function, Kind, Value
+from certus.core.terms import BOOL, Expr, Function, Kind, Value, machine
 
 Subject = Program | HornSystem
 K = TypeVar("K")

@@ -33,6 +33,7 @@ from certus.codec.reading import (
     text,
 )
 from certus.codec.terms import decode_terms, decode_value, encode_terms, encode_value
+from certus.core.accounting import Finding, Refinement, Statistics
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence import Safe, Unknown, Unsafe, Verdict
 from certus.core.outcome import (
@@ -52,7 +53,6 @@ from certus.core.outcome import (
     Undecided,
 )
 from certus.core.program import Program
-from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.terms import Expr, Kind
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from certus.codec import smtlib_floats
 from certus.core import floats
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Unsupported
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
-from certus.core.terms import FLOATS, Expr, Function, Kind
+from certus.core.terms import BOOL, FLOATS, INT, REAL, ArraySort, Expr, Function, Kind, MachineSort, Sort
 from certus.core.values import decimal
 from certus.core.walk import QUANTIFIERS, postorder
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from certus.core import floats
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort
 
 CONDITIONS: Final = frozenset((Kind.F_EQ, Kind.F_LT, Kind.F_LE))
 UNROUNDED: Final = CONDITIONS | {Kind.F_REM, Kind.F_TO}

@@ -26,8 +26,21 @@ from typing import Final
 
 from certus.codec.reading import Json, JsonObject, mapping, natural, position, sequence, shown, text
 from certus.core import build, float_terms, floats
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, sort_named
-from certus.core.terms import FLOATS, Data, Expr, Function, Kind, Value
+from certus.core.terms import (
+    BOOL,
+    FLOATS,
+    INT,
+    REAL,
+    ArraySort,
+    Data,
+    Expr,
+    Function,
+    Kind,
+    MachineSort,
+    Sort,
+    Value,
+    sort_named,
+)
 from certus.core.values import ArrayValue, Datum
 from certus.core.walk import QUANTIFIERS, postorder
 

@@ -11,8 +11,21 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Final
 
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array, keeps
-from certus.core.terms import Expr, Function, Kind, Value, read
+from certus.core.terms import (
+    BOOL,
+    INT,
+    REAL,
+    ArraySort,
+    Expr,
+    Function,
+    Kind,
+    MachineSort,
+    Sort,
+    Value,
+    array,
+    keeps,
+    read,
+)
 from certus.core.values import fold_bits, fold_division
 
 

@@ -17,8 +17,7 @@ from typing import Final
 
 from certus.core import float_terms, float_text, floats
 from certus.core.build import monomial
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
-from certus.core.terms import FLOATS, Expr, Kind, Value
+from certus.core.terms import BOOL, FLOATS, INT, REAL, ArraySort, Expr, Kind, MachineSort, Sort, Value
 from certus.core.values import decimal
 from certus.core.walk import QUANTIFIERS, variables
 

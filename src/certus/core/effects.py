@@ -38,8 +38,7 @@ from certus.core.program import (
     Store,
     leaves,
 )
-from certus.core.sorts import BOOL, INT, MachineSort
-from certus.core.terms import FLOATS, Expr
+from certus.core.terms import BOOL, FLOATS, INT, Expr, MachineSort
 from certus.core.walk import Substitution, postorder, variables
 
 SKIP: Final = Assume(build.TRUE)

@@ -13,7 +13,7 @@ from enum import Enum, StrEnum, auto
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import has_floats, terms, uses_memory
 from certus.core.evidence import Point, Proof, Refutation, Safe, Unrolling, Unsafe, Verdict
@@ -21,9 +21,7 @@ from certus.core.horn import HornSystem
 from certus.core.loops import LoopBound, loop_forest, recursive
 from certus.core.outcome import PassSize, Size
 from certus.core.program import Location, Procedure, Program
-from certus.core.sorts import ArraySort
-from certus.core.statistics import Statistics
-from certus.core.terms import BITS, Expr, is_product
+from certus.core.terms import BITS, ArraySort, Expr, is_product
 from certus.core.walk import postorder
 
 if TYPE_CHECKING:

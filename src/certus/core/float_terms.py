@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from certus.core import build, floats
-from certus.core.sorts import BOOL, MachineSort, Sort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, Expr, Kind, MachineSort, Sort, machine
 from certus.core.values import fold_float
 
 

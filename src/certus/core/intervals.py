@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from certus.core.sorts import INT, MachineSort, Sort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, Sort
 from certus.core.values import truncating_quotient
 
 

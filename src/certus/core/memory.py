@@ -22,8 +22,7 @@ from typing import Literal
 
 from certus.core.loops import loop_forest
 from certus.core.program import ArrayShape, Call, Program, ScalarShape, Shape, leaves
-from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort, machine
 
 Layout = Literal["fixed", "free"]
 Storage = Literal["arrays", "locals", "globals"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from certus.core.accounting import Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Safe, Unsafe, Verdict
 from certus.core.horn import HornSystem
 from certus.core.program import Call, ErrorSite, Program
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
 from certus.core.vocabulary import part_of
 

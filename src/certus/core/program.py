@@ -26,8 +26,7 @@ from functools import cached_property
 from typing import Literal
 
 from certus.core.diagnostic import Span
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Protocol
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.terms import Expr
 from certus.core.values import Datum
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from certus.core import build, float_terms
-from certus.core.sorts import ArraySort, MachineSort
-from certus.core.terms import FLOATS, Expr, Kind
+from certus.core.terms import FLOATS, ArraySort, Expr, Kind, MachineSort
 
 K = TypeVar("K")
 T = TypeVar("T")

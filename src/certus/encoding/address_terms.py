@@ -8,8 +8,7 @@ Int, its machine value is converted: as unsigned for an address, as signed for a
 from __future__ import annotations
 
 from certus.core import build
-from certus.core.sorts import INT, MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.walk import completed, rebuild
 from certus.encoding.addresses import AddressTypes
 

@@ -24,8 +24,7 @@ from dataclasses import dataclass, field
 from certus.core.build import monomial
 from certus.core.errors import CertusError
 from certus.core.memory import Field, Partition, Pointer, Region
-from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort
 from certus.core.walk import completed
 
 MARGIN = 1 << 16  # bytes at the end of the address space without objects

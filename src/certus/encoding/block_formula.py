@@ -44,8 +44,7 @@ from certus.core.program import (
     Return,
     Seq,
 )
-from certus.core.sorts import BOOL, MachineSort, Sort
-from certus.core.terms import Expr, Kind, Value
+from certus.core.terms import BOOL, Expr, Kind, MachineSort, Sort, Value
 from certus.core.walk import Substitution
 
 

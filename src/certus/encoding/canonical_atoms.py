@@ -13,8 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from math import gcd
 
 from certus.core import build
-from certus.core.sorts import BOOL, INT, MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort
 from certus.core.walk import bottom_up, postorder, rebuild
 
 _CONNECTIVES = (Kind.NOT, Kind.AND, Kind.OR)

@@ -9,8 +9,7 @@ them: signed integers of the pointers' width, of twice that width, or Int if not
 from __future__ import annotations
 
 from certus.core import build
-from certus.core.sorts import INT, MachineSort, Sort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, Sort, machine
 from certus.core.walk import completed
 from certus.encoding.address_terms import AddressTerms
 

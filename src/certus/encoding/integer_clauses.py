@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 
 from certus.core import build
 from certus.core.horn import Clause, HornSystem, Model
-from certus.core.sorts import INT, ArraySort, MachineSort, Sort
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import INT, ArraySort, Expr, Function, Kind, MachineSort, Sort
 from certus.core.walk import postorder, rebuild, substitute, variables
 from certus.encoding.integers import eliminate_machine, encoded_sort, encoded_variable
 

@@ -19,12 +19,11 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Unsupported
 from certus.core.intervals import ANY, Interval, bounds, conjuncts, of_operation, of_sort, point
-from certus.core.sorts import INT, ArraySort, MachineSort, Sort, array
-from certus.core.terms import FLOATS, Expr, Function, Kind
+from certus.core.terms import FLOATS, INT, ArraySort, Expr, Function, Kind, MachineSort, Sort, array
 from certus.core.walk import QUANTIFIERS, postorder, rebuild
 from certus.encoding import machine_words as ops
 from certus.encoding.machine_words import Loose

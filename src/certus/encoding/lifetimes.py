@@ -45,8 +45,7 @@ from certus.core.effects import terms
 from certus.core.heap import NumberedObjects
 from certus.core.memory import Partition, Pointer, executed_once
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Free, Havoc, Inspect, InspectHeap, Program
-from certus.core.sorts import INT, MachineSort, Sort, array, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, Sort, array, machine
 from certus.core.walk import variables
 from certus.encoding.address_terms import AddressTerms
 from certus.encoding.addresses import MARGIN, AddressTypes, Mistyped

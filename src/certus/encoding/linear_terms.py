@@ -10,8 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from certus.core import build
-from certus.core.sorts import BOOL, INT
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, INT, Expr, Kind
 from certus.core.walk import postorder, rebuild
 
 _LINEAR: Final = {

@@ -13,8 +13,7 @@ from typing import Final
 
 from certus.core import build
 from certus.core.intervals import Interval, of_sort, point, quotient, remainder
-from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import INT, Expr, Function, Kind, MachineSort
 
 _CORRECTIONS: Final = 2  # how many multiples of the modulus `ite` corrects on each side
 _FACTORS: Final = 3  # how many full-width factors a loose value may have

@@ -52,8 +52,7 @@ from certus.core.program import (
     Return,
     Store,
 )
-from certus.core.sorts import MachineSort, array, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort, array, machine
 from certus.encoding.address_terms import AddressTerms, composed, decomposed
 from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets
 from certus.encoding.lifetimes import Lifetimes

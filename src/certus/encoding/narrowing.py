@@ -17,11 +17,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.intervals import Interval
 from certus.core.solver import Answer, Solver
-from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort, machine
 
 WIDTHS: Final = (4, 8, 16)  # the bits to try, sign included
 

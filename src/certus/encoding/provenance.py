@@ -20,8 +20,7 @@ from collections.abc import Iterable
 from certus.core import build
 from certus.core.build import monomial
 from certus.core.memory import Partition
-from certus.core.sorts import INT, MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.walk import completed
 from certus.encoding.address_terms import AddressTerms
 from certus.encoding.addresses import AddressTypes

@@ -19,8 +19,7 @@ from typing import Protocol
 from certus.core import build
 from certus.core.memory import Field, Partition, Pointer
 from certus.core.program import Procedure, Program
-from certus.core.sorts import INT
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.core.walk import substitute
 from certus.encoding.address_terms import AddressTerms
 from certus.encoding.lifetimes import Lifetimes, Target

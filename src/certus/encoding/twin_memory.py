@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from certus.core import build
 from certus.core.memory import Field, Pointer
 from certus.core.program import Assign, Load, Procedure, Store
-from certus.core.sorts import MachineSort, array
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort, array
 from certus.encoding.placement import BASE
 from certus.encoding.tracking import Held
 

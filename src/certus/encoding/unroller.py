@@ -22,14 +22,13 @@ from functools import cached_property
 from heapq import heappop, heappush
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.intervals import bounds, conjuncts
 from certus.core.loops import Loop, LoopBound
 from certus.core.program import Call, Edge, Location, Procedure, Program
 from certus.core.solver import Answer, Solver
-from certus.core.sorts import INT, MachineSort, machine
-from certus.core.terms import Expr, Kind, Value
+from certus.core.terms import INT, Expr, Kind, MachineSort, Value, machine
 from certus.core.walk import Substitution, variables
 from certus.encoding.block_formula import Instance, merge
 from certus.encoding.narrowing import narrowest_sort

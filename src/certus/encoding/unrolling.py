@@ -22,8 +22,7 @@ from certus.core.evidence import Trace
 from certus.core.loops import Loop, LoopForest, loop_forest, recursive
 from certus.core.program import Call, Edge, Havoc, Location, Procedure, Program
 from certus.core.solver import Solver
-from certus.core.sorts import BOOL, ArraySort
-from certus.core.terms import Expr, Value
+from certus.core.terms import BOOL, ArraySort, Expr, Value
 from certus.encoding.block_formula import BlockFormula, Instance, edge_formula
 
 

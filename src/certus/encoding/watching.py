@@ -29,8 +29,7 @@ from certus.core.evidence import Point, in_frame
 from certus.core.heap import Link, NumberedObjects
 from certus.core.memory import Field, Pointer
 from certus.core.program import Alloc, Assign, BasicOp, Havoc, InspectHeap, Procedure, Program, Store
-from certus.core.sorts import MachineSort, array
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort, array
 from certus.encoding.tracking import Frame, Key, Tracking, different
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from certus.core import build
 from certus.core.memory import Field, Pointer
 from certus.core.program import Alloc, Assign, Assume, BasicOp, InspectBits, MarkBits, Store
-from certus.core.sorts import ArraySort, MachineSort, array, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import ArraySort, Expr, Kind, MachineSort, array, machine
 from certus.encoding.addresses import cell_offsets
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import Engine, NoOptions, ProgramForm, ProgramKind, Slot, Task
 from certus.core.evidence import Inductive, Point, Safe, Trace, Unsafe, Verdict
 from certus.core.program import Location, Program
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 
 if TYPE_CHECKING:

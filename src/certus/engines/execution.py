@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import PROGRAMS, Engine, NoOptions, ProgramForm, Role, Slot, Task
 from certus.core.evidence import Execution, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 
 SHARE: Final = 0.4  # of the time, for the run
 

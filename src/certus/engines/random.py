@@ -11,13 +11,12 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import PROGRAMS, Engine, NoOptions, ProgramForm, Role, Slot, Task
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Trace, Unknown, Unsafe, Verdict
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.core.terms import Value
 
 if TYPE_CHECKING:

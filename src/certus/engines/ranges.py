@@ -14,12 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import REFERENCE, BackMap, Engine, Task
 from certus.core.evidence import Inductive, Safe, Unknown, Verdict
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 
 if TYPE_CHECKING:
     from certus.analysis.ranges.result import SystemSolver

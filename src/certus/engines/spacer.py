@@ -15,13 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import Engine, ProgramKind, Slot, Task
 from certus.core.evidence import Inductive, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 
 if TYPE_CHECKING:
     from certus.solvers.z3.spacer import Fixedpoint

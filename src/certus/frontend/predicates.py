@@ -21,8 +21,7 @@ from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 from certus.core.evidence import old
 from certus.core.program import Program
-from certus.core.sorts import BOOL, INT, MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, machine
 from certus.core.walk import postorder, rebuild, transform, variables
 from certus.frontend.lp.annotation import parse_expression
 from certus.frontend.source import Source

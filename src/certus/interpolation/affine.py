@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, parameters
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, INT, Expr, Function
 from certus.solvers.z3.solver import Z3Solver
 from certus.solvers.z3.terms import Z3Terms
 

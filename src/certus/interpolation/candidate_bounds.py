@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, parameters
 from certus.core.solver import Answer
-from certus.core.sorts import INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import INT, Expr, Function, Kind
 from certus.core.walk import postorder, substitute, substitute_all, variables
 from certus.encoding.canonical_atoms import canonical
 from certus.solvers.z3.solver import Z3Solver

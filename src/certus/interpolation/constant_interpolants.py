@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, Model, parameters
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, Expr, Function, Kind
 from certus.core.walk import substitute_all, variables
 from certus.interpolation.finite_clauses import finite_system
 from certus.interpolation.weakest_preconditions import chain_of

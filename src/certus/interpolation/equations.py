@@ -14,12 +14,10 @@ from dataclasses import replace
 from itertools import combinations
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, Model, clause_of, parameters
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, INT, ArraySort
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, INT, ArraySort, Expr, Function, Kind
 from certus.core.walk import substitute, variables
 from certus.interpolation.affine import affine_equations
 from certus.interpolation.candidate_bounds import inductive_bounds, instances

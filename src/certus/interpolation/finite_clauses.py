@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 from certus.core import build
 from certus.core.horn import Clause, HornSystem, parameters
-from certus.core.sorts import BOOL, INT, MachineSort, machine
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, INT, Expr, Function, Kind, MachineSort, machine
 from certus.core.walk import postorder, rebuild, variables
 
 _CONNECTIVES = (Kind.NOT, Kind.AND, Kind.OR, Kind.EQ, Kind.ITE)

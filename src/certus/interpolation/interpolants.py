@@ -20,12 +20,10 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, Model
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, Expr, Function, Kind
 from certus.core.walk import postorder, variables
 from certus.encoding.canonical_atoms import as_equalities, canonical, compares_only
 from certus.encoding.integer_clauses import IntegerClauses, has_machine_integers

@@ -9,10 +9,9 @@ alone and no theory.
 from __future__ import annotations
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, Model
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
 from certus.core.walk import substitute, substitute_all, variables
 from certus.solvers.z3.solver import Z3Solver

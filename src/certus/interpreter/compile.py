@@ -48,8 +48,7 @@ from certus.core.program import (
     Return,
     Store,
 )
-from certus.core.sorts import INT, MachineSort, Sort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, Sort
 from certus.core.values import Datum
 from certus.interpreter.expressions import Writer, define, new_namespace
 from certus.interpreter.memory import Memory, loader, storer

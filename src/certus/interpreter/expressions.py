@@ -6,7 +6,7 @@ below the limits of Python's parser.
 
 A term is *partial* if it contains a division whose divisor may be zero, a shift whose amount may be too
 large, or a conversion of a float to an integer. A partial term always is a temporary, with None for
-"undefined". None propagates by the rules of `core.evaluate`: `ite` depends on the chosen branch only, a
+"undefined". None propagates by the rules of `core.values`: `ite` depends on the chosen branch only, a
 false conjunct or a true disjunct decides, and every other operation on None is None. Other terms are never
 undefined and need no test for None.
 
@@ -25,8 +25,7 @@ from typing import Final, cast
 from certus.core import floats
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import CertusError, Unsupported
-from certus.core.sorts import ArraySort, MachineSort, Sort
-from certus.core.terms import FLOATS, Expr, Kind
+from certus.core.terms import FLOATS, ArraySort, Expr, Kind, MachineSort, Sort
 from certus.core.values import ArrayValue, Datum, fold_float
 from certus.core.walk import postorder
 from certus.interpreter.indeterminate import Indeterminate, number

@@ -16,8 +16,7 @@ from certus.core.effects import terms
 from certus.core.errors import CertusError, Inconsistent
 from certus.core.evidence import Trace
 from certus.core.program import Alloc, Havoc, Program
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
-from certus.core.terms import Expr, Kind, Value
+from certus.core.terms import BOOL, INT, REAL, ArraySort, Expr, Kind, MachineSort, Sort, Value
 from certus.core.values import ArrayValue, Datum, as_value, default_value
 from certus.core.walk import postorder
 from certus.interpreter.indeterminate import Indeterminate

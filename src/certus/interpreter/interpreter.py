@@ -1,7 +1,7 @@
 """Run a program concretely, exactly as the front end built it.
 
 Replays of counterexamples and challenges to proofs rest on this interpreter. It shares the program and the
-semantics of `core.evaluate` with the search, but no encodings and no solvers. Its inputs determine a run.
+semantics of `core.values` with the search, but no encodings and no solvers. Its inputs determine a run.
 One step is one executed edge. A call pushes a frame on a list and needs no Python recursion, so the depth of
 recursion is bounded by memory only.
 """
@@ -13,12 +13,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, cast
 
-from certus.core.budget import Budget
-from certus.core.evaluate import evaluate
+from certus.core.accounting import Budget
 from certus.core.program import NAN_BITS, UNSPECIFIED, Edge, Havoc, Location
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr
-from certus.core.values import Datum, default_value
+from certus.core.terms import Expr, MachineSort
+from certus.core.values import Datum, default_value, evaluate
 from certus.interpreter.bounded_unknowns import BoundedInteger
 from certus.interpreter.compile import Code, Compiled, EventKind, Link
 from certus.interpreter.expressions import Overgrown

@@ -25,7 +25,7 @@ from typing import Final, cast
 
 from certus.core import build
 from certus.core.program import Access, Alloc, Free, Retained
-from certus.core.sorts import INT
+from certus.core.terms import INT
 from certus.interpreter.expressions import Overgrown
 from certus.interpreter.indeterminate import Fault, Indeterminate, Unmodelled, number
 from certus.interpreter.inputs import Contents, Nondeterministic

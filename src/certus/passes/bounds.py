@@ -25,12 +25,11 @@ from typing import Final
 from certus.core import build
 from certus.core.effects import single_statements, written
 from certus.core.engine import BackMap, Task
-from certus.core.evaluate import evaluate
 from certus.core.intervals import Interval
 from certus.core.loops import Loop, LoopBound, components, loop_forest, may_stop
 from certus.core.program import Assign, Assume, Call, Edge, Location, Procedure, Program
-from certus.core.sorts import INT, MachineSort, Sort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, Sort
+from certus.core.values import evaluate
 from certus.core.walk import rebuild, variables
 from certus.passes.constants import ConstantStates, propagate
 

@@ -27,8 +27,7 @@ from certus.core.engine import BackMap, Task, unrolling_before
 from certus.core.evidence import Inductive, KInductive, Point, Proof, Unrolling, in_frame, old
 from certus.core.loops import Loop, call_graph, components, loop_forest, recursive
 from certus.core.program import Assign, Assume, Call, Edge, Location, Op, Procedure, Program, Return
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, Expr, Kind
 from certus.core.walk import substitute_all, variables
 
 State = Mapping[Expr, Expr]  # from a variable to its constant; immutable

@@ -19,8 +19,7 @@ from itertools import count
 from certus.core import build
 from certus.core.effects import written
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Procedure, Program, Return
-from certus.core.sorts import BOOL, INT, MachineSort, Sort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort
 from certus.core.walk import Substitution, postorder, rebuild, variables
 from certus.encoding.integers import encode_terms
 from certus.encoding.linear_terms import opaque_terms

@@ -33,8 +33,7 @@ from certus.core.heap import endangered
 from certus.core.loops import loop_forest
 from certus.core.memory import Field, Partition, Pointer, Region, executed_once
 from certus.core.program import Alloc, Edge, Havoc, Program
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Kind, Value
+from certus.core.terms import Expr, Kind, MachineSort, Value
 from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets
 from certus.encoding.memory import MemoryLowering
 from certus.passes.pointer_flow import PointerFlow, scan_types

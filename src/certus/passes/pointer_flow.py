@@ -25,8 +25,7 @@ from certus.core.program import (
     Program,
     Store,
 )
-from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort
 from certus.core.walk import completed, postorder
 from certus.encoding.addresses import AddressTypes, Mistyped
 from certus.passes.points_to import Node, Places, Spot

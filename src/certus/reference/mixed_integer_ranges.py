@@ -6,7 +6,7 @@ from certus.analysis.ranges.essa import EssaForm
 from certus.analysis.ranges.milp import MixedInteger, Vector
 from certus.analysis.ranges.operations import INFINITE
 from certus.analysis.ranges.system import Values
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 
 
 def by_mixed_integer(essa: EssaForm, outer: Values, budget: Budget) -> tuple[Values, int]:

@@ -41,8 +41,7 @@ from certus.core.evidence import (
 )
 from certus.core.loops import call_graph, components, loop_forest, recursive
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Location, Op, Procedure, Program
-from certus.core.sorts import INT
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.core.walk import Substitution, substitute, variables
 from certus.passes.inline import projected
 

@@ -13,8 +13,7 @@ from itertools import count
 from certus.core import build
 from certus.core.c_text import c_text
 from certus.core.program import Assign, Assume, Call, Edge
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, Expr, Kind
 from certus.core.walk import postorder, rebuild
 from certus.passes.linear_program import LinearOp, LinearProcedure, LinearProgram, LinearStep, column
 from certus.report.boolean_program import StructuredText, commented

@@ -30,8 +30,7 @@ from certus.core.evidence import (
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import Outcome, ProofCheck, Replay, Step, Undecided, violated_site
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
-from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr, Kind, Value
+from certus.core.terms import INT, Expr, Kind, MachineSort, Value
 from certus.core.values import ArrayValue, Datum
 from certus.core.vocabulary import (
     ALLOCATION_FAILS,

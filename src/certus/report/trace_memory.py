@@ -13,8 +13,7 @@ from typing import Final
 
 from certus.core.memory import lvalue
 from certus.core.program import Alloc, Assume, Program, ScalarShape, Shape, Storage
-from certus.core.sorts import INT, MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.values import Datum
 from certus.report.outcome_view import FloatBits, function_name, value_text
 from certus.report.source_text import behind_arrow, is_place

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from certus.core.diagnostic import Span
 from certus.core.effects import written
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
 from certus.core.evidence import Trace
 from certus.core.outcome import Step
 from certus.core.program import (
@@ -32,9 +31,8 @@ from certus.core.program import (
     Return,
     Store,
 )
-from certus.core.sorts import INT
-from certus.core.terms import Expr, Kind, Value
-from certus.core.values import ArrayValue, Datum
+from certus.core.terms import INT, Expr, Kind, Value
+from certus.core.values import ArrayValue, Datum, evaluate
 from certus.core.walk import variables
 from certus.report.outcome_view import INPUT, RESULT, Names, value_text
 from certus.report.source_text import WIDEST, call_text, is_statement, left_side, position_in

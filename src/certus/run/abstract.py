@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from certus.core.accounting import Budget, Statistics
 from certus.core.boolean import Predicate, ScopedPredicates
-from certus.core.budget import Budget
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import uses_memory
@@ -20,7 +20,6 @@ from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, Unsupported
 from certus.core.evidence import old
 from certus.core.program import Location, Program
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.walk import variables
 from certus.frontend import load_question, read_question

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from certus.codec.smtlib_horn import horn_script
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import uses_memory
 from certus.core.engine import Pass, Task, apply_passes

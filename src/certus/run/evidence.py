@@ -22,14 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from certus.codec.outcomes import decode_verdict, encode_verdict
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 from certus.core.evidence import Execution, Safe, Verdict
 from certus.core.horn import HornSystem, Model
 from certus.core.outcome import Outcome
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.core.vocabulary import KINDS
 from certus.frontend import C_SUFFIXES, Question
 from certus.frontend.tasks.properties import Property, property_of_kinds

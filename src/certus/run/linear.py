@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.effects import uses_memory
 from certus.core.engine import Task
 from certus.core.program import Program

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from certus.codec.outcomes import decode_challenge, encode_challenge
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Execution, Safe, Trace, Unknown, Unsafe, Verdict
@@ -36,7 +36,6 @@ from certus.core.outcome import (
     Replay,
 )
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.core.vocabulary import error_kinds
 from certus.frontend import C_SUFFIXES
 from certus.frontend.tasks.properties import Property

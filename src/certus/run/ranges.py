@@ -26,7 +26,7 @@ from certus.analysis.ranges.result import (
 )
 from certus.analysis.ranges.system import limits
 from certus.core import build, float_terms
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import uses_memory
@@ -34,8 +34,7 @@ from certus.core.engine import Task, apply_passes
 from certus.core.errors import BudgetExceeded, CertusError, Inconsistent, InputError, Unsupported
 from certus.core.intervals import Interval
 from certus.core.program import Location, Program
-from certus.core.sorts import BOOL, ArraySort, Sort
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, ArraySort, Expr, Sort
 from certus.encoding.addresses import Mistyped
 from certus.encoding.memory import lower_memory
 from certus.engines.ranges import Options, system_solver

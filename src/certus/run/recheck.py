@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Safe, Unknown, Unsafe, Verdict
 from certus.core.horn import HornSystem
 from certus.core.outcome import Check, DerivationCheck, Outcome, ProofCheck, Replay
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.core.vocabulary import KINDS
 from certus.frontend import Question, has_clauses, load_clauses, load_question
 from certus.run.evidence import (

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from certus.codec.outcomes import decode_outcome
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import Engine, ProgramKind, Role, Slot, Task, kind_of
 from certus.core.errors import BudgetExceeded

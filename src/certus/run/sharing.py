@@ -20,7 +20,7 @@ from typing import Final
 
 from certus.codec.terms import decode_terms, encode_terms
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.effects import has_floats
 from certus.core.engine import BackMap, LateFacts, Task
 from certus.core.errors import BudgetExceeded
@@ -28,7 +28,6 @@ from certus.core.evidence import Inductive, Point
 from certus.core.intervals import bounds, conjuncts
 from certus.core.loops import loop_forest
 from certus.core.program import Program, called
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.walk import variables
 from certus.run.schedule import EARLIER

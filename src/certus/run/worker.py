@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from certus.codec.outcomes import encode_outcome
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import uses_memory
 from certus.core.engine import BackMap, Engine, Facts, Pass, ProgramForm, Task, apply_passes
@@ -24,7 +24,6 @@ from certus.core.horn import HornSystem
 from certus.core.loops import loop_forest
 from certus.core.outcome import Outcome, PassSize
 from certus.core.program import Program, called
-from certus.core.statistics import Statistics
 from certus.engines.registry import ENGINES
 from certus.run.publish import publish
 from certus.run.settings import Settings, block_pass, engine_options

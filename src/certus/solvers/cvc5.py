@@ -12,10 +12,9 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from certus.codec.smtlib import script
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, QueryRecorder, Statistics
 from certus.core.errors import Inconsistent
 from certus.core.solver import Answer
-from certus.core.statistics import QueryRecorder, Statistics
 from certus.core.terms import Expr
 
 if TYPE_CHECKING:

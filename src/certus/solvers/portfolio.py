@@ -24,10 +24,9 @@ from functools import cached_property
 from math import ceil
 from typing import Final, Literal
 
-from certus.core.budget import Budget, until_out_of_time
+from certus.core.accounting import Budget, Statistics, until_out_of_time
 from certus.core.errors import BudgetExceeded
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.encoding.integers import eliminate_machine

@@ -11,8 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from certus.core import build
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, Expr, Kind
 
 
 def propagated(formulas: Iterable[Expr]) -> tuple[Expr, ...]:

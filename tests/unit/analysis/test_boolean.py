@@ -8,7 +8,7 @@ from certus.analysis.boolean.reachability import Reachability
 from certus.analysis.boolean.states import States
 from certus.check.replay.replay import replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.engine import Task
 from certus.core.evidence import old
 from certus.core.outcome import Replay

@@ -9,11 +9,10 @@ from certus.analysis.ranges import facts
 from certus.analysis.ranges.bounded import BoundedRanges, bounded_ranges
 from certus.check.proofs.check import check_proof
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Inductive, Point
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 
 
 def within(text: str, bound: int) -> BoundedRanges:

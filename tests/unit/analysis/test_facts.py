@@ -11,13 +11,12 @@ from certus.analysis.ranges.symbolic_facts import symbolic_facts, symbols
 from certus.check.proofs.check import check_proof
 from certus.check.proofs.clauses import proof_clauses
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.c_text import c_text
 from certus.core.evidence import Inductive, Point
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics
 from certus.reference.mixed_integer_ranges import by_mixed_integer
 from certus.solvers.z3.solver import Z3Solver
 

@@ -26,15 +26,12 @@ from certus.analysis.ranges.float_constraints import (
 from certus.analysis.ranges.float_order import FloatOrder, range_formula
 from certus.analysis.ranges.operations import Bounds
 from certus.core import build, float_terms, floats
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.effects import targets
-from certus.core.evaluate import evaluate
 from certus.core.floats import FORMATS, MODES, Format
 from certus.core.program import Edge, Program, leaves
-from certus.core.sorts import machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Kind
-from certus.core.values import fold_float
+from certus.core.terms import Expr, Kind, machine
+from certus.core.values import evaluate, fold_float
 from certus.frontend.c.load import load_c
 from certus.interpreter.interpreter import Machine
 from certus.report.ranges import RangeReport, VariableRange

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.frontend.c.load import load_c
 from certus.report.ranges import VariableRange, range_text
 from certus.run.ranges import numeric_report, without_memory

@@ -11,7 +11,7 @@ from certus.analysis.ranges.intervals import Propagation
 from certus.analysis.ranges.milp import MixedInteger
 from certus.analysis.ranges.result import analyse, solve
 from certus.analysis.ranges.system import Values
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.loops import loop_forest
 from certus.reference.mixed_integer_ranges import by_mixed_integer
 from certus.solvers.highs import LinearProgram

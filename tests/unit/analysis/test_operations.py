@@ -9,9 +9,8 @@ import pytest
 from certus.analysis.ranges.operations import INFINITE, operate
 from certus.core import build
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
-from certus.core.sorts import INT, MachineSort, Sort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, Sort, machine
+from certus.core.values import evaluate
 
 MACHINE = (Kind.MUL, Kind.QUOT, Kind.REM, Kind.SHL, Kind.SHR, Kind.BIT_AND, Kind.BIT_OR, Kind.BIT_XOR)
 UNBOUNDED = (Kind.MUL, Kind.QUOT, Kind.REM, Kind.DIV, Kind.MOD)

@@ -8,11 +8,10 @@ from tests.unit.analysis.ranges_of import Analysed, c_program, lp_program
 
 from certus.analysis.ranges.result import analyse, needed_bits
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.intervals import Interval
 from certus.core.program import Assume
-from certus.core.sorts import machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, machine
 
 INT_RANGE = (-(2**31), 2**31 - 1)
 UNSIGNED = (0, 2**32 - 1)

@@ -32,6 +32,7 @@ from certus.codec.outcomes import (
     encode_verdict,
 )
 from certus.core import build as b
+from certus.core.accounting import Finding, Refinement, Statistics
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence import (
     Execution,
@@ -61,9 +62,7 @@ from certus.core.outcome import (
     Undecided,
 )
 from certus.core.program import Assign, Call, Edge, ErrorSite, Havoc, Location, Procedure, Program
-from certus.core.sorts import BOOL, INT, REAL, machine
-from certus.core.statistics import Finding, Refinement, Statistics
-from certus.core.terms import Function
+from certus.core.terms import BOOL, INT, REAL, Function, machine
 
 U8 = machine(8, signed=False)
 G, H = b.var("g", INT), b.var("h", U8)

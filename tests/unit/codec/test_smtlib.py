@@ -8,8 +8,7 @@ import pytest
 
 from certus.codec.smtlib import script, sort_text, symbol
 from certus.core import build as b
-from certus.core.sorts import BOOL, INT, REAL, array, machine
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, INT, REAL, Expr, Function, array, machine
 
 U8, I8, U16, I16 = (machine(w, signed=s) for w, s in ((8, False), (8, True), (16, False), (16, True)))
 X, Y, P = b.var("x", INT), b.var("y", INT), b.var("p", BOOL)

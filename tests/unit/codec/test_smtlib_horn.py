@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from certus.codec.smtlib_horn import definition, horn_script
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.horn import Clause, HornSystem
-from certus.core.sorts import BOOL, INT, array
-from certus.core.terms import Function
+from certus.core.terms import BOOL, INT, Function, array
 from certus.frontend.chc.load import load_chc
 from certus.frontend.source import Source
 

@@ -9,8 +9,7 @@ import pytest
 
 from certus.codec.terms import decode_terms, decode_value, encode_terms, encode_value
 from certus.core import build as b
-from certus.core.sorts import BOOL, INT, REAL, array, machine, sort_named
-from certus.core.terms import Function
+from certus.core.terms import BOOL, INT, REAL, Function, array, machine, sort_named
 
 U8 = machine(8, signed=False)
 X = b.var("x", INT)

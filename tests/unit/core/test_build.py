@@ -50,8 +50,7 @@ from certus.core.build import (
     var,
     wrap,
 )
-from certus.core.sorts import BOOL, INT, REAL, array, machine
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, INT, REAL, Expr, Function, Kind, array, machine
 
 I8, U8, U16, I16 = (machine(w, signed=s) for w, s in ((8, True), (8, False), (16, False), (16, True)))
 X, Y, Z = (var(n, INT) for n in "xyz")

@@ -8,8 +8,7 @@ import pytest
 
 from certus.core import build as b
 from certus.core.c_text import c_text, sort_text
-from certus.core.sorts import BOOL, INT, REAL, array, machine
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, INT, REAL, Expr, Function, array, machine
 
 U8, I16 = machine(8, signed=False), machine(16, signed=True)
 X, Y, Z = (b.var(n, INT) for n in "xyz")

@@ -17,8 +17,7 @@ from certus.core.effects import (
     written,
 )
 from certus.core.program import Alloc, Assign, Assume, Call, Free, Havoc, Load, Op, Program, Return, Store
-from certus.core.sorts import INT
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 
 X, Y, R = (build.var(name, INT) for name in ("x", "y", "main.r"))
 

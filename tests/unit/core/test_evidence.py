@@ -6,8 +6,7 @@ import pytest
 
 from certus.core import build
 from certus.core.evidence import Standing, in_frame, old, stands_for
-from certus.core.sorts import INT, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, machine
 
 X = build.var("p.x", INT)
 G = build.var("g", INT)

@@ -14,7 +14,7 @@ from certus.core import build
 from certus.core.effects import uses_memory
 from certus.core.evidence import Partitioned, Unrolling
 from certus.core.memory import Field, Partition, Pointer, Region, executed_once
-from certus.core.sorts import INT, machine
+from certus.core.terms import INT, machine
 
 P, W = build.var("main.p", INT), build.var("main.w", machine(64, signed=False))
 PARTITION = Partition(

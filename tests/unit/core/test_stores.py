@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 from certus.core.build import const_array, integer, select, store, var
-from certus.core.sorts import INT, array
-from certus.core.terms import SHORT, Expr, Kind, read
+from certus.core.terms import INT, SHORT, Expr, Kind, array, read
 
 ARRAY = var("m", array(INT, INT))
 X = var("x", INT)

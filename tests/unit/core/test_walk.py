@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from certus.core import build as b
-from certus.core.evaluate import evaluate
-from certus.core.sorts import BOOL, INT, machine
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, INT, Expr, Function, Kind, machine
+from certus.core.values import evaluate
 from certus.core.walk import (
     Substitution,
     instantiate,

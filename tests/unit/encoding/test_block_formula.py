@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from certus.core import build
 from certus.core.program import Assign, Assume, Block, Choice, Edge, Location, Op, Procedure, Seq
-from certus.core.sorts import INT, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, machine
 from certus.encoding.block_formula import BlockFormula, block_formula
 
 U32 = machine(32, signed=False)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, Model, parameters
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, INT, array, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, INT, Expr, Function, array, machine
 from certus.core.walk import substitute, variables
 from certus.encoding.canonical_atoms import as_equalities, canonical, predicates
 from certus.encoding.integer_clauses import IntegerClauses, has_machine_integers

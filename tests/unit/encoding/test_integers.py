@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import Unsupported
 from certus.core.intervals import ANY, Interval, bounds, quotient, remainder
 from certus.core.solver import Answer
-from certus.core.sorts import INT, array, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import INT, Expr, Function, Kind, array, machine
 from certus.core.values import truncating_quotient
 from certus.core.walk import postorder
 from certus.encoding.integers import Encoded, Style, eliminate_machine

@@ -12,8 +12,7 @@ from certus.check.proofs.partition import check_partition
 from certus.core import build
 from certus.core.memory import Partition
 from certus.core.program import Access, Alloc, Free, Havoc, Inspect, InspectHeap, Op, Program, Retained
-from certus.core.sorts import BOOL, machine
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr, machine
 from certus.encoding.memory import lower_memory
 from certus.passes.memory import find_partition
 from certus.passes.slice import slice_program

@@ -6,11 +6,10 @@ import pytest
 from tests.builders import ProgramBuilder
 
 from certus.core import build
-from certus.core.evaluate import evaluate
 from certus.core.memory import Field, Partition, Pointer, Region
 from certus.core.program import Assign, Assume, Havoc, Op, Program
-from certus.core.sorts import INT, array, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, array, machine
+from certus.core.values import evaluate
 from certus.encoding.address_terms import AddressTerms
 from certus.encoding.addresses import MARGIN, AddressTypes, Mistyped
 from certus.encoding.memory import lower_memory

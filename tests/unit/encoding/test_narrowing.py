@@ -8,15 +8,13 @@ import pytest
 from tests.unit.analysis.ranges_of import c_program
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Safe, Trace, Unrolling, Unsafe
 from certus.core.intervals import Interval
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.solver import Answer
-from certus.core.sorts import machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import Expr, machine
 from certus.encoding.narrowing import Narrowing, fits, narrowest_sort
 from certus.engines.registry import ENGINES
 from certus.passes.large_blocks import LargeBlocks

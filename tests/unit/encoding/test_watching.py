@@ -11,16 +11,14 @@ from tests.builders import ProgramBuilder
 
 from certus.check.proofs.check import check_proof
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.engine import Task
 from certus.core.evidence import Inductive, Partitioned, Point, Safe, Unsafe
 from certus.core.heap import NumberedObjects
 from certus.core.outcome import ProofCheck
 from certus.core.program import Op, Program, Retained
-from certus.core.sorts import BOOL, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr, machine
 from certus.encoding.memory import MemoryLowering
 from certus.engines.bmc import BoundedModelChecking
 from certus.passes.large_blocks import LargeBlocks

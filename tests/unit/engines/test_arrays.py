@@ -8,11 +8,10 @@ import pytest
 
 from certus import Settings, verify
 from certus.core import build
-from certus.core.evaluate import evaluate
 from certus.core.evidence import Inductive, Partitioned, Safe, Unknown
 from certus.core.outcome import Outcome, ProofCheck
-from certus.core.sorts import machine
-from certus.core.terms import Kind
+from certus.core.terms import Kind, machine
+from certus.core.values import evaluate
 from certus.core.walk import postorder
 from certus.engines.arrays.claims import Claim
 

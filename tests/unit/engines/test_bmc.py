@@ -7,13 +7,12 @@ from dataclasses import replace
 import pytest
 
 from certus.check.replay.replay import replay
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task, apply_passes
 from certus.core.evidence import Safe, Trace, Unknown, Unrolling, Unsafe, Verdict
 from certus.core.loops import LoopBound
 from certus.core.outcome import Replay
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp.load import load_lp
 from certus.passes.bounds import Bounds

@@ -8,15 +8,13 @@ import pytest
 
 from certus.check.proofs.horn import check_derivation, check_model
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Safe, Unknown, Unsafe, Verdict
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import DerivationCheck, ProofCheck
-from certus.core.sorts import INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Function
+from certus.core.terms import INT, Function
 from certus.engines.clp import ConstraintLogic, Options, engine, traces
 from certus.engines.clp.abstraction import Abstraction, Skeletons, formals
 from certus.engines.clp.explication import check_refinement, explicate

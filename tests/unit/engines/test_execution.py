@@ -4,12 +4,11 @@ simplified."""
 from __future__ import annotations
 
 from certus.check.replay.replay import replay
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import NoOptions, Task
 from certus.core.evidence import Execution, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.outcome import Replay
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.engines.execution import OnlyExecution
 from certus.engines.random import RandomRuns
 from certus.frontend.lp.load import load_lp

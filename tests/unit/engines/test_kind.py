@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import KInductive, Point, Safe, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.engines.kind import KInduction, Options
 from certus.frontend.lp.load import load_lp
 from certus.passes.large_blocks import LargeBlocks

@@ -8,13 +8,12 @@ import pytest
 from tests.builders import ProgramBuilder
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Execution, Inductive, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Assume, Call, Program
-from certus.core.sorts import INT, machine
-from certus.core.statistics import Statistics
+from certus.core.terms import INT, machine
 from certus.engines.linear import LinearReachability, Options
 from certus.engines.linear.acceleration import Acceleration
 from certus.engines.linear.edges import Store, VectorIndex, lift, se_join, self_loop

@@ -7,13 +7,12 @@ from tests.builders import ProgramBuilder
 from tests.unit.engines.test_linear import answered
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Safe, Unknown, Unsafe
 from certus.core.outcome import ProofCheck
 from certus.core.program import Havoc
-from certus.core.sorts import BOOL, INT, array
-from certus.core.statistics import Statistics
+from certus.core.terms import BOOL, INT, array
 from certus.engines.linear import LinearReachability, Options
 from certus.run.publish import examine
 

@@ -10,7 +10,7 @@ import pytest
 from examples.locks import locks
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Inductive, Point, Safe, Unknown, Unsafe, Verdict, old
@@ -18,9 +18,7 @@ from certus.core.horn import HornSystem
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr
 from certus.core.walk import variables
 from certus.engines.predicate import Options, PredicateAbstraction
 from certus.engines.predicate.abstraction import Abstraction, Precision, joint, within

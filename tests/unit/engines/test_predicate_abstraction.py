@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from scripts.bench_abstraction import abstract_states
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Safe
-from certus.core.statistics import Statistics
 from certus.engines.predicate import Options, PredicateAbstraction
 from certus.engines.predicate.abstraction import Manner
 from certus.frontend.lp.load import load_lp

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.automata import X, number
 
 from certus.core import build
+from certus.core.accounting import Finding, Refinement
 from certus.core.diagnostic import Span
 from certus.core.program import Location, Program
-from certus.core.statistics import Finding, Refinement
 from certus.engines.predicate.abstraction import Precision
 from certus.engines.predicate.report import PASSED, predicate_findings, refinement
 

@@ -10,15 +10,13 @@ import pytest
 
 from certus import Settings, Unknown, verify
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Point, Safe, Unsafe, Verdict
 from certus.core.loops import loop_forest
 from certus.core.program import Choice, Location, Program, Seq
-from certus.core.sorts import INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.core.walk import Substitution
 from certus.encoding.block_formula import BlockFormula, Instance, block_formula
 from certus.engines.predicate import Options, PredicateAbstraction

@@ -6,12 +6,11 @@ import pytest
 from tests.unit.analysis.ranges_of import lp_program
 
 from certus.check.proofs.check import check_proof
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Safe, Unknown, Verdict
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.engines.registry import ENGINES
 from certus.passes.large_blocks import LargeBlocks
 

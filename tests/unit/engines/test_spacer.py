@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from certus.check.proofs.horn import check_derivation, check_model
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.evidence import Safe, Unsafe
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.outcome import DerivationCheck, ProofCheck
-from certus.core.statistics import Statistics
 from certus.engines.spacer import Options, solve_clauses
 from certus.frontend.chc.load import load_chc
 from certus.frontend.source import Source

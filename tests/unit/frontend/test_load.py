@@ -8,7 +8,7 @@ import pytest
 
 from certus.core import build
 from certus.core.errors import InputError
-from certus.core.sorts import BOOL, INT
+from certus.core.terms import BOOL, INT
 from certus.frontend import load
 from certus.frontend.lp import load_lp, parse_expression
 from certus.frontend.source import MAX_BYTES, Source

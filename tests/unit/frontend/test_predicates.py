@@ -8,10 +8,9 @@ import pytest
 
 from certus.core import build
 from certus.core.errors import InputError
-from certus.core.evaluate import evaluate
 from certus.core.evidence import old
-from certus.core.sorts import INT, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, machine
+from certus.core.values import evaluate
 from certus.frontend.lp.load import load_lp
 from certus.frontend.predicates import in_machine_arithmetic, parse_predicates
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, Model
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, INT, Expr, Function
 from certus.core.walk import variables
 from certus.interpolation.constant_interpolants import by_values
 from certus.interpolation.finite_clauses import finite_system

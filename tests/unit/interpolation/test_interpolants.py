@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certus.core import build
-from certus.core.budget import Budget
-from certus.core.evaluate import evaluate
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, Model
-from certus.core.sorts import BOOL, INT, REAL, array, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, INT, REAL, Expr, Function, Kind, array, machine
+from certus.core.values import evaluate
 from certus.core.walk import variables
 from certus.encoding.canonical_atoms import canonical, predicates
 from certus.interpolation.equations import with_equations

@@ -10,13 +10,12 @@ from tests.builders import ProgramBuilder
 
 from certus.check.replay.replay import check_execution
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Execution, Trace
 from certus.core.program import Access, Havoc, Inspect, Op, Program, Retained
-from certus.core.sorts import INT, Sort, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, Sort, machine
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import NoInputs, Nondeterministic, RandomInputs, ReplayInputs, TraceInputs
 from certus.interpreter.interpreter import Ending, Machine, Run, run

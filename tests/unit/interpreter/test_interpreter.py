@@ -9,12 +9,11 @@ import pytest
 from tests.builders import ProgramBuilder
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import BudgetExceeded, Inconsistent
 from certus.core.evidence import Trace
 from certus.core.program import Assume, Edge, Program, Seq
-from certus.core.sorts import BOOL, INT, array, machine
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr, array, machine
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import TraceInputs
 from certus.interpreter.interpreter import Ending, Machine, Run, run

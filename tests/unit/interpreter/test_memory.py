@@ -12,14 +12,13 @@ from certus.check.proofs.random_runs import challenge
 from certus.check.replay.replay import check_execution, replay
 from certus.codec.evidence import decode_refutation, encode_refutation
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Execution, Trace
 from certus.core.outcome import Replay
 from certus.core.program import Alloc, Assume, Free, Load, Location, Op, Program, Storage, Store
-from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort, machine
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import NoInputs, Nondeterministic, TraceInputs, constants
 from certus.interpreter.interpreter import Ending, Machine, Run, run

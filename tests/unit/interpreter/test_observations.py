@@ -6,7 +6,7 @@ from tests.builders import ProgramBuilder
 from tests.laws.observations import Observations
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import TraceInputs

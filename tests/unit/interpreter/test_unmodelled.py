@@ -7,7 +7,7 @@ from tests.builders import ProgramBuilder
 
 from certus.check.replay.replay import replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Trace
 from certus.core.outcome import Replay

@@ -6,7 +6,7 @@ import pytest
 
 from certus.core import build
 from certus.core.program import Alloc
-from certus.core.sorts import INT
+from certus.core.terms import INT
 from certus.interpreter.indeterminate import Fault, Indeterminate
 from certus.interpreter.memory import Memory, OpaqueMemory, loader, storer
 

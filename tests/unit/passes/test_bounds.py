@@ -7,14 +7,13 @@ from tests.builders import ProgramBuilder
 
 from certus.check.proofs.check import check_proof
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.evidence import Unrolling
 from certus.core.intervals import Interval
 from certus.core.loops import LoopBound, loop_forest
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
-from certus.core.sorts import machine
-from certus.core.statistics import Statistics
+from certus.core.terms import machine
 from certus.frontend.lp.load import load_lp
 from certus.passes.bounds import loop_bounds, ranged_bounds
 

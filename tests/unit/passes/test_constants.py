@@ -6,16 +6,14 @@ import pytest
 
 from certus.check.proofs.check import check_proof
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Inductive, KInductive, Point, Unrolling, old
 from certus.core.horn import HornSystem
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck
 from certus.core.program import Assume, Call, Program
-from certus.core.sorts import INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.frontend.lp.load import load_lp
 from certus.passes.constants import Constants, propagate
 from certus.passes.inline import Inline

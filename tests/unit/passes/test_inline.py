@@ -7,15 +7,13 @@ import pytest
 from certus.check.proofs.check import check_proof
 from certus.check.replay.replay import replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Inductive, Point, Trace, Unrolling, Unsafe, in_frame
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Call, Program
-from certus.core.sorts import INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp.load import load_lp
 from certus.passes.inline import Inline, choose, inline

@@ -11,15 +11,13 @@ from certus.check.proofs.check import clauses_of
 from certus.check.proofs.discharge import discharge
 from certus.check.proofs.partition import check_partition
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.errors import Unsupported
 from certus.core.evidence import Partitioned, Safe, Trace, Unrolling, Unsafe, Verdict
 from certus.core.memory import Field, Partition, Pointer, Region
 from certus.core.program import Alloc, Assign, Assume, Havoc, Load, Op, Program, Store
-from certus.core.sorts import machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import Expr, machine
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.passes.memory import Memory, find_partition
 

@@ -8,16 +8,14 @@ from tests.builders import ProgramBuilder
 from certus.check.proofs.check import check_proof
 from certus.check.replay.replay import replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.effects import written
 from certus.core.engine import Task
 from certus.core.evidence import Inductive, Point, Trace, Unsafe
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Alloc, Assign, Assume, Call, Havoc, Load, Program, Store
-from certus.core.sorts import INT, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, machine
 from certus.engines.bmc import BoundedModelChecking, Options
 from certus.frontend.lp.load import load_lp
 from certus.passes.slice import Slice, slice_program

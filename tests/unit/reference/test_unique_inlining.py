@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from certus.check.proofs.check import check_proof
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Inductive, Point, Trace, in_frame
 from certus.core.outcome import ProofCheck
 from certus.core.program import Assume, Call, Havoc, Program
-from certus.core.statistics import Statistics
 from certus.core.walk import variables
 from certus.frontend.lp.load import load_lp
 from certus.reference.unique_inlining import Merged, UniqueInlining, merge

@@ -20,7 +20,7 @@ from certus.core.program import (
     Program,
     Return,
 )
-from certus.core.sorts import INT
+from certus.core.terms import INT
 
 SOURCE = """\
 int limit;

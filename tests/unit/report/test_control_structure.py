@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from certus.core.accounting import Budget, Statistics
 from certus.core.boolean import ScopedPredicates
-from certus.core.budget import Budget
-from certus.core.statistics import Statistics
 from certus.frontend.lp.load import load_lp
 from certus.frontend.predicates import parse_predicates
 from certus.passes.boolean import abstract_program

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from certus.check.replay.replay import replay
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace, Unsafe
 from certus.core.outcome import Outcome, Replay
 from certus.core.program import Havoc

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from certus.core import build
+from certus.core.accounting import Finding, Statistics
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.evidence import (
     Execution,
@@ -37,7 +38,6 @@ from certus.core.outcome import (
     Step,
     Undecided,
 )
-from certus.core.statistics import Finding, Statistics
 from certus.core.version import VERSION
 from certus.report.json import render_input_error_json, render_json
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from certus.core import build
+from certus.core.accounting import Statistics
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence import (
     Execution,
@@ -30,9 +31,7 @@ from certus.core.horn import Clause, Derivation, HornSystem, Model
 from certus.core.horn import Step as Inference
 from certus.core.outcome import Compilers, Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step
 from certus.core.program import Program
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Function
+from certus.core.terms import BOOL, INT, Function
 from certus.report.diagnostics import Palette
 from certus.report.outcome_view import value_text
 from certus.report.text import render_passes, render_text

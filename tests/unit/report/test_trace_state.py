@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from certus.check.replay.replay import replay
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace, Unsafe
 from certus.core.outcome import Outcome, Replay
 from certus.core.program import Havoc, Program

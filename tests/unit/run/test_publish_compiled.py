@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace, Unknown, Unsafe
 from certus.core.outcome import COMPILERS_DISAGREE, Compilers, Replay
 from certus.frontend.c.load import load_c

@@ -11,13 +11,12 @@ from certus.analysis.ranges import facts
 from certus.analysis.ranges.bounded import bounded_ranges
 from certus.check.proofs.check import check_proof
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.c_text import c_text
 from certus.core.engine import Task
 from certus.core.evidence import KInductive, Point, Safe, Unknown, Unsafe
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.engines.registry import ENGINES
 from certus.passes.large_blocks import LargeBlocks
 from certus.run.publish import examine

@@ -14,14 +14,13 @@ import pytest
 
 from certus import InputError, Settings, verify
 from certus.codec.outcomes import encode_outcome
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import Engine, NoOptions, Role, Task
 from certus.core.evidence import Inductive, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.outcome import ProofCheck, Undecided
 from certus.core.program import Program
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics
 from certus.engines.registry import ENGINES
 from certus.frontend import read_question
 from certus.run import schedule

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.evidence import Point
 from certus.core.loops import loop_forest
 from certus.core.program import Program
-from certus.core.sorts import INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.frontend.lp.load import load_lp
 from certus.run.sharing import EARLIER, RANGES, Exchange, decode_facts, encode_facts, source_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from certus import Settings
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.engine import LARGE, PROGRAMS, ProgramKind, kind_of
 from certus.core.errors import BudgetExceeded
 from certus.frontend import load_question, read_question

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certus.core import build
-from certus.core.evaluate import evaluate
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr
+from certus.core.values import evaluate
 from certus.solvers.bdd import Region, Regions
 
 NAMES = tuple(build.var(name, BOOL) for name in "abcd")

@@ -7,12 +7,10 @@ import time
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import BudgetExceeded, Inconsistent
 from certus.core.solver import Answer
-from certus.core.sorts import INT, array, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, array, machine
 from certus.solvers.cvc5 import Cvc5Solver
 
 X, Y, Z = (build.var(name, INT) for name in "xyz")

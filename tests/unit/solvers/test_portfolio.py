@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.solver import Answer
-from certus.core.sorts import machine
-from certus.core.statistics import Statistics
+from certus.core.terms import machine
 from certus.solvers import portfolio
 from certus.solvers.portfolio import Backoff, SolverPortfolio
 

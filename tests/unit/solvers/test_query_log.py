@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.solver import Answer
-from certus.core.sorts import INT, array, machine
-from certus.core.statistics import Statistics
+from certus.core.terms import INT, array, machine
 from certus.solvers.cvc5 import Cvc5Solver
 from certus.solvers.query_log import QueryLog
 from certus.solvers.z3.solver import Z3Solver

@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certus.core import build
-from certus.core.evaluate import evaluate
-from certus.core.sorts import BOOL, INT
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr
+from certus.core.values import evaluate
 from certus.solvers.unit_propagation import propagated
 
 a, b, c = (build.var(name, BOOL) for name in "abc")

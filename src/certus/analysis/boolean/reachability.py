@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from certus.analysis.boolean.states import States, inner, later
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.program import Block, Call, Choice, Edge, Havoc, Location, Procedure, Seq
 from certus.core.terms import Expr, Value

@@ -19,7 +19,7 @@ from certus.analysis.ranges.essa import LoopStretch
 from certus.analysis.ranges.operations import INFINITE, NOTHING
 from certus.analysis.ranges.result import Ranges, Solution
 from certus.analysis.ranges.system import Join, Values
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 
 STEPS: Final = 5_000_000  # evaluations after which loops have their range in all executions
 

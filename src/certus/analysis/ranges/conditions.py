@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from certus.analysis.ranges.float_order import FloatOrder
 from certus.analysis.ranges.system import Bound, Terms, View
-from certus.core.sorts import Sort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, Sort
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,12 @@ from certus.analysis.ranges.operations import Bounds
 from certus.analysis.ranges.result import Ranges, Solution, SystemSolver, analyse, by_strategy, interval
 from certus.analysis.ranges.system import limits
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Inductive, Point
 from certus.core.intervals import Interval
 from certus.core.loops import loop_forest
 from certus.core.program import Location, Program
-from certus.core.sorts import BOOL, INT, ArraySort, MachineSort, Sort
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, ArraySort, Expr, MachineSort, Sort
 
 
 def range_formula(term: Expr, range_: Interval) -> Expr:

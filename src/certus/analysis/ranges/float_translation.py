@@ -22,8 +22,7 @@ from certus.analysis.ranges.float_operations import MAGNITUDE, NEGATION, PATTERN
 from certus.analysis.ranges.float_order import FloatOrder
 from certus.analysis.ranges.system import Bound, Meet, limits
 from certus.core import floats
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort
 
 if TYPE_CHECKING:
     from certus.analysis.ranges.terms import Environment, Translation

@@ -15,8 +15,7 @@ from certus.analysis.ranges.system import element
 from certus.analysis.ranges.views import read_terms
 from certus.core import floats
 from certus.core.program import Program
-from certus.core.sorts import MachineSort
-from certus.core.terms import FLOATS, Expr, Kind
+from certus.core.terms import FLOATS, Expr, Kind, MachineSort
 from certus.core.walk import postorder
 
 _ORDERS: Final = {format.width: FloatOrder(format) for format in floats.FORMATS.values()}

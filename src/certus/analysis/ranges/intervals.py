@@ -17,7 +17,7 @@ from typing import Final
 
 from certus.analysis.ranges.system import Join, System, Values
 from certus.analysis.ranges.terms import Translation
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 
 NARROWING: Final = 2  # how often all quantities are evaluated again after widening
 PATIENCE: Final = 3  # how often a cyclic join may grow before it is widened

@@ -17,7 +17,7 @@ from typing import Final
 from certus.analysis.ranges.float_constraints import Compared
 from certus.analysis.ranges.operations import INFINITE
 from certus.analysis.ranges.system import Definition, Fixed, Gate, Join, Meet, Sum, System, Values
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 
 MOST: Final = 16  # limit of members of a set
 Members = frozenset[int] | None

@@ -37,7 +37,7 @@ from certus.analysis.ranges.system import (
     Values,
     dependencies,
 )
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.loops import components
 from certus.solvers.highs import LinearProgram, LinearSolver
 

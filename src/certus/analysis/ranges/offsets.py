@@ -18,8 +18,7 @@ from certus.core import build
 from certus.core.intervals import Interval
 from certus.core.memory import Partition, executed_once
 from certus.core.program import Alloc, Assign, Assume, Edge, Havoc, Location, Op, Procedure, Program
-from certus.core.sorts import BOOL, ArraySort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, ArraySort, Expr, Kind
 from certus.core.walk import rebuild, transform, variables
 from certus.encoding.placement import BASE
 

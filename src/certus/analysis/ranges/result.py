@@ -13,11 +13,10 @@ from certus.analysis.ranges.operations import INFINITE, NOTHING, Bounds
 from certus.analysis.ranges.strategy import StrategyIteration
 from certus.analysis.ranges.system import Fixed, Join, Sum, Values, element, limits
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.intervals import Interval
 from certus.core.program import Edge, Location, Program
-from certus.core.sorts import ArraySort, MachineSort, Sort
-from certus.core.terms import Expr
+from certus.core.terms import ArraySort, Expr, MachineSort, Sort
 
 SystemSolver = Callable[[EssaForm, Values, Budget], tuple[Values, int]]  # with its number of linear programs
 ROUNDS = 3  # of strategy iteration: each may find more dead branches, which makes the next more precise

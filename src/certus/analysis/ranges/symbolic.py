@@ -28,12 +28,11 @@ from certus.analysis.ranges.result import Ranges, interval, solve
 from certus.analysis.ranges.strategy import LOWER, UPPER
 from certus.analysis.ranges.system import Bound, Join, Meet, Sum, Terms
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.intervals import Interval
 from certus.core.loops import loop_forest
 from certus.core.program import Assume, Edge, Location, Procedure, Program
-from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, MachineSort
 
 SPLIT: Final = 4  # limit of symbolic parameters; further ones have numeric ranges only
 

@@ -17,12 +17,11 @@ from certus.analysis.ranges.control import without_blocks
 from certus.analysis.ranges.essa import Scope
 from certus.analysis.ranges.symbolic import Affine, Case, Symbol, alone, cases, in_range
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.effects import terms, written
 from certus.core.loops import loop_forest
 from certus.core.program import Assign, Location, Op, Procedure, Program
-from certus.core.sorts import INT, MachineSort, Sort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, Sort, machine
 from certus.core.walk import variables
 
 MOST: Final = 2  # symbols of a procedure, so at most four cases

@@ -22,8 +22,7 @@ from typing import Final
 from certus.analysis.ranges.float_constraints import Compared, FloatOperation
 from certus.analysis.ranges.float_order import FloatOrder
 from certus.analysis.ranges.operations import INFINITE, NOTHING, Bounds, operate
-from certus.core.sorts import BOOL, ArraySort, MachineSort, Sort
-from certus.core.terms import Kind
+from certus.core.terms import BOOL, ArraySort, Kind, MachineSort, Sort
 
 ANYTHING: Final[Bounds] = (-INFINITE, INFINITE)
 Terms = tuple[tuple[int, int], ...]  # (coefficient, quantity), each quantity once

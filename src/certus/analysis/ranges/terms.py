@@ -37,8 +37,7 @@ from certus.analysis.ranges.system import (
     limits,
 )
 from certus.core import build
-from certus.core.sorts import BOOL, INT, MachineSort, Sort
-from certus.core.terms import FLOATS, Expr, Kind
+from certus.core.terms import BOOL, FLOATS, INT, Expr, Kind, MachineSort, Sort
 from certus.core.walk import variables
 
 LONGEST: Final = 8  # limit of terms of a form

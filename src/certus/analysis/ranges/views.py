@@ -14,8 +14,7 @@ from typing import Final
 
 from certus.analysis.ranges.system import element
 from certus.core.program import Assign, Assume, Call, Procedure, Program, Return
-from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort, machine
 
 SIGNED: Final = "signed"
 UNSIGNED: Final = "unsigned"

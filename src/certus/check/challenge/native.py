@@ -33,7 +33,7 @@ from certus.check.challenge.runs import Behaviour, Binary, End, Model, Stream, V
 from certus.check.replay.build import Compiler, NotBuilt, Wanted, no_gcc
 from certus.check.replay.compiled import CHECKS
 from certus.check.replay.harness import CHECK_CODES, is_input, runs_harness
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.outcome import (
     CLANG,
@@ -47,7 +47,7 @@ from certus.core.outcome import (
     Disagreement,
 )
 from certus.core.program import Havoc, Program
-from certus.core.sorts import MachineSort, Sort
+from certus.core.terms import MachineSort, Sort
 from certus.core.vocabulary import PART_OF_KIND
 from certus.interpreter.inputs import RandomInputs, constants
 

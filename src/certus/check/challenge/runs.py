@@ -17,7 +17,7 @@ from typing import Final
 from certus.check.replay.build import RUNS, UNCONFINED, Builds, Compiler, NotBuilt, Wanted
 from certus.check.replay.compiled import MEMORY
 from certus.check.replay.harness import ARGUMENT, ARGUMENT_BYTE, ARGUMENT_LENGTH, ENDINGS, NOTED, ExitCode
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, CertusError
 from certus.core.outcome import UNDEFINED

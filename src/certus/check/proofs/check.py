@@ -21,14 +21,13 @@ from certus.check.proofs.random_runs import challenge
 from certus.check.proofs.ssa import Clause
 from certus.check.proofs.unrolled import unrolling_clauses
 from certus.check.replay.replay import check_execution
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Execution, Inductive, KInductive, Partitioned, Proof, Unrolling
 from certus.core.outcome import ProofCheck
 from certus.core.program import Assume, Edge, ErrorSite, Location, Program
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics
 from certus.encoding.memory import MemoryLowering
 from certus.solvers.z3.solver import Z3Solver
 

@@ -25,12 +25,10 @@ from typing import Final
 
 from certus.check.proofs.expansion import Refused
 from certus.check.proofs.ssa import Clause
-from certus.core.budget import Budget, until_out_of_time
+from certus.core.accounting import Budget, Statistics, until_out_of_time
 from certus.core.outcome import ProofCheck, Undecided
 from certus.core.solver import Answer
-from certus.core.sorts import MachineSort
-from certus.core.statistics import Statistics
-from certus.core.terms import FLOATS, Expr, Kind
+from certus.core.terms import FLOATS, Expr, Kind, MachineSort
 from certus.core.walk import postorder
 from certus.encoding.integers import Encoded, eliminate_machine
 from certus.solvers.bitwuzla.solver import BitwuzlaSolver

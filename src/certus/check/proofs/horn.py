@@ -15,17 +15,14 @@ from certus.check.proofs.discharge import discharge
 from certus.check.proofs.expansion import Refused
 from certus.check.proofs.ssa import Clause
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
 from certus.core.horn import Derivation, HornSystem, Model, Step
 from certus.core.outcome import DerivationCheck, ProofCheck
-from certus.core.sorts import BOOL
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
-from certus.core.values import Datum
+from certus.core.terms import BOOL, Expr, Function, Kind
+from certus.core.values import Datum, evaluate
 from certus.core.walk import postorder, variables
 
 Fact = tuple[Function, tuple[Datum, ...]]

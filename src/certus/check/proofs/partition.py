@@ -44,8 +44,7 @@ from certus.core.program import (
     Seq,
     Store,
 )
-from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort
 from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets, no_object
 from certus.encoding.memory import lower_memory
 

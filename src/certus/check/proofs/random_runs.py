@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, cast
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded, CertusError, Unsupported

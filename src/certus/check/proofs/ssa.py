@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from certus.core import build
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr
 from certus.core.walk import variables
 
 

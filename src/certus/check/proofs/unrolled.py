@@ -17,12 +17,11 @@ from typing import TypeAlias, cast
 from certus.check.proofs.expansion import Refused, not_basic
 from certus.check.proofs.ssa import Clause, Flow, Formula
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.evidence import Unrolling
 from certus.core.loops import Loop, LoopForest, components, loop_forest, recursive
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Location, Procedure, Program, Return
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.walk import Substitution
 

@@ -34,7 +34,7 @@ from certus.check.replay.harness import (
     is_input,
 )
 from certus.check.replay.sanitized import MEMORY_KINDS, MemoryFault, SanitizedProgram
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import CLANG, GCC, Compilers
 from certus.core.program import Alloc, Havoc, Program

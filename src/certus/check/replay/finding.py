@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
 from certus.core.program import Assume, ErrorSite, Program
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Kind
-from certus.core.values import Datum
+from certus.core.terms import Expr, Kind, MachineSort
+from certus.core.values import Datum, evaluate
 from certus.core.vocabulary import operation_of
 from certus.core.walk import postorder, variables
 

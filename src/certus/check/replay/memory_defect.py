@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, cast
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Trace
 from certus.core.memory_defects import (
@@ -36,8 +36,7 @@ from certus.core.program import (
     MarkBits,
     Program,
 )
-from certus.core.sorts import INT
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.core.values import Datum
 from certus.core.vocabulary import PART_OF_KIND
 from certus.interpreter.compile import Code, Compiled

@@ -14,7 +14,6 @@ from typing import Final, Literal, NamedTuple
 
 from certus.core import build, float_terms
 from certus.core.effects import terms, written
-from certus.core.evaluate import evaluate
 from certus.core.floats import FORMATS
 from certus.core.program import (
     Access,
@@ -36,9 +35,8 @@ from certus.core.program import (
     Return,
     Store,
 )
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Kind, Value
-from certus.core.values import Datum
+from certus.core.terms import Expr, Kind, MachineSort, Value
+from certus.core.values import Datum, evaluate
 from certus.core.walk import postorder, substitute_all, variables
 from certus.interpreter.interpreter import Machine, Observer
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from certus.check.replay.flow import Branches, Flows
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.effects import terms, written
 from certus.core.outcome import Reason, Role
 from certus.core.program import (
@@ -47,8 +47,7 @@ from certus.core.program import (
     Return,
     Store,
 )
-from certus.core.sorts import MachineSort, Sort
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort, Sort
 from certus.core.walk import variables
 
 _INTERVAL: Final = 0x3FFF  # steps between two checks of the budget, minus 1

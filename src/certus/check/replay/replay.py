@@ -13,7 +13,7 @@ from typing import Final
 from certus.check.replay.finding import finding
 from certus.check.replay.memory_defect import memory_defect
 from certus.check.replay.relevance import Arrival, Relevance, relevance
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.effects import written
 from certus.core.errors import BudgetExceeded, Inconsistent

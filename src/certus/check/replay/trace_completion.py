@@ -22,14 +22,12 @@ from typing import Final
 
 from certus.check.replay.path_replay import Key, PathRecorder, SymbolicPath
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.effects import uses_memory
 from certus.core.evidence import Trace
 from certus.core.program import Alloc, Havoc, Program
 from certus.core.solver import Answer
-from certus.core.sorts import INT, MachineSort
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Value
+from certus.core.terms import INT, Expr, MachineSort, Value
 from certus.core.values import Datum
 from certus.core.walk import substitute_all, variables
 from certus.interpreter.compile import compile_program

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Engine, Facts, NoOptions, ProgramKind, Slot, Task
 from certus.core.evidence import Inductive, Verdict
-from certus.core.statistics import Statistics
 
 
 class ArrayClaims(Engine[NoOptions]):

@@ -18,8 +18,7 @@ from typing import Final
 
 from certus.core import build
 from certus.core.program import Edge, Program
-from certus.core.sorts import ArraySort, MachineSort, Sort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import ArraySort, Expr, Kind, MachineSort, Sort
 from certus.core.walk import postorder, substitute, variables
 from certus.encoding.block_formula import BlockFormula
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import NoOptions, Task
 from certus.core.evidence import Inductive, Point, Safe, Unknown, Verdict
 from certus.core.loops import loop_forest
 from certus.core.program import Location, Program, called
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.vocabulary import LEAK
 from certus.core.walk import variables

@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.program import Edge, Location, Program
 from certus.core.solver import Answer, Solver
-from certus.core.sorts import BOOL, ArraySort
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, ArraySort, Expr
 from certus.core.walk import Substitution
 from certus.encoding.integers import eliminate_machine
 from certus.engines.arrays.claims import Claim, Guesses, Step

@@ -13,8 +13,7 @@ from typing import Final
 
 from certus.core import build
 from certus.core.program import Program
-from certus.core.sorts import ArraySort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import ArraySort, Expr, Kind
 from certus.core.walk import substitute, variables
 from certus.encoding.block_formula import BlockFormula
 from certus.engines.arrays.claims import Claim, Step, written_elements

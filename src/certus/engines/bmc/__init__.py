@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import PROGRAMS, Engine, Facts, Role, Slot, Task
 from certus.core.evidence import Trace, Unrolling, Verdict
-from certus.core.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True)

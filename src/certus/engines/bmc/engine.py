@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded
@@ -31,7 +31,6 @@ from certus.core.evidence import Safe, Trace, Unknown, Unrolling, Unsafe, Verdic
 from certus.core.loops import Loop, LoopBound
 from certus.core.program import Call, Location, Program
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.encoding.narrowing import Narrowing

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 
 from certus.core import build
 from certus.core.horn import Clause, HornSystem
-from certus.core.sorts import BOOL, Sort
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, Expr, Function, Kind, Sort
 from certus.core.walk import rebuild, substitute
 from certus.encoding.canonical_atoms import canonical
 

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Finding, Statistics, phase
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import Task
 from certus.core.errors import Inconsistent
 from certus.core.evidence import Safe, Unknown, Unsafe, Verdict
 from certus.core.horn import Derivation, HornSystem
-from certus.core.statistics import Finding, Statistics, phase
 from certus.core.terms import Function
 from certus.engines.clp import Options
 from certus.engines.clp.abstraction import Abstraction, formals

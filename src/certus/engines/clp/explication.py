@@ -14,8 +14,7 @@ from certus.core.errors import Inconsistent
 from certus.core.horn import Clause, Derivation, clause_of
 from certus.core.intervals import conjuncts
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, ArraySort
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, ArraySort, Expr, Function, Kind
 from certus.core.walk import substitute, substitute_all, variables
 from certus.encoding.canonical_atoms import canonical
 from certus.engines.clp.abstraction import (

@@ -19,11 +19,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import BudgetExceeded
 from certus.core.horn import HornSystem, Model
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
 from certus.engines.clp.abstraction import AbstractClause, Abstraction, Skeletons, abstract_clause, formals
 from certus.solvers.bdd import Region, Regions

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from certus.core import build
+from certus.core.accounting import Finding
 from certus.core.c_text import c_text
 from certus.core.horn import HornSystem
-from certus.core.sorts import BOOL
-from certus.core.statistics import Finding
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, Expr, Kind
 from certus.engines.clp.abstraction import AbstractClause, Abstraction, abstract_clause, mapped
 
 _LONGEST: Final = 300  # characters of a constraint

@@ -17,8 +17,7 @@ from certus.core import build
 from certus.core.errors import Unsupported
 from certus.core.horn import Clause, Derivation, HornSystem, Step
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, Expr, Function, Kind
 from certus.core.walk import substitute_all
 from certus.engines.clp.abstraction import Variant
 from certus.engines.clp.fixpoint import Fact, Prover

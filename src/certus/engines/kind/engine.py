@@ -15,14 +15,13 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import Task
 from certus.core.evidence import KInductive, Point, Safe, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest
 from certus.core.program import Location, Program, called
 from certus.core.solver import Answer, Solver
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
 from certus.encoding.induction_unroller import Layers

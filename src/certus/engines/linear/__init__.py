@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Engine, Facts, ProgramForm, ProgramKind, Slot, Task
 from certus.core.evidence import Execution, Inductive, Trace, Verdict
-from certus.core.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import terms, written
 from certus.core.errors import Unsupported
 from certus.core.program import Block, Choice, Edge, Havoc, Procedure, Seq
-from certus.core.sorts import BOOL, INT, MachineSort, Sort
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr, MachineSort, Sort
 from certus.core.walk import variables
 from certus.encoding.block_formula import execute_statement
 from certus.solvers.isl.relations import Relation, Relations

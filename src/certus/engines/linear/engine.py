@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics, phase
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import has_floats
@@ -31,9 +31,7 @@ from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Havoc, Location, Program, leaves
-from certus.core.sorts import REAL, MachineSort
-from certus.core.statistics import Statistics, phase
-from certus.core.terms import Expr
+from certus.core.terms import REAL, Expr, MachineSort
 from certus.engines.linear import Options
 from certus.engines.linear.acceleration import Acceleration
 from certus.engines.linear.lifting import Step, lifted, path_to

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Trace
 from certus.core.program import Call, Edge, Havoc, Program
 from certus.core.solver import Answer
-from certus.core.sorts import ArraySort
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Value
+from certus.core.terms import ArraySort, Expr, Value
 from certus.core.values import ArrayValue
 from certus.core.walk import Substitution
 from certus.encoding.block_formula import Instance, edge_formula

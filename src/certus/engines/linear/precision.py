@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from certus.core import build
-from certus.core.sorts import ArraySort, MachineSort
-from certus.core.terms import Expr, Kind, is_linear
+from certus.core.terms import ArraySort, Expr, Kind, MachineSort, is_linear
 from certus.core.walk import Substitution, postorder, rebuild, variables
 from certus.encoding.integers import eliminate_machine
 from certus.encoding.linear_terms import normal_form, opaque_terms

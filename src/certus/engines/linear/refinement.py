@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from certus.core.accounting import Statistics
 from certus.core.intervals import bounds, conjuncts
 from certus.core.program import Call, Edge
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Kind
 from certus.core.walk import postorder, variables
 from certus.engines.linear.blocks import modelled

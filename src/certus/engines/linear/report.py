@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from certus.core import build
+from certus.core.accounting import Finding
 from certus.core.c_text import c_text
 from certus.core.effects import terms
 from certus.core.evidence import old
 from certus.core.program import Assume, Call, Edge, Location, Program, statements
-from certus.core.statistics import Finding
 from certus.core.terms import Expr, Kind, is_linear
 from certus.core.walk import Substitution, postorder
 from certus.engines.linear.edges import Store, lift

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.program import Call, Edge, Location
 from certus.engines.linear.acceleration import Acceleration
 from certus.engines.linear.edges import (

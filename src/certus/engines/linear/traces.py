@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.program import Edge, Havoc
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Value
+from certus.core.terms import BOOL, Expr, Value
 from certus.core.values import ArrayValue
 from certus.encoding.block_formula import edge_formula
 from certus.engines.linear.blocks import modelled

@@ -22,8 +22,7 @@ from dataclasses import dataclass, field
 from certus.core import build
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Call, Edge, Location
-from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort
 from certus.core.walk import postorder, variables
 from certus.engines.linear.edges import Jumped, PathEdge, Start, Store
 from certus.engines.linear.paths import Path

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import REFERENCE, Engine, Facts, ProgramKind, Slot, Task
 from certus.core.evidence import Inductive, Trace, Verdict
-from certus.core.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,9 @@ from itertools import count
 from typing import Literal
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr
 from certus.core.walk import substitute, variables
 from certus.engines.predicate.steps import Step
 from certus.solvers.bdd import Region, Regions

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from certus.core.program import Location
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr
 from certus.core.walk import variables
 from certus.engines.predicate.abstraction import Group
 from certus.engines.predicate.steps import Step, Steps

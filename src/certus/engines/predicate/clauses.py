@@ -17,8 +17,7 @@ from certus.core.horn import Clause, HornSystem, clause_of
 from certus.core.intervals import conjuncts
 from certus.core.loops import call_graph
 from certus.core.program import Location
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, Expr, Function
 from certus.core.walk import Substitution, variables
 from certus.encoding.bindings import bindings
 from certus.engines.predicate.paths import Kept, Node

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics, phase
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import Task
 from certus.core.errors import Inconsistent
@@ -27,7 +27,6 @@ from certus.core.evidence import Inductive, Point, Safe, Trace, Unknown, Unsafe,
 from certus.core.loops import loop_forest
 from certus.core.program import Location, Program
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics, phase
 from certus.core.terms import Expr
 from certus.core.walk import variables
 from certus.engines.predicate import Options

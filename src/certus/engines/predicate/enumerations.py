@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from certus.core import build
 from certus.core.effects import copies
 from certus.core.program import Assume, Havoc, Op, Program, leaves
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, Expr, Kind
 from certus.core.walk import postorder
 from certus.engines.predicate.abstraction import Group
 

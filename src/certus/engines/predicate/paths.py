@@ -18,14 +18,12 @@ from itertools import count, groupby
 from typing import Literal
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.evidence import Trace
 from certus.core.intervals import conjuncts
 from certus.core.program import Havoc, Program
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, ArraySort
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Value
+from certus.core.terms import BOOL, ArraySort, Expr, Value
 from certus.core.values import ArrayValue
 from certus.core.walk import Substitution
 from certus.encoding.block_formula import Instance

@@ -18,14 +18,13 @@ from dataclasses import dataclass, field
 
 from certus.analysis.boolean import reachability as boolean
 from certus.analysis.boolean.states import States
+from certus.core.accounting import Budget, Statistics
 from certus.core.boolean import BooleanProgram, Predicate, ScopedPredicates
-from certus.core.budget import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.evidence import Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict, old
 from certus.core.loops import loop_forest
 from certus.core.program import Location, Procedure, Program
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.core.walk import substitute, variables
 from certus.engines.predicate.enumerations import Enumerations

@@ -20,10 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import HornSystem
 from certus.core.program import Location
-from certus.core.statistics import Statistics
 from certus.core.terms import Kind
 from certus.core.walk import substitute
 from certus.encoding.canonical_atoms import canonical, predicates

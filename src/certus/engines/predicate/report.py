@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
+from certus.core.accounting import Finding, Refinement, Statistics
 from certus.core.c_text import c_text
 from certus.core.diagnostic import Span
 from certus.core.program import Location, Program
-from certus.core.statistics import Finding, Refinement, Statistics
 from certus.core.terms import Expr
 from certus.engines.predicate.abstraction import Precision
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import PROGRAMS, Engine, NoOptions, ProgramForm, Role, Slot, Task
 from certus.core.evidence import Inductive, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 
 
 class InputSearch(Engine[NoOptions]):

@@ -17,15 +17,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, cast
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.effects import copies, terms
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Inductive, Trace
 from certus.core.floats import FORMATS, from_integer
 from certus.core.loops import loop_forest
 from certus.core.program import UNSPECIFIED, Edge, Havoc, Location, Program
-from certus.core.sorts import BOOL, INT, MachineSort, Sort
-from certus.core.terms import Expr, Kind, Value
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort, Value
 from certus.core.values import Datum
 from certus.core.walk import postorder
 from certus.engines.search.states import State, States

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.vocabulary import kinds_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.program import Program

@@ -14,8 +14,7 @@ from typing import Final
 from certus.core import build
 from certus.core.errors import CertusError
 from certus.core.horn import Clause
-from certus.core.sorts import BOOL, Sort
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, Expr, Function, Kind, Sort
 from certus.core.walk import QUANTIFIERS, instantiate, postorder, variables
 
 _MOST: Final = 20_000  # most clauses of one assertion

@@ -17,8 +17,7 @@ from typing import Final, NoReturn, TypeVarTuple
 from certus.core import build
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Unsupported
-from certus.core.sorts import BOOL, INT, REAL, Sort, array, machine
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, INT, REAL, Expr, Function, Sort, array, machine
 from certus.core.walk import QUANTIFIERS, bind, substitute
 from certus.frontend.chc.operators import OPERATORS, WIDEST, IllSorted, fitting, indexed
 from certus.frontend.chc.sexpr import Group, Node, Word, refuse

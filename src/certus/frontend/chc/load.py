@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.horn import Clause, HornSystem
-from certus.core.sorts import BOOL, Sort
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, Expr, Function, Sort
 from certus.frontend.chc.clausify import Clausifier, NotHorn
 from certus.frontend.chc.elaborate import Elaborator, Macro, Vocabulary
 from certus.frontend.chc.operators import OPERATORS

@@ -12,8 +12,7 @@ from typing import Final
 
 from certus.core import build
 from certus.core.errors import CertusError
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, machine
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, REAL, ArraySort, Expr, MachineSort, Sort, machine
 
 Operator = Callable[[Sequence[Expr]], Expr]
 WIDEST: Final = 1 << 16  # most bits of a bit-vector

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NoReturn
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 from certus.frontend.source import Source

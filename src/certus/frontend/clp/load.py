@@ -17,11 +17,10 @@ from dataclasses import replace
 from typing import Final, NoReturn
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import InputError
 from certus.core.horn import Clause, HornSystem
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array, machine
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, INT, REAL, ArraySort, Expr, Function, MachineSort, Sort, array, machine
 from certus.frontend.chc.clausify import Clausifier, NotHorn
 from certus.frontend.chc.elaborate import Elaborator, Vocabulary
 from certus.frontend.chc.operators import OPERATORS, WIDEST

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, Sort, array
+from certus.core.terms import BOOL, INT, REAL, ArraySort, Sort, array
 
 
 class Open:

@@ -12,7 +12,7 @@ from collections.abc import Container, Sequence
 from typing import Final, NoReturn
 
 from certus.codec.smtlib_horn import horn_script
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Unsupported
 from certus.core.horn import HornSystem

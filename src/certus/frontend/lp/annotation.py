@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from certus.core.sorts import INT, Sort
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, Sort
 from certus.frontend.lp import ast
 from certus.frontend.lp.expressions import Elaborator
 from certus.frontend.lp.messages import Findings

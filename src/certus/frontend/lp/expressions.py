@@ -22,8 +22,7 @@ from math import prod
 from typing import Final, Protocol, TypeVarTuple
 
 from certus.core import build
-from certus.core.sorts import BOOL, INT, REAL, Sort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, INT, REAL, Expr, Kind, Sort
 from certus.frontend.lp import ast
 from certus.frontend.lp.messages import Findings
 

@@ -18,8 +18,7 @@ from typing import Final
 
 from certus.core import build
 from certus.core.program import Assign, Assume, Call, Havoc, Return
-from certus.core.sorts import BOOL, INT, Sort
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr, Sort
 from certus.frontend.lp import ast
 from certus.frontend.lp.draft import TreeDraft
 from certus.frontend.lp.expressions import Arguments, Elaborated, Elaborator, type_name

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from certus.core import build
-from certus.core.sorts import BOOL, REAL, Sort
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, REAL, Expr, Sort
 from certus.frontend.lp import ast
 from certus.frontend.lp.messages import Findings
 from certus.frontend.lp.symbols import SORTS, Symbols

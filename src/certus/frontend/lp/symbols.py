@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from certus.core import build
-from certus.core.sorts import BOOL, INT, REAL, Sort
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, REAL, Expr, Sort
 from certus.frontend.lp import ast
 from certus.frontend.lp.expressions import Elaborator
 from certus.frontend.lp.messages import Findings

@@ -14,12 +14,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Unknown
 from certus.core.program import Havoc, Program
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort
 from certus.core.values import Datum, default_value
 from certus.frontend import load_question, read_question
 from certus.fuzz.campaign import DEFECTS

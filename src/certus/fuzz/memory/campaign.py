@@ -20,7 +20,7 @@ from typing import Final
 from certus.check.replay.build import NotBuilt
 from certus.check.replay.harness import Supply
 from certus.check.replay.sanitized import SanitizedProgram
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import Unsupported
 from certus.core.evidence import Unknown
 from certus.core.program import Program

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from certus.core import build
+from certus.core.accounting import Budget, Statistics
 from certus.core.boolean import (
     FALSE,
     TRUE,
@@ -40,14 +41,11 @@ from certus.core.boolean import (
     Statement,
     Update,
 )
-from certus.core.budget import Budget
 from certus.core.effects import procedure_writes, written
 from certus.core.evidence import old
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Procedure, Program, Return
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr
 from certus.core.walk import substitute, variables
 from certus.passes.boolean.strengthening import MINTERMS, Vocabulary
 from certus.solvers.z3.solver import Z3Solver

@@ -26,8 +26,7 @@ from certus.core.program import (
     Program,
     Seq,
 )
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,10 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 
 from certus.core import build
+from certus.core.accounting import Budget, Statistics
 from certus.core.boolean import ALWAYS, FALSE, NEVER, TRUE, Choose, Condition, Cube, Literal
-from certus.core.budget import Budget
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr
 from certus.core.walk import variables
 from certus.encoding.canonical_atoms import canonical
 from certus.solvers.z3.solver import Z3Solver

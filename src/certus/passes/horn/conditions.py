@@ -15,8 +15,7 @@ from typing import Final
 from certus.core import build
 from certus.core.horn import Clause
 from certus.core.intervals import ANY, Interval, conjuncts, of_operation, point
-from certus.core.sorts import BOOL, INT, Sort
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, INT, Expr, Function, Kind, Sort
 from certus.core.walk import postorder
 
 Intervals = dict[Function, tuple[Interval, ...]]  # of the arguments of derivable relations

@@ -18,12 +18,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, Model, clause_of, parameters
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, ArraySort
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, ArraySort, Expr, Function, Kind
 from certus.core.walk import postorder, substitute
 from certus.passes.horn.stages import DerivedClause, Stage, expanded, plain_use, simplified
 from certus.solvers.z3.derivations import as_term

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, Model, clause_of, parameters
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
 from certus.core.values import default_value
 from certus.core.walk import bind, size, substitute, substitute_all

@@ -18,11 +18,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.horn import Clause, HornSystem, Model, clause_of
 from certus.core.intervals import ANY, Interval, conjuncts
-from certus.core.sorts import BOOL, INT
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, INT, Expr, Function, Kind
 from certus.core.walk import postorder, substitute, variables
 from certus.passes.horn.conditions import TRUTH, Clauses, Intervals, spans
 from certus.passes.horn.stages import DerivedClause, Meaning, Stage, default, plain_use, stage

@@ -17,15 +17,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
 from certus.core.evidence import Refutation, Safe, Unknown, Unsafe, Verdict
 from certus.core.horn import Clause, Derivation, HornSystem, Model, Step
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Function, Kind
-from certus.core.values import Datum, default_value
+from certus.core.values import Datum, default_value, evaluate
 from certus.core.walk import postorder, substitute_all, variables
 from certus.passes.horn.control import by_control
 from certus.passes.horn.inline import without_relation

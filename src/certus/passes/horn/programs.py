@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import has_floats
 from certus.core.engine import Task
@@ -25,9 +25,7 @@ from certus.core.evidence import Inductive, Point, Safe, Trace, Unknown, Unsafe,
 from certus.core.horn import Derivation, HornSystem, Model, Step
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Location, Program
-from certus.core.sorts import ArraySort, MachineSort
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Value
+from certus.core.terms import ArraySort, Expr, MachineSort, Value
 from certus.core.values import ArrayValue, Datum, default_value
 from certus.encoding.block_formula import BlockFormula, Instance
 from certus.encoding.integer_clauses import IntegerClauses, has_machine_integers

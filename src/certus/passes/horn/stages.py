@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from certus.core import build
-from certus.core.evaluate import evaluate
 from certus.core.horn import Clause, Derivation, HornSystem, Model, Step, clause_of, parameters
 from certus.core.intervals import conjuncts
 from certus.core.terms import Expr, Function
-from certus.core.values import Datum, default_value
+from certus.core.values import Datum, default_value, evaluate
 from certus.core.walk import substitute, substitute_all, variables
 from certus.encoding.bindings import bindings
 

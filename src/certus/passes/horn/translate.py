@@ -24,8 +24,7 @@ from certus.core.effects import global_writes
 from certus.core.evidence import old
 from certus.core.horn import Clause, HornSystem, clause_of
 from certus.core.program import Call, Edge, Location, Procedure, Program
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, Expr, Function
 from certus.core.walk import Substitution, variables
 from certus.encoding.block_formula import BlockFormula, edge_formula
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from certus.core import floats
 from certus.core.floats import Format
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -11,14 +11,11 @@ from collections.abc import Sequence
 from math import inf
 from typing import Final
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, QueryRecorder, Statistics
 from certus.core.errors import Inconsistent
-from certus.core.evaluate import evaluate
 from certus.core.solver import Answer
-from certus.core.sorts import ArraySort, MachineSort, Sort
-from certus.core.statistics import QueryRecorder, Statistics
-from certus.core.terms import Expr, Kind
-from certus.core.values import ArrayValue, Datum, default_value
+from certus.core.terms import ArraySort, Expr, Kind, MachineSort, Sort
+from certus.core.values import ArrayValue, Datum, default_value, evaluate
 from certus.core.walk import variables
 from certus.solvers.bitwuzla.terms import BitwuzlaTerms, Term, Unfit, load_bitwuzla
 from certus.solvers.float_definitions import Visited, missing_definitions

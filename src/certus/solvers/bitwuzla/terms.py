@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from certus.core.errors import CertusError
 from certus.core.floats import FORMATS
-from certus.core.sorts import BOOL, INT, ArraySort, MachineSort, Sort
-from certus.core.terms import FLOATS, Expr, Function, Kind
+from certus.core.terms import BOOL, FLOATS, INT, ArraySort, Expr, Function, Kind, MachineSort, Sort
 from certus.core.walk import completed
 from certus.solvers.bitwuzla.floats import BitwuzlaFloats
 

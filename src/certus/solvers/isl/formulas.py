@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 import islpy as isl
 
 from certus.core import build
-from certus.core.sorts import BOOL, MachineSort
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr, MachineSort
 
 IN, DIV = isl.dim_type.in_, isl.dim_type.div
 

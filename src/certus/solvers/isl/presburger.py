@@ -19,8 +19,7 @@ from typing import Final
 import islpy as isl
 
 from certus.core import build
-from certus.core.sorts import BOOL, INT, MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort
 from certus.encoding.integers import eliminate_machine
 from certus.encoding.linear_terms import linear_operands, normal_form, opaque_terms
 

@@ -16,8 +16,7 @@ from typing import Final, TypeVar
 
 import islpy as isl
 
-from certus.core.budget import Budget
-from certus.core.statistics import Statistics
+from certus.core.accounting import Budget, Statistics
 from certus.core.terms import Expr
 from certus.solvers.isl.formulas import formula_of
 from certus.solvers.isl.presburger import TooHard, quota, solutions, value

@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import CertusError, Undefined, Unsupported
-from certus.core.evaluate import evaluate
 from certus.core.horn import Clause, Derivation, HornSystem, Step
 from certus.core.solver import Answer
-from certus.core.sorts import ArraySort, Sort
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function
-from certus.core.values import ArrayValue, Datum
+from certus.core.terms import ArraySort, Expr, Function, Sort
+from certus.core.values import ArrayValue, Datum, evaluate
 from certus.solvers.z3.api import Z3Context
 from certus.solvers.z3.solver import Z3Solver
 from certus.solvers.z3.spacer import Fact

@@ -15,8 +15,7 @@ from certus.core import floats
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import Unsupported
 from certus.core.floats import Format
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort
 from certus.core.walk import postorder
 
 if TYPE_CHECKING:

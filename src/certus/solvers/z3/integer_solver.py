@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.solver import Answer
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr, Kind
 from certus.core.values import Datum
 from certus.encoding.integers import Encoded, eliminate_machine, encoded_variable

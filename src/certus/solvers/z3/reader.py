@@ -13,8 +13,7 @@ from typing import Final
 
 from certus.core import build
 from certus.core.errors import CertusError
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort, array, machine
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, REAL, ArraySort, Expr, MachineSort, Sort, array, machine
 from certus.solvers.z3.api import Z3Context
 from certus.solvers.z3.terms import from_decimal
 

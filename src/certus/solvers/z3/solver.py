@@ -18,15 +18,12 @@ from fractions import Fraction
 from math import ceil
 from typing import Final
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, QueryRecorder, Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded, Inconsistent, Unsupported
-from certus.core.evaluate import evaluate
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, REAL, ArraySort, MachineSort, Sort
-from certus.core.statistics import QueryRecorder, Statistics
-from certus.core.terms import Expr, Kind
-from certus.core.values import ArrayValue, Datum
+from certus.core.terms import BOOL, REAL, ArraySort, Expr, Kind, MachineSort, Sort
+from certus.core.values import ArrayValue, Datum, evaluate
 from certus.core.walk import variables
 from certus.solvers.float_definitions import Visited, missing_definitions
 from certus.solvers.z3.api import Z3Context, pointers

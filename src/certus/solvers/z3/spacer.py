@@ -13,12 +13,10 @@ from math import ceil
 from typing import Final
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.horn import Clause, HornSystem, Model, parameters
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, MachineSort, Sort
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, Expr, Function, MachineSort, Sort
 from certus.solvers.z3.api import Z3Context, pointers
 from certus.solvers.z3.reader import Unreadable, Z3Reader
 from certus.solvers.z3.terms import Z3Terms

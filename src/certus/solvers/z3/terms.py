@@ -15,8 +15,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from certus.core.sorts import BOOL, INT, REAL, ArraySort, MachineSort, Sort
-from certus.core.terms import FLOATS, Expr, Function, Kind
+from certus.core.terms import BOOL, FLOATS, INT, REAL, ArraySort, Expr, Function, Kind, MachineSort, Sort
 from certus.core.values import decimal
 from certus.core.walk import bottom_up, completed
 from certus.solvers.z3.api import Z3Context, pointers

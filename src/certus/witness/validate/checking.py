@@ -12,12 +12,11 @@ from dataclasses import replace
 from typing import Final
 
 from certus.codec.outcomes import decode_outcome, encode_outcome
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Safe, Unknown, Unsafe, Verdict
 from certus.core.outcome import CONTRADICTION, Outcome, Replay
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.frontend.tasks.properties import Property
 from certus.run.publish import Challenger, confirm, judge
 from certus.run.schedule import Schedule

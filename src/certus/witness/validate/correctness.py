@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.effects import uses_memory
 from certus.core.evidence import Inductive, Partitioned, Proof, Safe, Trace, Unknown, Unsafe

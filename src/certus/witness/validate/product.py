@@ -42,8 +42,7 @@ from certus.core.program import (
     Program,
     called,
 )
-from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort, machine
 from certus.core.witness import Place, ViolationWitness, Waypoint, probe_kind, probe_number
 
 SEGMENT: Final = "$segment"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Safe, Trace, Unsafe
 from certus.core.outcome import Outcome
 from certus.core.program import Program

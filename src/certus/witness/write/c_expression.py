@@ -19,8 +19,7 @@ from typing import Final
 from certus.core import build
 from certus.core.build import monomial
 from certus.core.errors import CertusError
-from certus.core.sorts import BOOL, INT, MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, machine
 from certus.core.walk import postorder
 
 LONGEST: Final = 2000  # characters of one expression

@@ -17,8 +17,7 @@ from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.evidence import Inductive, KInductive, Partitioned, Proof
 from certus.core.program import Location, Program
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort
 from certus.core.walk import Substitution, bottom_up, rebuild, substitute, transform, variables
 from certus.core.witness import WitnessInvariant
 from certus.witness.call_strings import CallStrings

@@ -19,8 +19,7 @@ from certus.core.diagnostic import Span
 from certus.core.evidence import in_frame
 from certus.core.memory import Partition, Pointer, Region, extent, lvalue
 from certus.core.program import Alloc, Program, SourceObject
-from certus.core.sorts import INT, MachineSort, Sort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, Sort, machine
 from certus.core.walk import postorder, rebuild, substitute, transform, variables
 from certus.encoding.memory import MemoryLowering
 from certus.encoding.placement import BASE

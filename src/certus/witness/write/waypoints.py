@@ -12,8 +12,7 @@ from certus.core.float_text import exact_literal
 from certus.core.floats import FORMATS, to_fraction
 from certus.core.outcome import Replay, Step, violated_site
 from certus.core.program import ErrorSite, Havoc, Location, Program
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Value
+from certus.core.terms import Expr, MachineSort, Value
 from certus.core.vocabulary import LEAK, NOT_FREED
 from certus.core.witness import ACSL_EXPRESSION, C_EXPRESSION, Waypoint
 from certus.witness.write.c_expression import number as c_number

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from certus.check.challenge.native import ErrorCodes, challenge
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.program import Program
 from certus.frontend import load
 

@@ -11,7 +11,7 @@ from certus.check.challenge.native import NOT_EXECUTED, RUNS, ErrorCodes, challe
 from certus.check.replay.build import RUNS as MANY
 from certus.check.replay.build import UNCONFINED, Builds, Built, NotBuilt, Wanted
 from certus.check.replay.harness import ExitCode, runs_harness
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.outcome import CONTRADICTION, MODEL_DISAGREES, Challenge
 from certus.core.program import Program
 from certus.frontend.c.load import load_c

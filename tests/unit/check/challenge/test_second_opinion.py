@@ -11,7 +11,7 @@ import pytest
 from certus.check.challenge.native import ErrorCodes, challenge
 from certus.check.replay.build import UNCONFINED, Builds, Compiler, NotBuilt, Wanted
 from certus.check.replay.harness import ExitCode, Supply, harness, runs_harness
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.outcome import COMPILERS_DISAGREE, EVALUATION_ORDER, Challenge, Compilers
 from certus.core.program import Program
 from certus.frontend.c.load import load_c

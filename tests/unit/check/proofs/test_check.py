@@ -12,7 +12,7 @@ import pytest
 from tests.builders import ProgramBuilder
 
 from certus.check.proofs.check import check_proof
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.build import (
     FALSE,
     TRUE,
@@ -33,9 +33,7 @@ from certus.core.evidence import Execution, Inductive, KInductive, Point, Proof,
 from certus.core.loops import loop_forest
 from certus.core.outcome import ProofCheck
 from certus.core.program import Call, ErrorSite, Location, Program
-from certus.core.sorts import INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.frontend.lp.load import load_lp
 
 

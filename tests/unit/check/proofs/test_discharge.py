@@ -10,13 +10,12 @@ from certus.check.proofs import discharge as module
 from certus.check.proofs.discharge import Answers, discharge
 from certus.check.proofs.expansion import Refused
 from certus.check.proofs.ssa import Clause
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.build import bit_and, lt, var
 from certus.core.errors import BudgetExceeded
 from certus.core.outcome import ProofCheck, Undecided
 from certus.core.solver import Answer
-from certus.core.sorts import INT, machine
-from certus.core.statistics import Statistics
+from certus.core.terms import INT, machine
 
 U32 = machine(32, signed=False)
 N, M = var("n", U32), var("m", U32)

@@ -8,13 +8,11 @@ import pytest
 
 from certus.check.proofs.horn import check_derivation, check_model
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.horn import Derivation, HornSystem, Model, Step
 from certus.core.outcome import DerivationCheck, ProofCheck
-from certus.core.sorts import INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.frontend.chc.load import load_chc
 from certus.frontend.source import Source
 

@@ -8,13 +8,12 @@ from tests.builders import ProgramBuilder
 
 from certus.check.proofs.check import check_proof
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.engine import Task
 from certus.core.evidence import Inductive, Partitioned, Point, Unrolling
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.core.terms import Expr
 from certus.encoding.memory import MemoryLowering
 from certus.passes.memory import Memory, find_partition

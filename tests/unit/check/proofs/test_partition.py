@@ -12,13 +12,11 @@ from certus.check.proofs.check import clauses_of
 from certus.check.proofs.expansion import Refused
 from certus.check.proofs.partition import check_partition
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.evidence import Partitioned, Unrolling
 from certus.core.memory import Field, Partition, Pointer, Region
 from certus.core.program import Assume, Program
-from certus.core.sorts import INT, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, machine
 
 I32, U64 = machine(32, signed=True), machine(64, signed=False)
 P, Q, T = (build.var(f"main.{n}", s) for n, s in (("p", INT), ("q", INT), ("t", U64)))

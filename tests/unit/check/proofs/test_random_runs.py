@@ -8,13 +8,12 @@ from tests.builders import ProgramBuilder
 from certus.check.proofs.random_runs import challenge
 from certus.check.replay.replay import replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Execution, Inductive, KInductive, Point, Proof, Unrolling, in_frame, old
 from certus.core.outcome import Replay
 from certus.core.program import Assume, Program
-from certus.core.sorts import INT
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 
 ZERO, ONE, TEN = (build.integer(n) for n in (0, 1, 10))
 

@@ -15,7 +15,7 @@ from certus.check.replay.build import _LIBRARY as LINKED
 from certus.check.replay.compiled import CompiledReplay, compiled_replay
 from certus.check.replay.harness import Supply, error_function, harness, hooks, stubs
 from certus.check.replay.replay import replay
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import Compilers, Replay
 from certus.core.program import Alloc, Havoc, Program

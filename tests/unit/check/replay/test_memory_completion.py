@@ -8,13 +8,12 @@ from tests.builders import ProgramBuilder
 from certus.check.replay.replay import replay
 from certus.check.replay.trace_completion import complete
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Trace
 from certus.core.outcome import Replay
 from certus.core.program import Access, Inspect, Location, Program
-from certus.core.sorts import BOOL, machine
-from certus.core.statistics import Statistics
+from certus.core.terms import BOOL, machine
 
 U8, U64 = machine(8, signed=False), machine(64, signed=False)
 

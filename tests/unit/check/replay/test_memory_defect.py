@@ -11,13 +11,12 @@ from certus.check.replay import memory_defect as describing
 from certus.check.replay.replay import replay
 from certus.codec.outcomes import decode_replay, encode_replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.memory_defects import Loss, MemoryDefect
 from certus.core.outcome import Replay, Role
 from certus.core.program import Access, Free, Havoc, Inspect, InspectHeap, Location, Op, Program, Retained
-from certus.core.sorts import INT, Sort, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, Sort, machine
 
 U8, U64 = machine(8, signed=False), machine(64, signed=False)
 

@@ -8,12 +8,11 @@ from tests.builders import ProgramBuilder
 from certus.check.replay import replay as replaying
 from certus.check.replay.replay import replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import Replay, Role
 from certus.core.program import Assume, Edge, Location
-from certus.core.sorts import machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, machine
 
 I32 = machine(32, signed=True)
 ZERO, ONE, TWO = (build.integer(n) for n in range(3))

@@ -13,14 +13,13 @@ from tests.builders import ProgramBuilder
 
 from certus.check.replay.replay import check_execution, replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Execution, Trace
 from certus.core.outcome import Replay
 from certus.core.program import Assume, Location, Program
-from certus.core.sorts import machine
-from certus.core.terms import Expr, Value
+from certus.core.terms import Expr, Value, machine
 
 ONE, TWO, TEN = (build.integer(n) for n in (1, 2, 10))
 U8 = machine(8, signed=False)
@@ -231,7 +230,7 @@ def test_undefined_behaviour_is_no_proof() -> None:
 
 
 SCRIPT = """
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Inductive, Trace
 from certus.check.proofs.random_runs import challenge
 from certus.check.replay.replay import replay

@@ -12,7 +12,7 @@ from certus.check.replay.compiled import compiled_replay
 from certus.check.replay.harness import ExitCode, Supply
 from certus.check.replay.line_table import Line, LineTable
 from certus.check.replay.sanitized import MEMORY_KINDS, MemoryObject, MemoryRun, SanitizedProgram
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.program import Havoc, Program, SourceText
 from certus.core.vocabulary import ALLOCATION_FAILS, FREE, LEAK, NOT_FREED, READ, WRITE

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from certus.check.proofs.check import check_proof
 from certus.check.replay.replay import replay
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Inductive, Trace, Unknown
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.program import Program
-from certus.core.statistics import Statistics
 from certus.engines.search.engine import _Exploration, candidates, explore
 from certus.frontend import load_question, read_question
 from certus.frontend.lp.load import load_lp

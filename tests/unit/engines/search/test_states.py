@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from certus.core import build
-from certus.core.evaluate import evaluate
-from certus.core.sorts import BOOL, INT, machine
+from certus.core.terms import BOOL, INT, machine
+from certus.core.values import evaluate
 from certus.core.walk import postorder
 from certus.engines.search.states import formula_of
 

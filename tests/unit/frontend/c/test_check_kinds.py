@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import InputError, Unsupported
 from certus.core.program import Program
 from certus.core.vocabulary import KINDS, error_kinds, kind_of_error, operation_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import BudgetExceeded
 from certus.frontend.c.load import load_c
 

@@ -9,7 +9,7 @@ from tests.unit.frontend.c.lowering import edges, loaded, ops
 
 from certus.core.errors import Unsupported
 from certus.core.program import Alloc, Assign, Assume, Call, Free, Havoc, Load, Store
-from certus.core.sorts import INT
+from certus.core.terms import INT
 from certus.run.settings import Settings
 from certus.run.verify import verify
 

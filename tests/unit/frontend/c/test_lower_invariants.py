@@ -10,13 +10,11 @@ import pytest
 from tests.expectations import expected
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.effects import targets, terms
 from certus.core.program import Alloc, Assign, Assume, Call, Havoc, InspectHeap, Load, Program, Return, Store
 from certus.core.solver import Answer
-from certus.core.sorts import INT, MachineSort
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, MachineSort
 from certus.core.walk import variables
 from certus.frontend.c.load import load_c
 from certus.solvers.z3.solver import Z3Solver

@@ -10,7 +10,7 @@ from tests.unit.frontend.c.lowering import edges, loaded, ops
 
 from certus.core.errors import InputError, Unsupported
 from certus.core.program import Alloc, Assign, Assume, Call, Free, Havoc, Load, Return, Store
-from certus.core.sorts import BOOL, INT, MachineSort, machine
+from certus.core.terms import BOOL, INT, MachineSort, machine
 from certus.frontend.c.ir.bodies import Block
 from certus.frontend.c.load import load_c
 from certus.frontend.c.model.body import Body

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from certus.check.proofs.partition import check_partition
-from certus.core.budget import Budget
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr
+from certus.core.accounting import Budget
+from certus.core.terms import Expr, MachineSort
 from certus.core.values import Datum, default_value
 from certus.core.vocabulary import KINDS, PART_OF_KIND, PARTS
 from certus.encoding.memory import lower_memory

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.frontend.c.lowering import loaded
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import Unsupported
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import NoInputs

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.c_text import c_text
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.horn import Clause, HornSystem
-from certus.core.sorts import INT, array, machine
+from certus.core.terms import INT, array, machine
 from certus.frontend.chc.load import load_chc
 from certus.frontend.source import Source
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from certus.core.budget import Budget
-from certus.core.evaluate import evaluate
+from certus.core.accounting import Budget
+from certus.core.values import evaluate
 from certus.frontend.chc.load import load_chc
 from certus.frontend.source import Source
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import InputError
 from certus.core.horn import Clause, HornSystem
-from certus.core.sorts import BOOL, INT, REAL, array, machine
-from certus.core.terms import Function
+from certus.core.terms import BOOL, INT, REAL, Function, array, machine
 from certus.frontend.clp.load import load_clp
 from certus.frontend.source import Source
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import Unsupported
 from certus.core.horn import HornSystem, clause_of
-from certus.core.sorts import BOOL, INT, REAL, machine
-from certus.core.terms import Function
+from certus.core.terms import BOOL, INT, REAL, Function, machine
 from certus.frontend.chc.load import load_chc
 from certus.frontend.clp.load import load_clp
 from certus.frontend.clp.writer import clp_text

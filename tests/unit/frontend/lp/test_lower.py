@@ -7,8 +7,7 @@ from tests.unit.frontend.lp.texts import load, main_of, steps
 
 from certus.core import build
 from certus.core.program import Assign, Assume, Call, Havoc, Return
-from certus.core.sorts import BOOL, INT
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr
 
 
 def local(name: str) -> Expr:

@@ -13,8 +13,7 @@ from tests.unit.frontend.lp.texts import errors_of, load, main_of
 
 from certus.core import build
 from certus.core.program import Assign
-from certus.core.sorts import INT, REAL
-from certus.core.terms import Expr
+from certus.core.terms import INT, REAL, Expr
 
 X, COUNT = build.var("main.x", REAL), build.var("main.i", INT)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.frontend import load, load_question, read_question

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from itertools import product
 
+from certus.core.accounting import Budget, Statistics
 from certus.core.boolean import UNKNOWN, BooleanProgram, Guard, Invoke, Statement, Update
-from certus.core.budget import Budget
 from certus.core.program import Edge
-from certus.core.statistics import Statistics
 from certus.frontend.lp.load import load_lp
 from certus.frontend.predicates import parse_predicates
 from certus.passes.boolean import abstract_program

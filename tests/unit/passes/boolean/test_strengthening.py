@@ -8,12 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certus.core import build
+from certus.core.accounting import Budget, Statistics
 from certus.core.boolean import FALSE, TRUE, Condition
-from certus.core.budget import Budget
-from certus.core.evaluate import evaluate
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, INT, Expr
+from certus.core.values import evaluate
 from certus.passes.boolean.strengthening import MINTERMS, Vocabulary, cover
 
 X, Y = build.var("x", INT), build.var("y", INT)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from certus.check.proofs.horn import check_derivation, check_model
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.c_text import c_text
 from certus.core.evidence import Safe, Unsafe
 from certus.core.horn import Derivation, HornSystem, Model
 from certus.core.intervals import Interval
 from certus.core.outcome import DerivationCheck, ProofCheck
-from certus.core.statistics import Statistics
 from certus.core.terms import Kind
 from certus.core.walk import postorder
 from certus.engines.spacer import Options, solve_clauses

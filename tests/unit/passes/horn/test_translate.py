@@ -9,7 +9,7 @@ import z3
 from tests.expectations import Expected, all_expected
 
 from certus.codec.smtlib_horn import horn_script
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.engine import Task
 from certus.core.horn import HornSystem
 from certus.core.program import Program

@@ -12,6 +12,7 @@ import pytest
 from tests.unit.report.html.reading import Page
 
 from certus.core import build
+from certus.core.accounting import Finding, Refinement, Statistics
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence import (
     Execution,
@@ -41,9 +42,7 @@ from certus.core.outcome import (
     Size,
     Step,
 )
-from certus.core.sorts import BOOL, INT
-from certus.core.statistics import Finding, Refinement, Statistics
-from certus.core.terms import Function
+from certus.core.terms import BOOL, INT, Function
 from certus.report.html.page import render_html
 
 NASTY = "</script><script>alert(1)</script><!-- & \"'` <img src=x onerror=alert(2)> ]]> \u202e \x00 </style>"

@@ -8,12 +8,10 @@ from functools import reduce
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import BudgetExceeded
 from certus.core.solver import Answer
-from certus.core.sorts import BOOL, INT, REAL, array, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function
+from certus.core.terms import BOOL, INT, REAL, Expr, Function, array, machine
 from certus.core.values import ArrayValue
 from certus.solvers.bitwuzla.solver import BitwuzlaSolver
 from certus.solvers.bitwuzla.terms import WIDEST

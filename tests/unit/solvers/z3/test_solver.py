@@ -12,12 +12,10 @@ from fractions import Fraction
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.errors import BudgetExceeded, Inconsistent, Unsupported
 from certus.core.solver import Answer, Solver
-from certus.core.sorts import BOOL, INT, REAL, array, machine
-from certus.core.statistics import Statistics
-from certus.core.terms import Expr, Function, Kind
+from certus.core.terms import BOOL, INT, REAL, Expr, Function, Kind, array, machine
 from certus.core.values import ArrayValue
 from certus.solvers.z3.solver import Z3Solver
 from certus.solvers.z3.terms import decimal, from_decimal
@@ -291,9 +289,9 @@ def test_closing_twice_is_fine(solver: Z3Solver) -> None:
 INTERRUPTED = """
 import signal, sys, time
 from certus.core import build
-from certus.core.budget import Budget
-from certus.core.sorts import INT
-from certus.core.statistics import Statistics
+from certus.core.accounting import Budget
+from certus.core.terms import INT
+from certus.core.accounting import Statistics
 from certus.solvers.z3.solver import Z3Solver
 {handler}
 x, y, z = (build.var(n, INT) for n in "xyz")
@@ -340,10 +338,10 @@ def launch(script: str) -> subprocess.Popen[str]:
 OUT_OF_MEMORY = """
 import resource
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import BudgetExceeded
-from certus.core.sorts import machine
-from certus.core.statistics import Statistics
+from certus.core.terms import machine
+from certus.core.accounting import Statistics
 from certus.solvers.z3.solver import Z3Solver
 solver = Z3Solver(Statistics())
 x, y = (build.var(n, machine(256, signed=False)) for n in "xy")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Inductive, Point, Unrolling, in_frame, old
 from certus.core.program import Call
-from certus.core.sorts import machine
+from certus.core.terms import machine
 from certus.core.witness import Place
 from certus.frontend.c.load import load_probed
 from certus.frontend.c.source.probes import Probe

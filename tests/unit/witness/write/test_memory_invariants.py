@@ -9,8 +9,7 @@ import pytest
 from certus.core import build
 from certus.core.evidence import Inductive, Partitioned, Point, in_frame
 from certus.core.program import Program
-from certus.core.sorts import array, machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, array, machine
 from certus.core.walk import substitute, variables
 from certus.encoding.memory import lower_memory
 from certus.encoding.placement import BASE

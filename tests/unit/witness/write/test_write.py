@@ -10,7 +10,7 @@ import pytest
 
 from certus.check.replay.replay import replay
 from certus.core import build
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Execution, Inductive, Point, Safe, Trace, Unknown, Unsafe, in_frame, old
 from certus.core.outcome import Outcome, Replay

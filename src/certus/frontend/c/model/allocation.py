@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Alloc, Assign, Free, Storage
-from certus.core.sorts import INT
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind
 from certus.core.vocabulary import ALLOCATION_FAILS
 from certus.frontend.c.model import memory
 from certus.frontend.c.model.nondeterminism import LibraryCall, maybe, store_pointer, with_options

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load
-from certus.core.sorts import INT, MachineSort, Sort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, Sort, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.types import VoidType

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import Alloc, Call, Free
-from certus.core.sorts import INT, MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.vocabulary import WRITE
 from certus.core.witness import PROBE
 from certus.frontend.c.ir import instructions as ir

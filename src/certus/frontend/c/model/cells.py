@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from certus.core.sorts import INT, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Expression, Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter

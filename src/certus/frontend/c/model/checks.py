@@ -16,8 +16,7 @@ from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 from certus.core.program import Assume
-from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort, machine
 from certus.core.vocabulary import CLAIMS
 from certus.core.witness import PROBE, UNDEFINED, probe_kind
 from certus.frontend.c.ir import instructions as ir

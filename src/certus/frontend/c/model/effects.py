@@ -11,8 +11,7 @@ from typing import Final
 
 from certus.core import build
 from certus.core.program import Load
-from certus.core.sorts import INT, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.cells import UNROLLED, cells_at, words

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Assign
-from certus.core.sorts import INT, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, machine
 from certus.core.vocabulary import BUILTIN, RESERVED, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import Debug

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build, float_terms, floats
 from certus.core.floats import Format
 from certus.core.program import NAN_BITS
-from certus.core.sorts import BOOL, MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol
 from certus.frontend.c.ir.module import Function, Module

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import UNSPECIFIED
-from certus.core.sorts import BOOL, machine
-from certus.core.terms import Expr
+from certus.core.terms import BOOL, Expr, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol, Undefined
 from certus.frontend.c.model import intrinsics

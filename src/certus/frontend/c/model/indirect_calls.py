@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.program import Assign, Assume
-from certus.core.sorts import machine
-from certus.core.terms import Expr
+from certus.core.terms import Expr, machine
 from certus.core.vocabulary import READ
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Local, Symbol

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Assign, InspectBits, MarkBits
-from certus.core.sorts import BOOL, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, Expr, Kind, machine
 from certus.core.vocabulary import CLAIMS, UNINITIALISED
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Local, Operand

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Store
-from certus.core.sorts import machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.types import ArrayType, IntegerType, StructType, Type, VectorType
 from certus.frontend.c.model import cells as layouts

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.floats import F32, F64
 from certus.core.program import Store
-from certus.core.sorts import BOOL, INT, MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type
 from certus.frontend.c.model import floats, nondeterminism

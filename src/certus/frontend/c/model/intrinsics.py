@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import UNSPECIFIED, Store
-from certus.core.sorts import BOOL, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import FloatType, PointerType, StructType, Type, VectorType, VoidType

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from certus.core import build
 from certus.core.program import Access, Alloc, Assume
-from certus.core.sorts import INT
-from certus.core.terms import Kind
+from certus.core.terms import INT, Kind
 from certus.core.vocabulary import ASSUMING, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Assign, Free
-from certus.core.sorts import INT
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Local, Symbol

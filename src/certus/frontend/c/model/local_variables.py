@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.program import Alloc, Free, Havoc
-from certus.core.sorts import INT
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr
 from certus.core.vocabulary import LEAK, UNINITIALISED
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable

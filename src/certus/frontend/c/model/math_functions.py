@@ -15,8 +15,7 @@ from certus.core import build, float_terms
 from certus.core import floats as numbers
 from certus.core.floats import AWAY, DOWN, NEAREST, TO_ZERO, UP, Format
 from certus.core.program import UNSPECIFIED
-from certus.core.sorts import MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir.types import FloatType, IntegerType, StructType, Type, VectorType
 from certus.frontend.c.model import floats, memory
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.program import Alloc, Call, Load, Store
-from certus.core.sorts import INT, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir import types
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from certus.core import build
 from certus.core.program import Alloc, Storage, Store
-from certus.core.sorts import INT, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.module import Module

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import UNSPECIFIED, Assign
-from certus.core.sorts import INT, MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Binary, Compare, Convert, Store
 from certus.frontend.c.ir.types import ArrayType, IntegerType, StructType, Type, VectorType

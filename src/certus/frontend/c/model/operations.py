@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.program import Assign
-from certus.core.sorts import BOOL, INT, MachineSort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, machine
 from certus.core.vocabulary import READ, WRITE
 from certus.core.witness import BRANCH
 from certus.frontend.c.ir import instructions as ir

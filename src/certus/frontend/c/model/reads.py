@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.sorts import INT, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism

@@ -9,8 +9,7 @@ from typing import Final
 from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import Alloc, Assign, Call, Havoc, Store
-from certus.core.sorts import INT, MachineSort
-from certus.core.terms import Expr, Kind
+from certus.core.terms import INT, Expr, Kind, MachineSort
 from certus.core.vocabulary import LEAK, NOT_FREED, WRITE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Aggregate, Integer, Local, Symbol

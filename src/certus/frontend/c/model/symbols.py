@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import SourceObject
-from certus.core.sorts import BOOL, INT
-from certus.core.terms import FLOATS, Expr, Kind
+from certus.core.terms import BOOL, FLOATS, INT, Expr, Kind
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from certus.core import build
-from certus.core.sorts import BOOL, INT, MachineSort, Sort, machine
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort, machine
 from certus.frontend.c.ir.types import FloatType, IntegerType, PointerType, Type
 
 U8: Final = machine(8, signed=False)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from certus.core import build, float_terms
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.program import Call
-from certus.core.sorts import INT, MachineSort, Sort, array, machine
-from certus.core.terms import Expr
+from certus.core.terms import INT, Expr, MachineSort, Sort, array, machine
 from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.text import NotUnderstood
 from certus.frontend.c.model.body import Body

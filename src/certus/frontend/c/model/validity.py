@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.effects import targets
 from certus.core.program import Access, BasicOp, Call, Free, Inspect, InspectHeap, Retained
-from certus.core.sorts import BOOL
-from certus.core.terms import Expr, Kind
+from certus.core.terms import BOOL, Expr, Kind
 from certus.core.vocabulary import ASSUMING, FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.core.walk import variables
 from certus.core.witness import UNDEFINED

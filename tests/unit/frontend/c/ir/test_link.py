@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import InputError, Unsupported
 from certus.core.evidence import Trace
 from certus.core.program import Program

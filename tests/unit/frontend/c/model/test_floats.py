@@ -11,7 +11,7 @@ from tests.unit.frontend.c.model.test_model import Given, ending, ops
 
 from certus import Settings, verify
 from certus.core import float_text, floats
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.evidence import Safe, Unknown, Unsafe
 from certus.core.floats import F32, F64
 from certus.core.program import NAN_BITS, Havoc, Program

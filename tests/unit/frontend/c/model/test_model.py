@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from certus import Settings, verify
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.errors import Unsupported
 from certus.core.program import Alloc, Assign, Assume, Call, Havoc, Load, Program, Store
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr
+from certus.core.terms import Expr, MachineSort
 from certus.core.values import Datum, default_value
 from certus.frontend.c.load import load_c
 from certus.frontend.graph import LoadedProgram

@@ -16,13 +16,12 @@ from typing import Final
 import pytest
 
 from certus.check.replay.replay import replay
-from certus.core.budget import Budget
+from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Trace, Unsafe
 from certus.core.outcome import Outcome
 from certus.core.program import Havoc, Program, Store
-from certus.core.sorts import MachineSort
-from certus.core.terms import Expr, Value
+from certus.core.terms import Expr, MachineSort, Value
 from certus.core.values import Datum, default_value
 from certus.frontend.c.load import load_c
 from certus.interpreter.compile import compile_program

@@ -29,10 +29,8 @@ from certus.core.build import (
     var,
 )
 from certus.core.errors import Undefined
-from certus.core.evaluate import evaluate
-from certus.core.sorts import BOOL, INT, REAL, array, machine
-from certus.core.terms import Expr, Function
-from certus.core.values import ArrayValue, as_value, decimal, default_value, domain_size
+from certus.core.terms import BOOL, INT, REAL, Expr, Function, array, machine
+from certus.core.values import ArrayValue, as_value, decimal, default_value, domain_size, evaluate
 
 U2, U8, I8 = machine(2, signed=False), machine(8, signed=False), machine(8, signed=True)
 X, Y, P = var("x", INT), var("y", INT), var("p", BOOL)
