@@ -11,21 +11,8 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Final
 
-from certus.core.terms import (
-    BOOL,
-    INT,
-    REAL,
-    ArraySort,
-    Expr,
-    Function,
-    Kind,
-    MachineSort,
-    Sort,
-    Value,
-    array,
-    keeps,
-    read,
-)
+from certus.core import terms
+from certus.core.terms import BOOL, INT, REAL, ArraySort, Expr, Function, Kind, MachineSort, Sort, Value
 from certus.core.values import fold_bits, fold_division
 
 
@@ -430,7 +417,7 @@ def wrap(a: Expr, sort: MachineSort) -> Expr:
     assert a.sort is INT or isinstance(a.sort, MachineSort), f"{a!r} is not an integer"
     if a.kind is Kind.WRAP:  # through a sort at least as wide, or one that keeps every value
         middle, inner = _machine(a), a.args[0]
-        if middle.width >= sort.width or keeps(inner.sort, middle):
+        if middle.width >= sort.width or terms.keeps(inner.sort, middle):
             return wrap(inner, sort)
     return Expr(Kind.WRAP, (a,), None, sort)
 
@@ -438,7 +425,7 @@ def wrap(a: Expr, sort: MachineSort) -> Expr:
 def to_int(a: Expr) -> Expr:
     if a.kind is Kind.CONST:
         return integer(int(a.value))
-    if a.kind is Kind.WRAP and keeps(a.args[0].sort, a.sort):
+    if a.kind is Kind.WRAP and terms.keeps(a.args[0].sort, a.sort):
         return to_int(a.args[0])
     return Expr(Kind.TO_INT, (a,), None, INT)
 
@@ -473,7 +460,7 @@ def select(a: Expr, index: Expr) -> Expr:
     sort = _array(a)
     assert index.sort is sort.index, f"{index!r}: {index.sort} as index of {a!r}: {sort}"
     if index.kind is Kind.CONST:
-        value, a = read(a, index)
+        value, a = terms.read(a, index)
         if value is not None:
             return value
     elif a.kind is Kind.STORE and a.args[1] is index:
@@ -494,7 +481,7 @@ def store(a: Expr, index: Expr, value: Expr) -> Expr:
 
 
 def const_array(index: Sort, value: Expr) -> Expr:
-    return Expr(Kind.CONST_ARRAY, (value,), None, array(index, value.sort))
+    return Expr(Kind.CONST_ARRAY, (value,), None, terms.array(index, value.sort))
 
 
 def apply(function: Function, args: Sequence[Expr]) -> Expr:
