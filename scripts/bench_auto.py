@@ -32,9 +32,9 @@ from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Unknown, Unsafe
 from certus.core.outcome import Replay
 from certus.core.program import Program
+from certus.core.vocabulary import UNREACH_CALL
 from certus.engines.registry import ENGINES
 from certus.frontend import load_question, read_question
-from certus.frontend.tasks.properties import UNREACH_CALL
 from certus.passes.bounds import Bounds
 from certus.passes.constants import Constants
 from certus.passes.inline import Inline

@@ -47,10 +47,10 @@ from certus.core.engine import Engine, Pass, Task, apply_passes
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Safe, Unknown, Unsafe
 from certus.core.outcome import ProofCheck, Replay
+from certus.core.vocabulary import UNREACH_CALL
 from certus.engines.predicate import Options, PredicateAbstraction
 from certus.engines.spacer import Spacer
 from certus.frontend import load
-from certus.frontend.tasks.properties import UNREACH_CALL
 from certus.interpolation.interpolants import _Search
 from certus.passes.constants import Constants
 from certus.passes.inline import Inline

@@ -16,8 +16,8 @@ from typing import Final
 
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError, Unsupported
+from certus.core.vocabulary import CHECK_SAT, SUPPORTED
 from certus.frontend import C_SUFFIXES, CHC_SUFFIXES, SUFFIXES, read_question
-from certus.frontend.tasks.properties import CHECK_SAT, SUPPORTED
 from certus.frontend.tasks.task_files import read_task_file
 
 SET: Final = ".set"

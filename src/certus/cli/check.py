@@ -12,7 +12,7 @@ from certus.cli.arguments import add_execute, add_limits, add_output, add_solver
 from certus.cli.terminal import Exit
 
 if TYPE_CHECKING:
-    from certus.report.diagnostics import Palette
+    from certus.report.text import Palette
     from certus.run.recheck import RecheckResult
     from certus.system.child import Reporter
 
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from certus.cli.terminal import coloured, emit
     from certus.codec.outcomes import decode_diagnostic
     from certus.core.errors import InputError
-    from certus.report.diagnostics import Palette
+    from certus.report.text import Palette
 
     result = _check_in_child(
         arguments.file,
@@ -69,7 +69,7 @@ def _said(result: dict[str, Any]) -> str:
 def _details(result: dict[str, Any], palette: Palette) -> list[str]:
     """Return the lines on native runs, assumptions and problems."""
     from certus.codec.outcomes import decode_diagnostic
-    from certus.report.diagnostics import render_diagnostic
+    from certus.report.text import render_diagnostic
 
     problems = [decode_diagnostic(problem) for problem in result["problems"]]
     native = [f"  {result['native']}"] if result["native"] else []

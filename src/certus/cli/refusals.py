@@ -13,7 +13,7 @@ from typing import Final
 
 from certus.cli.terminal import CannotWrite, Exit, coloured, emit, write
 from certus.core.diagnostic import Diagnostic
-from certus.report.diagnostics import Palette, render_diagnostic
+from certus.report.text import Palette, render_diagnostic
 
 _LARGEST: Final = 16 << 20  # bytes; diagnostics about a larger file have no excerpt
 _TEXT_OPTIONS: Final = ("predicates", "assume")  # diagnostics may point into the text of these options

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the answer."""
     from certus.cli.refusals import source_of
     from certus.cli.terminal import ProgressLine, coloured, emit
-    from certus.report.diagnostics import Palette
+    from certus.report.text import Palette
     from certus.witness.report import render_validation, render_validation_json
     from certus.witness.validate import validate_witness
 

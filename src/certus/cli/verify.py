@@ -141,8 +141,7 @@ def render(outcome: Outcome, arguments: argparse.Namespace) -> str:
 
         return render_json(outcome)
     from certus.cli.terminal import coloured
-    from certus.report.diagnostics import Palette
-    from certus.report.text import Detail, render_passes, render_text
+    from certus.report.text import Detail, Palette, render_passes, render_text
 
     palette = Palette(arguments.output is None and coloured(sys.stdout))
     detail: Detail = "quiet" if arguments.quiet else "verbose" if arguments.verbose else "normal"

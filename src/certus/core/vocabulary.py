@@ -1,4 +1,4 @@
-"""Names that programs, questions and answers share: functions for verifiers, kinds of checks, memory errors.
+"""Names that programs, questions and answers share: functions for verifiers, kinds of checks, properties.
 
 The meaning of some functions is a convention among verifiers: assumptions, assertions, inputs. The front end
 models these functions, and the harness of compiled programs defines them.
@@ -13,9 +13,12 @@ part.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from certus.core.diagnostic import Diagnostic, Span
+from certus.core.errors import InputError, Unsupported
 
 # The execution continues only if the first argument is not 0.
 ASSUMING: Final = (
@@ -195,3 +198,73 @@ def part_of(property_name: str, kind: str) -> str | None:
     """Return the part of a property that an error of this kind violates; None if it has no parts."""
     parted = any(name in PARTS for name in property_name.split(","))
     return PART_OF_KIND.get(kind) if parted else None
+
+
+# -------------------------------------------------------------------------------------- properties
+
+UNREACH_CALL: Final = "unreach-call"
+CHECK_SAT: Final = "check-sat"  # of Horn clauses
+MEMORY_SAFETY: Final = "valid-memsafety"
+SUPPORTED: Final = (
+    *(UNREACH_CALL, "no-overflow", "no-div-zero", MEMORY_SAFETY, *_SAFETY, "valid-memcleanup"),
+    *("array-bounds", "float-cast-overflow", "float-divide-by-zero", "no-uninitialised-read"),
+)
+FORMULAS: Final = {  # the formula of a property in a property file: the name of the property
+    "G ! overflow": "no-overflow",
+    "G ! div-zero": "no-div-zero",
+    "F end": "termination",
+    "G sat": CHECK_SAT,
+    "G ! data-race": "no-data-race",
+    "G ! label(ERROR)": "unreach-label",
+    "G valid-memcleanup": "valid-memcleanup",
+    **{f"G {name}": name for name in _SAFETY},
+}
+KNOWN: Final = (*SUPPORTED, *dict.fromkeys(n for n in FORMULAS.values() if n not in SUPPORTED))
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property. `function` is the error function if a property file names one; otherwise `unreach-call`
+    refers to all the usual ones (`reach_error`, `__VERIFIER_error`, a failing `assert`). The default question
+    about C programs has the kinds of checks `kinds`, and `name` lists them."""
+
+    name: str = UNREACH_CALL
+    function: str | None = None
+    kinds: tuple[str, ...] = ()
+
+
+def default_kinds() -> tuple[str, ...]:
+    """Return the kinds of checks of the default question."""
+    return tuple(kind.name for kind in KINDS.values() if kind.usual)
+
+
+def property_of_kinds(names: Sequence[str]) -> Property:
+    """Return the question for several kinds of checks. Raises `InputError` for names that do not exist."""
+    choices = f"Choose from: {', '.join(KINDS)}."
+    for name in names:
+        if name not in KINDS:
+            message = f"There is no kind of checks `{name}`."
+            raise InputError([Diagnostic("usage", message, hint=choices)])
+    kinds = tuple(name for name in KINDS if name in names)
+    if not kinds:
+        raise InputError([Diagnostic("usage", "--checks names no kind of checks.", hint=choices)])
+    return Property(",".join(kinds), kinds=kinds)
+
+
+def check_line(wanted: Property) -> str:
+    """Return the property as in a property file: a line, or one for each of its parts."""
+    if wanted.name in PARTS:
+        return "\n".join(check_line(Property(part)) for part in PARTS[wanted.name])
+    formulas = {name: formula for formula, name in FORMULAS.items()}
+    formula = formulas.get(wanted.name, f"G {wanted.name}")
+    if wanted.name == UNREACH_CALL:
+        formula = f"G ! call({wanted.function or 'reach_error'}())"
+    return f"CHECK( init(main()), LTL({formula}) )"
+
+
+def check_supported(wanted: Property, span: Span | None = None) -> None:
+    """Raise `Unsupported` for a property that Certus recognises but cannot verify."""
+    if not wanted.kinds and wanted.name not in SUPPORTED:
+        message = f"The property {wanted.name} is not supported yet."
+        hint = f"Supported: {', '.join(SUPPORTED)}."
+        raise Unsupported(Diagnostic("unsupported-property", message, span=span, hint=hint))

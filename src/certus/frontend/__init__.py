@@ -17,17 +17,17 @@ from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
 from certus.core.horn import HornSystem
 from certus.core.program import Program
-from certus.frontend.graph import LoadedProgram
-from certus.frontend.source import read_source
-from certus.frontend.tasks.properties import (
+from certus.core.vocabulary import (
     CHECK_SAT,
     UNREACH_CALL,
     Property,
     check_supported,
     default_kinds,
-    property_of,
     property_of_kinds,
 )
+from certus.frontend.graph import LoadedProgram
+from certus.frontend.source import read_source
+from certus.frontend.tasks.properties import property_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.source.probes import Probe

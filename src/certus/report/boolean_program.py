@@ -26,7 +26,7 @@ from certus.core.boolean import (
 from certus.core.program import Edge, Location
 from certus.core.terms import Expr
 from certus.report.control_structure import Line, structured
-from certus.report.diagnostics import printable
+from certus.report.text import printable
 
 _INDENT: Final = "    "
 _COLUMN: Final = 44  # where comments begin, if there is room

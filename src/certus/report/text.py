@@ -1,4 +1,5 @@
-"""Render an outcome as text: one line with the answer, then its evidence.
+"""Render an outcome as text: one line with the answer, then its evidence. Render diagnostics as text:
+`file:line:col: error[code]: sentence`, the source line, a caret, a hint.
 
 Only warnings about undefined behaviour, which the answer does not cover, come before the answer. The report
 on the default question starts with a sentence for each violation, and has a part for each answer."""
@@ -10,13 +11,12 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Literal
 
-from certus.core.diagnostic import Diagnostic, Span
+from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.evidence import Execution, KInductive, Safe, Unknown, Unrolling, Unsafe
 from certus.core.horn import Model
 from certus.core.outcome import CONFIRMED, UNDEFINED, DerivationCheck, Outcome, ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.values import Datum
-from certus.report.diagnostics import PLAIN, Palette, excerpt, printable, render_diagnostic
 from certus.report.outcome_view import (
     Invariant,
     answer_parts,
@@ -47,6 +47,30 @@ _CHC_ANSWERS: Final = {"HOLDS": "sat", "VIOLATED": "unsat", "UNKNOWN": "unknown"
 _PLACE_WIDTH: Final = 6  # at least
 _STATEMENT_WIDTH: Final = 60  # at most; longer statements push their effect to the right
 _EFFECT_WIDTH: Final = 32
+_EXCERPT_WIDTH: Final = 100  # columns shown of a source line
+_CODES: Final = {
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "grey": "90",
+    "bold": "1",
+}
+_SEVERITY_COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colours text for a terminal; a plain palette (the default) leaves text unchanged."""
+
+    coloured: bool = False
+
+    def paint(self, text: str, colour: str) -> str:
+        """Return the text in a colour."""
+        return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if self.coloured and text else text
+
+
+PLAIN: Final = Palette()
 
 
 def render_text(
@@ -412,3 +436,54 @@ def _comments(outcome: Outcome, detail: Detail) -> Iterator[str]:
     if detail == "verbose":
         lines += [*finding_lines(outcome), *statistics_lines(outcome)]
     yield from (f"; {line}".rstrip() for line in lines)
+
+
+# -------------------------------------------------------------------------------------- diagnostics
+
+
+def render_diagnostic(
+    diagnostic: Diagnostic,
+    source: str | None = None,
+    *,
+    palette: Palette = PLAIN,
+    label: str | None = None,
+    colour: str | None = None,
+) -> str:
+    """Render a diagnostic. `label` replaces the severity, `source` is the text that the span points into."""
+    word = palette.paint(
+        f"{label or diagnostic.severity.value}[{diagnostic.code}]",
+        colour or _SEVERITY_COLOURS[diagnostic.severity],
+    )
+    place = "" if diagnostic.span is None else f"{diagnostic.span}: "
+    lines = [f"{place}{word}: {printable(diagnostic.message)}"]
+    if diagnostic.span is not None and source is not None:
+        lines += excerpt(diagnostic.span, source, palette)
+    if diagnostic.hint is not None:
+        lines.append(f"  {palette.paint('hint', 'blue')}: {printable(diagnostic.hint)}")
+    return "\n".join(lines)
+
+
+def excerpt(span: Span, source: str, palette: Palette = PLAIN) -> list[str]:
+    """Return the first source line of a span and a line that marks the part it covers."""
+    lines = source.split("\n")
+    if not 1 <= span.line <= len(lines):
+        return []
+    line = lines[span.line - 1].rstrip("\r")
+    start = min(max(span.column - 1, 0), len(line))
+    stop = min(span.end_column - 1, len(line)) if span.end_line == span.line else len(line.rstrip())
+    first = max(0, start - _EXCERPT_WIDTH // 2) if len(line) > _EXCERPT_WIDTH else 0
+    shown = printable(line[first : first + _EXCERPT_WIDTH])
+    # A tab below a tab keeps the caret in its column, independent of the terminal's tab stops.
+    blanks = "".join("\t" if c == "\t" else " " for c in shown[: start - first])
+    marks = "^" + "~" * max(0, min(stop, first + _EXCERPT_WIDTH) - start - 1)
+    number = f"{span.line:>5} | "
+    gutter = " " * (len(number) - 2) + "| "
+    return [
+        palette.paint(number, "grey") + shown,
+        palette.paint(gutter, "grey") + blanks + palette.paint(marks, "green"),
+    ]
+
+
+def printable(text: str) -> str:
+    """Replace control characters, which could move the cursor of a terminal."""
+    return "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

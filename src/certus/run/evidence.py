@@ -29,9 +29,8 @@ from certus.core.evidence import Execution, Safe, Verdict
 from certus.core.horn import HornSystem, Model
 from certus.core.outcome import Outcome
 from certus.core.program import Program
-from certus.core.vocabulary import KINDS
+from certus.core.vocabulary import KINDS, Property, property_of_kinds
 from certus.frontend import C_SUFFIXES, Question
-from certus.frontend.tasks.properties import Property, property_of_kinds
 from certus.run.settings import Settings
 from certus.run.sources import flags_in, is_inside, save_sources, texts_of
 from certus.system.child import Reporter, run_limited

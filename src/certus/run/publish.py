@@ -36,9 +36,8 @@ from certus.core.outcome import (
     Replay,
 )
 from certus.core.program import Program
-from certus.core.vocabulary import error_kinds
+from certus.core.vocabulary import Property, error_kinds
 from certus.frontend import C_SUFFIXES
-from certus.frontend.tasks.properties import Property
 from certus.run.settings import Settings
 from certus.system.child import Children, ChildResult
 

@@ -31,10 +31,17 @@ from certus.core.evidence import Safe, Trace, Unknown, Unsafe
 from certus.core.horn import HornSystem
 from certus.core.outcome import COMPILERS_DISAGREE, CONTRADICTION, MODEL_DISAGREES, Outcome, Replay
 from certus.core.program import Program, SourceText
-from certus.core.vocabulary import KINDS, error_kinds, kind_of_error
+from certus.core.vocabulary import (
+    KINDS,
+    SUPPORTED,
+    UNREACH_CALL,
+    Property,
+    check_line,
+    error_kinds,
+    kind_of_error,
+)
 from certus.engines.registry import ENGINES
 from certus.frontend import Question, has_clauses, load_clauses, load_question, read_question
-from certus.frontend.tasks.properties import SUPPORTED, UNREACH_CALL, Property, check_line
 from certus.run.publish import Challenger
 from certus.run.schedule import EARLIER, TOO_LATE, Schedule
 from certus.run.settings import AUTO, Settings, check_owners, engine_options

@@ -6,9 +6,8 @@ import json
 from typing import Final
 
 from certus.core.version import VERSION
-from certus.report.diagnostics import PLAIN, Palette, printable, render_diagnostic
 from certus.report.json import diagnostic_json, outcome_json
-from certus.report.text import render_text
+from certus.report.text import PLAIN, Palette, printable, render_diagnostic, render_text
 from certus.witness.validate.case import Validation
 
 FORMAT: Final = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from certus.core.diagnostic import Diagnostic, Severity, Span
-from certus.report.diagnostics import Palette, excerpt, render_diagnostic
+from certus.report.text import Palette, excerpt, render_diagnostic
 
 
 def test_all_parts() -> None:

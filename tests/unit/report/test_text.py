@@ -32,9 +32,8 @@ from certus.core.horn import Step as Inference
 from certus.core.outcome import Compilers, Outcome, PassSize, ProofCheck, Reason, Replay, Role, Size, Step
 from certus.core.program import Program
 from certus.core.terms import BOOL, INT, Function
-from certus.report.diagnostics import Palette
 from certus.report.outcome_view import value_text
-from certus.report.text import render_passes, render_text
+from certus.report.text import Palette, render_passes, render_text
 
 
 def outcome(program: Program, verdict: Verdict, check: ProofCheck | Replay | None = None) -> Outcome:

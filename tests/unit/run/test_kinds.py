@@ -11,9 +11,8 @@ from certus.core.diagnostic import Diagnostic
 from certus.core.errors import InputError
 from certus.core.evidence import Unknown
 from certus.core.outcome import Outcome
-from certus.core.vocabulary import KINDS
+from certus.core.vocabulary import KINDS, SUPPORTED, default_kinds
 from certus.frontend import load_question, read_question
-from certus.frontend.tasks.properties import SUPPORTED, default_kinds
 from certus.run.recheck import recheck
 from certus.run.schedule import Schedule
 from certus.run.settings import Settings

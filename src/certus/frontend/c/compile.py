@@ -1,4 +1,4 @@
-"""Compile a C file to LLVM IR with Clang, in the form that the front end reads.
+"""Compile C files, and models of library functions, to LLVM IR with Clang, in the form that is read.
 
 The flags matter more than anything else here:
 
@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +25,9 @@ from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.vocabulary import kinds_of
+from certus.frontend.c.ir.module import Module
+from certus.frontend.c.ir.types import TypeTable
+from certus.frontend.c.library.models import CHECKED_FILE, FILES, INTERNAL
 from certus.system.tools import ClangMissing, ToolFailed, emit_ir
 
 _FLAGS: Final = (
@@ -168,3 +173,32 @@ def _refused(messages: str, path: Path) -> CertusError:
         errors.append(Diagnostic("clang-error", match["text"], span=span, hint=hint))
     said = messages.strip() or f"Clang refused {path} without saying why."
     return InputError(errors or [Diagnostic("clang-error", said)])
+
+
+class LibraryModels:
+    """The models for one data model and one property, each compiled when it is first needed. Their types are
+    those of the program's module."""
+
+    def __init__(self, types: TypeTable, *, model: str, property: str) -> None:
+        self._types = types
+        self._model = model
+        self._property = property
+        self._modules: dict[str, Module] = {}
+
+    def defining(self, name: str) -> Module | None:
+        """Return the module that defines a function or variable of the models."""
+        file = FILES.get(name) or next((file for names, file in INTERNAL if names.fullmatch(name)), None)
+        if file is None:
+            return None
+        module = self._modules.get(file)
+        if module is None:
+            checks = checked_by_clang(self._property) if file == CHECKED_FILE else ""
+            module = self._modules[file] = Module(_compiled_model(file, self._model, checks), self._types)
+        defined = name in module.functions and module.functions[name].defined
+        return module if defined or name in module.globals else None
+
+
+@cache
+def _compiled_model(file: str, model: str, property: str) -> str:
+    path = Path(str(files("certus.frontend.c.library").joinpath("c", file)))
+    return compile_file(path, property=property, model=model).text

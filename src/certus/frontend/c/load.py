@@ -13,15 +13,14 @@ from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import CertusError, InputError, Unsupported
 from certus.core.program import Program
-from certus.core.vocabulary import ASSERT, kinds_of
+from certus.core.vocabulary import ASSERT, UNREACH_CALL, Property, check_supported, kinds_of
 from certus.core.witness import probe_number
-from certus.frontend.c.compile import Compiled, compile_file
+from certus.frontend.c.compile import Compiled, LibraryModels, compile_file
 from certus.frontend.c.ir.module import Module
-from certus.frontend.c.ir.text import NotUnderstood
-from certus.frontend.c.library.models import LibraryModels
-from certus.frontend.c.model.checks import Impure
+from certus.frontend.c.ir.types import NotUnderstood
 from certus.frontend.c.model.evaluation_order import order_warning
 from certus.frontend.c.model.library import builtin_flags
+from certus.frontend.c.model.probes import Impure
 from certus.frontend.c.model.program import lower_program
 from certus.frontend.c.model.sources import SourceFile, Sources
 from certus.frontend.c.model.symbols import Names, Symbols
@@ -29,7 +28,7 @@ from certus.frontend.c.model.unit import Rules, Unit, refused
 from certus.frontend.c.source.statements import Statements
 from certus.frontend.graph import LoadedProgram, collection_paused
 from certus.frontend.source import read_source
-from certus.frontend.tasks.properties import UNREACH_CALL, Property, check_supported, property_of
+from certus.frontend.tasks.properties import property_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.ir.link import Clash

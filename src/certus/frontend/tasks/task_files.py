@@ -13,15 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError, Unsupported
-from certus.core.vocabulary import PARTS
+from certus.core.vocabulary import PARTS, SUPPORTED, UNREACH_CALL, Property
 from certus.frontend import C_SUFFIXES, CHC_SUFFIXES, MODELS, SUFFIXES
-from certus.frontend.tasks.properties import (
-    SUPPORTED,
-    UNREACH_CALL,
-    Property,
-    property_of,
-    read_property_file,
-)
+from certus.frontend.tasks.properties import property_of, read_property_file
 
 if TYPE_CHECKING:
     import yaml

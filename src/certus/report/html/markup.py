@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from certus.core.diagnostic import Span
-from certus.report.diagnostics import printable
+from certus.report.text import printable
 
 Key = int | str
 

@@ -17,11 +17,11 @@ from certus.core.outcome import Outcome
 from certus.core.program import Program
 from certus.core.version import VERSION
 from certus.report.counterexample import Counterexample, counterexample
-from certus.report.diagnostics import render_diagnostic
 from certus.report.html import answers, automata, evidence, memory, statistics, trace
 from certus.report.html.markup import Key, code, data, line_key, line_link, sentence, text
 from certus.report.html.source import Notes, listing
 from certus.report.outcome_view import files_of, nothing_to_check, title_of, total_seconds, value_text
+from certus.report.text import render_diagnostic
 
 _HERE: Final = Path(__file__).parent
 _TABS: Final = {

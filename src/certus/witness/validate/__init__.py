@@ -20,8 +20,8 @@ from pathlib import Path
 from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded, Unsupported
+from certus.core.vocabulary import Property, check_supported
 from certus.core.witness import ViolationWitness, Witness
-from certus.frontend.tasks.properties import Property, check_supported
 from certus.run.settings import Settings
 from certus.witness.read import read_witness
 from certus.witness.validate.case import Judgement, Kind, Validation, load_case, property_for

@@ -18,11 +18,12 @@ from certus.core.engine import Task
 from certus.core.errors import InputError
 from certus.core.outcome import Outcome
 from certus.core.program import Program
+from certus.core.vocabulary import Property
 from certus.core.witness import CorrectnessWitness, Place, Witness
 from certus.frontend import C_SUFFIXES, DEFAULT_MODEL, load_probed
 from certus.frontend.c.source.probes import Probe, conjuncts
 from certus.frontend.source import read_source
-from certus.frontend.tasks.properties import Property, property_of, property_of_line
+from certus.frontend.tasks.properties import property_of, property_of_line
 from certus.run.settings import Settings
 from certus.witness.read import CODE
 from certus.witness.validate.probe_backmap import ProbeBackMap, match_programs

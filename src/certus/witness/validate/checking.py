@@ -17,7 +17,7 @@ from certus.core.diagnostic import Diagnostic
 from certus.core.evidence import Safe, Unknown, Unsafe, Verdict
 from certus.core.outcome import CONTRADICTION, Outcome, Replay
 from certus.core.program import Program
-from certus.frontend.tasks.properties import Property
+from certus.core.vocabulary import Property
 from certus.run.publish import Challenger, confirm, judge
 from certus.run.schedule import Schedule
 from certus.system.child import Children, Reporter, run_limited

@@ -14,8 +14,8 @@ from certus.check.replay.harness import ExitCode, runs_harness
 from certus.core.accounting import Budget
 from certus.core.outcome import CONTRADICTION, MODEL_DISAGREES, Challenge
 from certus.core.program import Program
+from certus.core.vocabulary import Property, default_kinds, property_of_kinds
 from certus.frontend.c.load import load_c
-from certus.frontend.tasks.properties import Property, default_kinds, property_of_kinds
 
 MODELS = ("ILP32", "LP64")
 CALLS = ErrorCodes({"reach_error": ExitCode.ERROR, "__assert_fail": ExitCode.ASSERTION})

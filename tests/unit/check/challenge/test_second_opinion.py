@@ -14,8 +14,8 @@ from certus.check.replay.harness import ExitCode, Supply, harness, runs_harness
 from certus.core.accounting import Budget
 from certus.core.outcome import COMPILERS_DISAGREE, EVALUATION_ORDER, Challenge, Compilers
 from certus.core.program import Program
+from certus.core.vocabulary import Property
 from certus.frontend.c.load import load_c
-from certus.frontend.tasks.properties import Property
 from certus.system.tools import find_tool, run_confined
 
 CALLS = ErrorCodes({"reach_error": ExitCode.ERROR, "__assert_fail": ExitCode.ASSERTION})

@@ -19,9 +19,9 @@ from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import Compilers, Replay
 from certus.core.program import Alloc, Havoc, Program
+from certus.core.vocabulary import Property
 from certus.frontend.c.load import load_c
 from certus.frontend.c.model.library import FUNCTIONS, Model
-from certus.frontend.tasks.properties import Property
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import RandomInputs, constants
 from certus.interpreter.interpreter import Ending, run

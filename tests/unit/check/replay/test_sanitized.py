@@ -15,9 +15,8 @@ from certus.check.replay.sanitized import MEMORY_KINDS, MemoryObject, MemoryRun,
 from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.program import Havoc, Program, SourceText
-from certus.core.vocabulary import ALLOCATION_FAILS, FREE, LEAK, NOT_FREED, READ, WRITE
+from certus.core.vocabulary import ALLOCATION_FAILS, FREE, LEAK, NOT_FREED, READ, WRITE, Property
 from certus.frontend.c.load import load_c
-from certus.frontend.tasks.properties import Property
 
 MODELS: Final = ("ILP32", "LP64")
 

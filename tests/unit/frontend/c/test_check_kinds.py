@@ -9,9 +9,17 @@ import pytest
 from certus.core.accounting import Budget
 from certus.core.errors import InputError, Unsupported
 from certus.core.program import Program
-from certus.core.vocabulary import KINDS, error_kinds, kind_of_error, operation_of
+from certus.core.vocabulary import (
+    KINDS,
+    Property,
+    check_supported,
+    default_kinds,
+    error_kinds,
+    kind_of_error,
+    operation_of,
+    property_of_kinds,
+)
 from certus.frontend.c.load import load_c
-from certus.frontend.tasks.properties import Property, check_supported, default_kinds, property_of_kinds
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import NoInputs
 from certus.interpreter.interpreter import Ending, run

@@ -280,8 +280,8 @@ def test_divisors_are_checked_in_their_context(tmp_path: Path) -> None:
 
 
 def test_only_the_named_function_is_the_error(tmp_path: Path) -> None:
+    from certus.core.vocabulary import Property
     from certus.frontend.c.load import load_c
-    from certus.frontend.tasks.properties import Property
 
     path = tmp_path / "p.c"
     path.write_text("void f(void) {} void reach_error(void) {} int main(void) { reach_error(); f(); }")

@@ -10,11 +10,11 @@ from certus.core.accounting import Budget
 from certus.core.errors import InputError, Unsupported
 from certus.core.evidence import Trace
 from certus.core.program import Program
+from certus.core.vocabulary import Property
 from certus.core.witness import Place, probe_number
 from certus.frontend.c.load import load_probed
 from certus.frontend.c.source.probes import EditedText, Insertion, Probe, check_expression, conjuncts
 from certus.frontend.graph import LoadedProgram
-from certus.frontend.tasks.properties import Property
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import ReplayInputs
 from certus.interpreter.interpreter import Ending, run

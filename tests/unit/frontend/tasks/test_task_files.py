@@ -10,8 +10,9 @@ import pytest
 from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
+from certus.core.vocabulary import KNOWN, Property, check_supported
 from certus.frontend import load, load_question, read_question
-from certus.frontend.tasks.properties import KNOWN, Property, check_supported, property_of, read_property_file
+from certus.frontend.tasks.properties import property_of, read_property_file
 from certus.frontend.tasks.task_files import read_task_file
 
 PROPERTIES = {

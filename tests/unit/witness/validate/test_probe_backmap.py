@@ -9,10 +9,10 @@ from certus.core.accounting import Budget
 from certus.core.evidence import Inductive, Point, Unrolling, in_frame, old
 from certus.core.program import Call
 from certus.core.terms import machine
+from certus.core.vocabulary import Property
 from certus.core.witness import Place
 from certus.frontend.c.load import load_probed
 from certus.frontend.c.source.probes import Probe
-from certus.frontend.tasks.properties import Property
 from certus.witness.validate.probe_backmap import ProbeBackMap, match_programs
 
 SOURCE = """\

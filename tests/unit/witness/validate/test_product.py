@@ -10,10 +10,10 @@ from certus.check.replay.replay import replay
 from certus.core.accounting import Budget
 from certus.core.errors import InputError, Unsupported
 from certus.core.evidence import Trace
+from certus.core.vocabulary import Property
 from certus.core.witness import Place, ViolationWitness, Waypoint, WitnessTask
 from certus.frontend.c.load import load_probed
 from certus.frontend.c.source.probes import Probe
-from certus.frontend.tasks.properties import Property
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import ReplayInputs
 from certus.interpreter.interpreter import Ending, run

@@ -13,8 +13,17 @@ from typing import Final
 
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.reader import CALLING_CONVENTIONS, Reader
-from certus.frontend.c.ir.text import NotUnderstood, refusal, text_of, tokens, word_set
-from certus.frontend.c.ir.types import FunctionType, Record, Type, VectorType
+from certus.frontend.c.ir.types import (
+    FunctionType,
+    NotUnderstood,
+    Record,
+    Type,
+    VectorType,
+    refusal,
+    text_of,
+    tokens,
+    word_set,
+)
 
 _ATTACHED: Final = re.compile(r", !([A-Za-z][\w.]*) !(\d+)")
 _ATTACHMENTS: Final = re.compile(rf"(?:{_ATTACHED.pattern})+$")  # the metadata at the end of an instruction

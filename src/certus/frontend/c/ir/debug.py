@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from certus.frontend.c.ir.text import NotUnderstood, text_of, word_set
+from certus.frontend.c.ir.types import NotUnderstood, text_of, word_set
 
 _PLACE: Final = re.compile(r"(?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)")
 _NAMED: Final = re.compile(r'!\{!"([^"]*)"')

@@ -30,7 +30,7 @@ from typing import Final, NamedTuple
 from certus.frontend.c.ir import types
 from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.ir.module import Alias, Definition, Function, GlobalVariable, Module
-from certus.frontend.c.ir.text import NotUnderstood, name_of, word_set
+from certus.frontend.c.ir.types import NotUnderstood, name_of, word_set
 
 _INTERNAL: Final = word_set("internal private")
 _WEAK: Final = word_set("weak weak_odr linkonce linkonce_odr internal private")

@@ -11,8 +11,21 @@ from certus.frontend.c.ir.bodies import Block, BodyReader
 from certus.frontend.c.ir.debug import Debug
 from certus.frontend.c.ir.instructions import Bytes, Operand, Passing, Symbol
 from certus.frontend.c.ir.reader import CALLING_CONVENTIONS
-from certus.frontend.c.ir.text import NotUnderstood, name_of, refusal, text_of, tokens, word_set
-from certus.frontend.c.ir.types import LAYOUTS, FunctionType, Layout, Record, StructType, Type, TypeTable
+from certus.frontend.c.ir.types import (
+    LAYOUTS,
+    FunctionType,
+    Layout,
+    NotUnderstood,
+    Record,
+    StructType,
+    Type,
+    TypeTable,
+    name_of,
+    refusal,
+    text_of,
+    tokens,
+    word_set,
+)
 
 _LINKAGES: Final = word_set(
     "private internal available_externally linkonce weak common appending extern_weak linkonce_odr weak_odr "

@@ -12,8 +12,7 @@ from typing import Final
 from certus.frontend.c.ir import instructions as values
 from certus.frontend.c.ir import types as kinds
 from certus.frontend.c.ir.instructions import PLAIN, Passing
-from certus.frontend.c.ir.text import Cursor, NotUnderstood, bytes_of, name_of, word_set
-from certus.frontend.c.ir.types import Type
+from certus.frontend.c.ir.types import Cursor, NotUnderstood, Type, bytes_of, name_of, word_set
 
 _CLOSING: Final = {"[": "]", "<": ">", "{": "}", "<{": "}>"}
 _OPERATIONS: Final = word_set(

@@ -1,21 +1,15 @@
 """Models of library functions in C (`c/*.c`), and tables of the names of the C library.
 
-The models are compiled when they are first needed. `model/c_types.py` explains the signatures;
+`compile.py` compiles the models. `model/c_types.py` explains the signatures;
 `model/library.py` says what the functions without a model mean."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Final
 
-from certus.frontend.c.compile import checked_by_clang, compile_file
-from certus.frontend.c.ir.module import Module
-from certus.frontend.c.ir.text import word_set
-from certus.frontend.c.ir.types import TypeTable
+from certus.frontend.c.ir.types import word_set
 
 SETTING_ERRNO: Final = ("math.c",)  # files of models after which `errno` may have any value
 CHECKED_FILE: Final = "arithmetic.c"  # the only file that is compiled with the checks of the property
@@ -95,7 +89,7 @@ def signed_names(text: str) -> Iterator[tuple[str, str]]:
 FILES: Final = {name: file for file, text in MODELS for name, _ in signed_names(text)}
 
 # functions and variables that only the lowering and other models mention
-_INTERNAL: Final = (
+INTERNAL: Final = (
     (re.compile(r"__certus_(?:copy|move|fill|unknown|input)\d"), "memory.c"),
     (re.compile(r"__certus_(?:qsort|bsearch)\w*|__certus_errno"), "stdlib.c"),
     (re.compile(r"__certus_(?:arguments|run_registered|line)"), "world.c"),
@@ -103,31 +97,3 @@ _INTERNAL: Final = (
     (re.compile("__certus_string"), "string.c"),
     (re.compile("__certus_wide_string"), "wchar.c"),
 )
-
-
-class LibraryModels:
-    """The models for one data model and one property. Their types are those of the program's module."""
-
-    def __init__(self, types: TypeTable, *, model: str, property: str) -> None:
-        self._types = types
-        self._model = model
-        self._property = property
-        self._modules: dict[str, Module] = {}
-
-    def defining(self, name: str) -> Module | None:
-        """Return the module that defines a function or variable of the models."""
-        file = FILES.get(name) or next((file for names, file in _INTERNAL if names.fullmatch(name)), None)
-        if file is None:
-            return None
-        module = self._modules.get(file)
-        if module is None:
-            checks = checked_by_clang(self._property) if file == CHECKED_FILE else ""
-            module = self._modules[file] = Module(_compiled(file, self._model, checks), self._types)
-        defined = name in module.functions and module.functions[name].defined
-        return module if defined or name in module.globals else None
-
-
-@cache
-def _compiled(file: str, model: str, property: str) -> str:
-    path = Path(str(files("certus.frontend.c.library").joinpath("c", file)))
-    return compile_file(path, property=property, model=model).text

@@ -9,9 +9,9 @@ from certus.core.program import Alloc, Assign, Free, Storage
 from certus.core.terms import INT, Expr, Kind
 from certus.core.vocabulary import ALLOCATION_FAILS
 from certus.frontend.c.model import memory
+from certus.frontend.c.model.checks import check_free
 from certus.frontend.c.model.nondeterminism import LibraryCall, maybe, store_pointer, with_options
 from certus.frontend.c.model.terms import NULL, U8, Unmodelled, sort_of
-from certus.frontend.c.model.validity import check_free
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body

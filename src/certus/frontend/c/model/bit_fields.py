@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core.program import Access
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer, Local
-from certus.frontend.c.model.validity import is_checked
+from certus.frontend.c.model.checks import is_checked
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load
-from certus.core.terms import INT, Expr, Kind, MachineSort, Sort, machine
+from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
-from certus.frontend.c.ir.types import VoidType
-from certus.frontend.c.model import terms
+from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
+from certus.frontend.c.model import floats, terms
 from certus.frontend.c.model.cells import Roots, Signature, make_signature
+from certus.frontend.c.model.checks import Checked
 from certus.frontend.c.model.flow import Flow
 from certus.frontend.c.model.local_variables import LocalVariables
 from certus.frontend.c.model.sources import Cursor
 from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value
-from certus.frontend.c.model.validity import Checked
 from certus.frontend.graph import Draft, DraftEdge
 
 if TYPE_CHECKING:
@@ -277,6 +277,20 @@ class Body:
         see `Havoc`."""
         value = self.fresh(sort)
         self.set_freely(value, function, approximates)
+        return value
+
+    def any_result(self, type_: Type, function: str, approximates: str = "") -> Expr:
+        """Create an input: the result, of this type, of a function that is only declared."""
+        result = self.module.result_type(function)
+        if isinstance(type_, PointerType):
+            self.unit.note_foreign(self.module, result)
+        if isinstance(type_, IntegerType) and type_.bits == 1:
+            return terms.as_sort(self.havoc(machine(1, signed=False), function, approximates), BOOL)
+        signed = result is not None and bool(self.module.debug.signed(result))
+        value = self.havoc(terms.sort_of(type_, signed=signed), function, approximates)
+        self.unit.names.note_format(value, type_)
+        if type_.text == "x86_fp80":
+            self.assume(floats.is_valid(value))
         return value
 
     def set_freely(self, variable: Expr, function: str | None = None, approximates: str = "") -> None:

@@ -26,6 +26,7 @@ _POINTER: Final = "DW_TAG_pointer_type"
 _ALIKE: Final = {
     **{"*": "*pro", "p": "p*o", "r": "r*o", "F": "F*o", "a": "apr*so", "u": "urs*o", "i": "ih", "h": "ih"}
 }
+POINTERS: Final = ("*", "p", "r", "F")  # the kinds of results that are pointers
 _RESULTS: Final = _ALIKE | {"h": "vih", "i": "vi", "v": "vi"}
 
 
@@ -76,7 +77,7 @@ def may_be(signature: str, result: str, parameters: str | None) -> bool:
     """Whether a function that is declared with these kinds may be one with this signature; an empty signature
     matches every declaration. `parameters` is None for a function that was declared without a prototype (`int
     f();`) or not at all: then an `int` may stand for a pointer."""
-    if not signature or (parameters is None and result == "i" and returns_pointer(signature)):
+    if not signature or (parameters is None and result == "i" and signature[0] in POINTERS):
         return True
     taken = signature[2:-1].removesuffix("...")
     if result not in _RESULTS.get(signature[0], signature[0]):
@@ -86,10 +87,6 @@ def may_be(signature: str, result: str, parameters: str | None) -> bool:
     if len(parameters) < len(taken) or (len(parameters) > len(taken) and not signature.endswith("...)")):
         return False
     return all(given in _ALIKE.get(each, each) for each, given in zip(taken, parameters, strict=False))
-
-
-def returns_pointer(signature: str) -> bool:
-    return signature[:1] in ("*", "p", "r", "F")
 
 
 def parts(debug: Debug, type_: int | None, *, follow: bool = False) -> Iterator[Node | None]:

@@ -21,12 +21,12 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol
 from certus.frontend.c.ir.module import Function, Parameter
 from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type, VectorType, VoidType
-from certus.frontend.c.model import checks, intrinsics, library, memory
+from certus.frontend.c.model import checks, intrinsics, library, memory, probes
 from certus.frontend.c.model.cells import Cells, cells_at, elements, fields, passed, simple, store_of
+from certus.frontend.c.model.checks import is_checked
 from certus.frontend.c.model.folding import folded, is_foldable
 from certus.frontend.c.model.operands import address_of, from_integer, term_of, value_is_signed, value_of
 from certus.frontend.c.model.terms import NULL, Unmodelled, Value, as_sort, sort_of, taken
-from certus.frontend.c.model.validity import is_checked
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -71,7 +71,7 @@ def call(body: Body, instruction: ir.Call) -> None:
     if name.startswith("llvm."):
         intrinsics.lower(body, instruction, name)
     elif body.cursor.probe is not None and name == PROBE:
-        checks.lower_probe(body, instruction, body.cursor.probe)
+        probes.lower_probe(body, instruction, body.cursor.probe)
     elif name.startswith("__ubsan_handle_"):
         checks.lower_check(body, instruction, name)
     elif name in unit.rules.functions and unit.is_program(body.module):

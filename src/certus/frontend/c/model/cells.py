@@ -18,8 +18,16 @@ from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Expression, Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
-from certus.frontend.c.ir.text import NotUnderstood
-from certus.frontend.c.ir.types import ArrayType, IntegerType, Layout, StructType, Type, VectorType, VoidType
+from certus.frontend.c.ir.types import (
+    ArrayType,
+    IntegerType,
+    Layout,
+    NotUnderstood,
+    StructType,
+    Type,
+    VectorType,
+    VoidType,
+)
 from certus.frontend.c.model.terms import (
     Cell,
     Lanes,

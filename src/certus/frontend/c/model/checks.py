@@ -1,30 +1,32 @@
-"""Error sites: calls of error functions, the checks of Clang's sanitizers, and probes.
+"""Checks: calls of error functions, the checks of Clang's sanitizers, and questions about memory accesses.
 
-A probe is an expression that someone else put into the program (`frontend.c.source.probes`). An instruction
-belongs to a probe if its source position lies in the inserted text; such an instruction may only read. An
-invariant must be defined wherever it is evaluated: a division by zero, an excessive shift or an overflow in
-it is an error site of the probe.
+The program asks before an access whether it is valid, and it is an error if the answer is no. An access needs
+no check if it is valid by construction: at a constant offset of an object that lives wherever its name can be
+used, or to bytes that were checked just before. Checks in the models of the library have no place in the
+source; reports show the call instead. Without a memory property they take no step.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.diagnostic import Diagnostic, Span
-from certus.core.errors import InputError
-from certus.core.program import Assume
-from certus.core.terms import Expr, Kind, MachineSort, machine
-from certus.core.vocabulary import CLAIMS
-from certus.core.witness import PROBE, UNDEFINED, probe_kind
+from certus.core.diagnostic import Span
+from certus.core.effects import targets
+from certus.core.program import Access, Assume, BasicOp, Call, Free, Inspect, InspectHeap, Retained
+from certus.core.terms import BOOL, Expr, Kind
+from certus.core.vocabulary import ASSUMING, CLAIMS, FREE, LEAK, NOT_FREED, READ, WRITE
+from certus.core.walk import variables
+from certus.core.witness import UNDEFINED, probe_kind
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.instructions import Operand, Symbol, Undefined
-from certus.frontend.c.model import intrinsics
+from certus.frontend.c.ir.instructions import Operand, Symbol
 from certus.frontend.c.model.flow import DIVISOR, HANDLER, QUOTIENT
-from certus.frontend.c.model.operands import term_of, value_of
-from certus.frontend.c.model.terms import Unmodelled
+from certus.frontend.c.model.operands import value_of
+from certus.frontend.c.model.terms import NULL, U8, Unmodelled
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
@@ -46,13 +48,14 @@ _KINDS: Final = {
         ("float-divide-by-zero", "float-divide"), ("float-division-by-zero", "float_division_by_zero")
     ),
 }
-_IMPURE: Final = (
-    *(ir.Store, ir.AtomicUpdate, ir.CompareExchange, ir.Fence, ir.Alloca, ir.Other),
-    *(ir.IndirectJump, ir.Return),
+_ACCESSES: Final[dict[Access, str]] = {"read": READ, "write": WRITE, "free": FREE}
+_HEAP: Final[tuple[tuple[str, Retained, str], ...]] = (
+    (LEAK, "tracked", "every object on the heap can still be reached by pointers"),
+    (NOT_FREED, "freed", "every object on the heap has been freed"),
 )
-_PURE_INTRINSICS: Final = ("llvm.s", "llvm.u", "llvm.abs", "llvm.objectsize", "llvm.is.constant")
-_PURE_FUNCTIONS: Final = (PROBE, "__ubsan_handle_", *_PURE_INTRINSICS)
-_PARTIAL: Final = frozenset(["sdiv", "udiv", "srem", "urem", "shl", "lshr", "ashr"])
+# Models whose accesses are valid: the caller checks the range, or the objects are the library's own.
+_TRUSTED: Final = re.compile(r"__certus_(?!line|string|wide_string).*|atexit")
+_ESCAPED: Final = "escaped"  # the variable that is 1 if a function without a body has got a pointer
 
 
 def lower_error_call(body: Body, kind: str, name: str, instruction: ir.Call | None = None) -> None:
@@ -127,34 +130,6 @@ def _claim(body: Body, location: int | None, kind: str) -> tuple[Span | None, st
     return span, CLAIMS[kind].format(text)
 
 
-# ---------------------------------------------------------------------------------------- probes
-
-
-class Impure(InputError):
-    """The expression of a probe has a side effect."""
-
-    def __init__(self, number: int, span: Span | None) -> None:
-        message = "This expression has a side effect: it may only read variables."
-        super().__init__([Diagnostic("bad-witness", message, span=span)])
-        self.number = number
-
-
-def check_pure(body: Body, instruction: ir.Instruction, number: int) -> None:
-    """Raise `Impure` if an instruction of a probe writes or calls something."""
-    impure = isinstance(instruction, _IMPURE)
-    if isinstance(instruction, ir.Call):
-        name = instruction.callee.name if isinstance(instruction.callee, Symbol) else ""
-        impure = not name.startswith(_PURE_FUNCTIONS)
-    if impure:
-        raise Impure(number, body.cursor.span)
-
-
-def lower_probe(body: Body, instruction: ir.Call, number: int) -> None:
-    """Make it an error if the expression of a probe is 0."""
-    holds = body.truth(term_of(body, instruction.arguments[1].operand))
-    claim_in_probe(body, holds, number, probe_kind(number), always=True)
-
-
 def claim_in_probe(body: Body, holds: Expr, number: int, text: str, *, always: bool = False) -> None:
     """Make it an error of a probe if a condition does not hold."""
     if holds is build.TRUE and not always:
@@ -168,110 +143,132 @@ def claim_in_probe(body: Body, holds: Expr, number: int, text: str, *, always: b
     body.at = after
 
 
-def fail_probe(body: Body, number: int) -> None:
-    """Make it an error of an invariant that control comes here: its value is not defined."""
-    failed = body.draft.node()
-    body.emit(Assume(build.TRUE), target=failed)
-    body.draft.error(failed, probe_kind(number), body.cursor.span, UNDEFINED, statement=body.cursor.statement)
-    body.stop()
+# --------------------------------------------------------------------------------- memory accesses
 
 
-def is_partial(instruction: ir.Instruction) -> bool:
-    """Whether the value of an instruction may be undefined."""
-    return isinstance(instruction, ir.Binary) and (
-        instruction.operation in _PARTIAL or "nsw" in instruction.flags
-    )
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Bytes that were found valid: from `start` to `end`, relative to an address. They stay so until
+    something is called or ends, or a variable of the address changes."""
+
+    base: Expr
+    start: int
+    end: int
+    writable: bool
+
+    def covers(self, base: Expr, offset: int, size: int, access: Access) -> bool:
+        """Whether an access is to these bytes."""
+        inside = self.start <= offset and offset + size <= self.end
+        return base is self.base and inside and (access == "read" or (access == "write" and self.writable))
+
+    def survives(self, op: BasicOp) -> bool:
+        """Whether the bytes are still valid after a step."""
+        if isinstance(op, Call | Free):
+            return False
+        written = targets(op)
+        return not written or not any(variable in written for variable in variables(self.base))
 
 
-def is_poison(operand: Operand) -> bool:
-    return isinstance(operand, Undefined) and operand.poison
+def is_checked(body: Body, access: Access) -> bool:
+    """Whether invalid accesses of this sort are errors here."""
+    trusted = not body.unit.is_program(body.module) and _TRUSTED.fullmatch(body.name.removeprefix("$"))
+    return _ACCESSES[access] in body.unit.rules.memory and not trusted
 
 
-def uses_poison(instruction: ir.Instruction) -> bool:
-    """Whether Clang knows that an operand has no defined value."""
-    return not isinstance(instruction, ir.Phi) and any(map(is_poison, instruction.operands))
+def check(body: Body, address: Expr, size: int | Expr, access: Access) -> None:
+    """Make an invalid access to `size` bytes an error."""
+    if not is_checked(body, access):
+        return
+    count = build.integer(size) if isinstance(size, int) else size
+    if count is NULL or is_valid(body, address, count, access):
+        return
+    if body.cursor.probe is not None:
+        if body.unit.rules.invariants:
+            claim_in_probe(body, inspected(body, address, count, access), body.cursor.probe, UNDEFINED)
+        return
+    valid = inspected(body, address, count, access)
+    body.claim(valid, _ACCESSES[access], _words(body, access, count))
+    if count.kind is Kind.CONST:
+        base, offset = split(address)
+        body.checked.append(Checked(base, offset, offset + int(count.value), access == "write"))
 
 
-def gives_poison(body: Body, label: str) -> bool:
-    """Whether a block passes an undefined value to a phi of a successor."""
-    return any(
-        is_poison(value) and source == label
-        for target in ir.successors(body.flow.blocks[label].last)
-        for phi in body.flow.blocks[target].instructions
-        if isinstance(phi, ir.Phi)
-        for value, source in phi.incoming
-    )
+def check_free(body: Body, address: Expr) -> None:
+    """Make it an error if an address is neither null nor the start of a live object on the heap."""
+    if is_checked(body, "free") and address is not NULL:
+        valid = inspected(body, address, NULL, "free")
+        body.claim(valid, FREE, f"{body.cursor.text} gets null or an object that `malloc` made")
 
 
-def require_defined(body: Body, instruction: ir.Binary, number: int) -> None:
-    """Make it an error if an operation of an invariant has no defined value."""
-    left, right = value_of(body, instruction.left), value_of(body, instruction.right)
-    if isinstance(left, Expr) and isinstance(right, Expr):
-        claim_in_probe(body, _is_defined(instruction, left, right), number, UNDEFINED)
+def when_valid(body: Body, address: Expr, size: int | Expr, steps: Callable[[], None]) -> None:
+    """Take steps that write `size` bytes; if they are errors elsewhere, only where they are valid: nothing is
+    known about the accesses of a function without a body."""
+    count = build.integer(size) if isinstance(size, int) else size
+    if not is_checked(body, "write") or is_valid(body, address, count, "write"):
+        steps()
+    else:
+        body.when(inspected(body, address, count, "write"), steps)
 
 
-# ------------------------------------------------------------------- when operations are defined
-
-_OPERATIONS: Final = {Kind.ADD: "add", Kind.SUB: "sub", Kind.MUL: "mul"}
-
-
-def _is_defined(instruction: ir.Binary, a: Expr, b: Expr) -> Expr:
-    """Return the condition under which an operation has a defined value."""
-    operation, sort = instruction.operation, a.sort
-    if not isinstance(sort, MachineSort) or not isinstance(b.sort, MachineSort):
-        return build.TRUE
-    if operation in ("shl", "lshr", "ashr"):
-        return _shift_is_defined(operation, a, b, sort)
-    if operation in ("udiv", "urem"):
-        return build.ne(b, build.constant(0, b.sort))
-    signed = machine(sort.width, signed=True)
-    x, y = build.wrap(a, signed), build.wrap(b, signed)
-    if operation in ("sdiv", "srem"):
-        least, minus = build.constant(signed.low, signed), build.constant(-1, signed)
-        overflow = build.and_(build.eq(x, least), build.eq(y, minus))
-        return build.and_(build.ne(y, build.constant(0, signed)), build.not_(overflow))
-    return _fits(operation, x, y, signed) if "nsw" in instruction.flags else build.TRUE
+def inspected(body: Body, address: Expr, count: Expr, access: Access) -> Expr:
+    """Ask whether an access is valid; return the answer."""
+    valid = body.fresh(BOOL)
+    body.emit(Inspect(valid, address, count, access))
+    return valid
 
 
-def _shift_is_defined(operation: str, a: Expr, b: Expr, sort: MachineSort) -> Expr:
-    """The amount must be less than the width; a signed left shift must not lose bits of a natural number."""
-    own = machine(sort.width, signed=False)
-    amount = build.wrap(b, own)
-    possible = build.lt(amount, build.constant(sort.width, own))
-    if operation != "shl" or not sort.signed:
-        return possible
-    fits = build.le(a, build.shr(build.constant(sort.high, sort), build.wrap(amount, sort)))
-    return build.and_(possible, build.le(build.constant(0, sort), a), fits)
+def is_valid(body: Body, address: Expr, count: Expr, access: Access) -> bool:
+    """Whether an access is valid by construction."""
+    if count.kind is not Kind.CONST:
+        return False
+    base, offset = split(address)
+    if any(each.covers(base, offset, int(count.value), access) for each in body.checked):
+        return True
+    extent = body.extents.get(base)
+    if extent is None:
+        static = body.unit.symbols.static_object(base)
+        if static is None or (access == "write" and static.variable.constant):
+            return False
+        extent = static.extent
+    return offset >= 0 and offset + int(count.value) <= extent
 
 
-def _fits(operation: str, a: Expr, b: Expr, sort: MachineSort) -> Expr:
-    """Return the condition that the exact result of an operation is a value of the sort."""
-    low, high = _bounds(operation, a, b)
-    if sort.low <= low and high <= sort.high:
-        return build.TRUE
-    return build.not_(intrinsics.checked(f"llvm.s{operation}", a, b)[1])
+def split(address: Expr) -> tuple[Expr, int]:
+    """Return an address as a term and a constant offset."""
+    if address.kind is not Kind.ADD:
+        return address, 0
+    offset = sum(int(term.value) for term in address.args if term.kind is Kind.CONST)
+    return build.sub(address, build.integer(offset)), offset
 
 
-def _bounds(operation: str, a: Expr, b: Expr) -> tuple[int, int]:
-    """Return bounds of the exact result of an operation."""
-    (low, high), (least, most) = _range(a), _range(b)
-    if operation == "add":
-        return low + least, high + most
-    if operation == "sub":
-        return low - most, high - least
-    corners = [x * y for x in (low, high) for y in (least, most)]
-    return min(corners), max(corners)
+def _words(body: Body, access: Access, count: Expr) -> str:
+    """Describe an access in words."""
+    number = f"{count.value} byte{'s' * (count.value != 1)}" if count.kind is Kind.CONST else "bytes"
+    by = body.cursor.text if body.unit.is_program(body.module) else body.name.removeprefix("$")
+    return f"{access} of {number} by {by}" if by and "__certus" not in by else f"{access} of {number}"
 
 
-def _range(term: Expr) -> tuple[int, int]:
-    """Return bounds of a term that follow from its form alone."""
-    sort = term.sort
-    assert isinstance(sort, MachineSort)
-    low, high = sort.low, sort.high
-    if term.kind is Kind.CONST:
-        return int(term.value), int(term.value)
-    if term.kind is Kind.WRAP and isinstance(term.args[0].sort, MachineSort):
-        low, high = _range(term.args[0])
-    elif term.kind in _OPERATIONS and len(term.args) == 2:
-        low, high = _bounds(_OPERATIONS[term.kind], *term.args)
-    return (low, high) if sort.low <= low and high <= sort.high else (sort.low, sort.high)
+# ------------------------------------------------------------------------------------------- the heap
+
+
+def check_heap(body: Body) -> None:
+    """Check the objects on the heap where the program ends."""
+    unit = body.unit
+    kinds = [each for each in _HEAP if each[0] in unit.rules.memory]
+    if not kinds or not unit.allocates or body.name in ASSUMING:
+        return
+    for kind, retained, text in kinds:
+        if retained == "tracked" and unit.strangers:
+            escaped = build.eq(unit.library.variable(_ESCAPED, U8), build.constant(1, U8))
+            body.when(escaped, lambda: body.bar_counterexamples("what a function without a body keeps"))
+        kept = body.fresh(BOOL)
+        body.emit(InspectHeap(kept, retained))
+        body.claim(kept, kind, text)
+
+
+def note_escape(body: Body, address: Expr) -> None:
+    """Note that a function without a body has got a pointer, which it may keep: no counterexample may rely on
+    an object being lost after that."""
+    if LEAK in body.unit.rules.memory and split(address)[0] not in body.extents:
+        flag = body.unit.library.variable(_ESCAPED, U8)
+        body.registers.assign(flag, build.constant(1, U8))

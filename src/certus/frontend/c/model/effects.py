@@ -15,9 +15,9 @@ from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.cells import UNROLLED, cells_at, words
+from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
 from certus.frontend.c.model.terms import NULL, Unmodelled
-from certus.frontend.c.model.validity import check, is_checked
 
 Result = Callable[[LibraryCall], Expr]
 

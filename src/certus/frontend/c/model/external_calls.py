@@ -22,10 +22,9 @@ from certus.frontend.c.ir.types import ArrayType, PointerType, StructType, Type,
 from certus.frontend.c.library.models import STANDARD
 from certus.frontend.c.model import c_types, nondeterminism
 from certus.frontend.c.model.cells import Root, cells_between
-from certus.frontend.c.model.inputs import any_value
+from certus.frontend.c.model.checks import check, is_checked, note_escape, when_valid
 from certus.frontend.c.model.operands import address_of
 from certus.frontend.c.model.terms import NULL, U8, Cell, Piece, Pieces, Unmodelled
-from certus.frontend.c.model.validity import check, is_checked, note_escape, when_valid
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -234,7 +233,7 @@ def _define_result(body: Body, instruction: ir.Call, name: str, what: str) -> No
     pointer = isinstance(type_, PointerType)
     if pointer and body.unit.rules.memory and not is_input(name):
         what = what or f"the pointer that `{name}` returns"
-    value = any_value(body, type_, name, what)
+    value = body.any_result(type_, name, what)
     body.registers.define(instruction, _pointer(body, instruction, name, value) if pointer else value)
 
 

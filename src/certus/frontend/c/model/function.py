@@ -11,13 +11,13 @@ from certus.core.terms import Expr, Kind
 from certus.core.witness import BRANCH, is_of_witness
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer
-from certus.frontend.c.model import calls, checks, floats, intrinsics, memory, operands, operations, terms
+from certus.frontend.c.model import calls, floats, intrinsics, memory, operands, operations, probes, terms
+from certus.frontend.c.model.checks import Checked
 from certus.frontend.c.model.folding import DECIDING, Decisions, incoming_value, phis_of
 from certus.frontend.c.model.lifetimes import marked
 from certus.frontend.c.model.operands import term_of, value_is_signed, value_of
 from certus.frontend.c.model.sources import chosen_text, condition_of
 from certus.frontend.c.model.terms import Unmodelled, Value, as_sort, sort_of
-from certus.frontend.c.model.validity import Checked
 from certus.frontend.graph import Draft
 
 if TYPE_CHECKING:
@@ -140,11 +140,11 @@ class _Function:
         body.cursor.move_to(instruction)
         probe = body.cursor.probe
         if probe is not None:
-            checks.check_pure(body, instruction, probe)
-            if body.unit.rules.invariants and checks.uses_poison(instruction):
-                checks.fail_probe(body, probe)
+            probes.check_pure(body, instruction, probe)
+            if body.unit.rules.invariants and probes.uses_poison(instruction):
+                probes.fail_probe(body, probe)
             elif body.unit.rules.invariants and isinstance(instruction, ir.Binary):
-                checks.require_defined(body, instruction, probe)
+                probes.require_defined(body, instruction, probe)
         try:
             self._step(instruction)
         except Unmodelled as error:
@@ -192,8 +192,8 @@ class _Function:
         if values is None:
             ways = [incoming_value(phi, body.cursor.block) for phi in phis]
             probe = body.cursor.probe if body.unit.rules.invariants else None
-            if probe is not None and any(map(checks.is_poison, ways)):
-                checks.fail_probe(body, probe)
+            if probe is not None and any(map(probes.is_poison, ways)):
+                probes.fail_probe(body, probe)
                 return
             values = tuple(term_of(body, way) for way in ways)
         if self._decides_only(target):

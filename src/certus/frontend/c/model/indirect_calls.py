@@ -24,8 +24,8 @@ from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
 from certus.frontend.c.model import checks, library
 from certus.frontend.c.model.calls import IndirectCall, adapted, argument_as, enter, fits, passes_alike
+from certus.frontend.c.model.checks import is_checked
 from certus.frontend.c.model.terms import NULL, Unmodelled, Value, as_sort, taken
-from certus.frontend.c.model.validity import is_checked
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body

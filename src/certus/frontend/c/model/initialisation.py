@@ -24,9 +24,9 @@ from certus.core.vocabulary import CLAIMS, UNINITIALISED
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Local, Operand
 from certus.frontend.c.model import bit_fields, terms
+from certus.frontend.c.model.checks import split
 from certus.frontend.c.model.lifetimes import is_variable
 from certus.frontend.c.model.terms import Pieces, Value
-from certus.frontend.c.model.validity import split
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body

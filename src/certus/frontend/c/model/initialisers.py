@@ -17,10 +17,10 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.types import ArrayType, IntegerType, StructType, Type, VectorType
 from certus.frontend.c.model import cells as layouts
 from certus.frontend.c.model import floats
+from certus.frontend.c.model.checks import check
 from certus.frontend.c.model.memory import at, fill_loop, loop_width
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import U8, Cell, Piece, Pieces, bits_of, taken
-from certus.frontend.c.model.validity import check
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.floats import F32, F64
 from certus.core.program import Store
-from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, machine
+from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir.instructions import Operand
-from certus.frontend.c.ir.types import IntegerType, PointerType, Type
+from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import floats, nondeterminism
+from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall, any_count, maybe, with_options
 from certus.frontend.c.model.operands import address_of
 from certus.frontend.c.model.terms import NULL, U8, as_sort, sort_of
-from certus.frontend.c.model.validity import check, is_checked
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -32,21 +32,6 @@ _ZERO: Final = build.constant(0, U8)
 # If a program mentions one of these, what it reads may depend on what it wrote.
 _WRITTEN_BACK: Final = "ungetc tmpfile tmpfile64 fmemopen pipe pipe2 socketpair"
 _SCANNERS: Final = "scanf fscanf __isoc99_scanf __isoc99_fscanf __isoc23_scanf __isoc23_fscanf"
-
-
-def any_value(body: Body, type_: Type, name: str, approximates: str = "") -> Expr:
-    """Return any value of the result type of a function that is only declared."""
-    result = body.module.result_type(name)
-    if isinstance(type_, PointerType):
-        body.unit.note_foreign(body.module, result)
-    if isinstance(type_, IntegerType) and type_.bits == 1:
-        return as_sort(body.havoc(machine(1, signed=False), name, approximates), BOOL)
-    signed = result is not None and bool(body.module.debug.signed(result))
-    value = body.havoc(sort_of(type_, signed=signed), name, approximates)
-    body.unit.names.note_format(value, type_)
-    if type_.text == "x86_fp80":
-        body.assume(floats.is_valid(value))
-    return value
 
 
 def _read(call: LibraryCall) -> str:

@@ -13,10 +13,10 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import FloatType, PointerType, StructType, Type, VectorType, VoidType
 from certus.frontend.c.model import external_calls, floats, math_functions, memory, operations, terms
+from certus.frontend.c.model.checks import check
 from certus.frontend.c.model.initialisers import copy_constant
 from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of
 from certus.frontend.c.model.terms import Pieces, Unmodelled, Value, as_sort, machine_sort, signed, sort_of
-from certus.frontend.c.model.validity import check
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body

@@ -18,16 +18,15 @@ from certus.core.vocabulary import ASSUMING, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
-from certus.frontend.c.ir.text import word_set
-from certus.frontend.c.ir.types import IntegerType, PointerType
+from certus.frontend.c.ir.types import IntegerType, PointerType, word_set
 from certus.frontend.c.library import models as c_models
 from certus.frontend.c.model import external_calls, inputs, math_functions, memory
 from certus.frontend.c.model.allocation import allocate, reallocate, release
-from certus.frontend.c.model.c_types import declared_kinds, may_be, returns_pointer
+from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be
 from certus.frontend.c.model.cells import element
+from certus.frontend.c.model.checks import check, check_heap, inspected, is_checked
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
 from certus.frontend.c.model.folding import unspecified
-from certus.frontend.c.model.inputs import any_value
 from certus.frontend.c.model.nondeterminism import (
     LibraryCall,
     Meaning,
@@ -37,7 +36,6 @@ from certus.frontend.c.model.nondeterminism import (
 )
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import U8, Unmodelled, as_sort, is_scalar, sort_of, truth
-from certus.frontend.c.model.validity import check, check_heap, inspected, is_checked
 from certus.frontend.c.source import expressions
 
 if TYPE_CHECKING:
@@ -310,7 +308,7 @@ def builtin_flags(module: Module) -> list[str]:
     functions = [each for each in module.functions.values() if each.name in FUNCTIONS]
     for each in functions:
         function = FUNCTIONS[each.name]
-        typed = isinstance(function.meaning, Model) or returns_pointer(function.signature)
+        typed = isinstance(function.meaning, Model) or function.signature[:1] in POINTERS
         if typed and each.type.variadic and not each.type.parameters and not each.defined:
             return ["-fbuiltin", *(f"-fno-builtin-{own.name}" for own in functions if own.defined)]
     return []
@@ -386,14 +384,14 @@ def call(body: Body, instruction: ir.Call, name: str) -> None:
         result, parameters = declared_kinds(body, name) or ("", None)
         own = None if parameters is None else "".join(function.arguments(list(parameters)))
         if not result or may_be(function.signature, result, own):
-            truncated = result == "i" and returns_pointer(function.signature)
+            truncated = result == "i" and function.signature[:1] in POINTERS
             _call_library(body, instruction, function, truncated=truncated)
             return
         if name in ENDING:
             what = f"a call of `{name}` that does not match the library function of this name"
             raise Unmodelled("unsupported-library-function", what)
     elif is_input(name) and _is_plain(instruction):
-        body.registers.define(instruction, any_value(body, instruction.result, name))
+        body.registers.define(instruction, body.any_result(instruction.result, name))
         return
     external_calls.call(body, instruction, name)
 

@@ -15,10 +15,10 @@ from certus.frontend.c.ir.instructions import Local, Operand, Symbol
 from certus.frontend.c.model import cells as layouts
 from certus.frontend.c.model import terms
 from certus.frontend.c.model.cells import UNROLLED, Root, cells_at, cells_between
+from certus.frontend.c.model.checks import check, is_checked, is_valid
 from certus.frontend.c.model.operands import address_of, value_is_signed, value_of
 from certus.frontend.c.model.symbols import thread_local
 from certus.frontend.c.model.terms import Cell, Lanes, Piece, Pieces, Value, as_sort
-from certus.frontend.c.model.validity import check, is_checked, is_valid
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body

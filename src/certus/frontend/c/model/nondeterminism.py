@@ -19,10 +19,10 @@ from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import PointerType, Type, VoidType
 from certus.frontend.c.model.cells import UNROLLED, cells_between, element
+from certus.frontend.c.model.checks import check, is_checked, when_valid
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Cell, Unmodelled, Value, as_sort, sort_of
-from certus.frontend.c.model.validity import check, is_checked, when_valid
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body

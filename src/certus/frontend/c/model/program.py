@@ -76,12 +76,24 @@ def _lower_reachable(unit: Unit, start: Start) -> None:
         _lower_queue(unit)
         if start.initialise_new():
             continue
-        unfit = indirect_calls.unfit(unit)
-        for call in unit.indirect:
-            for module, name, *_ in indirect_calls.callees(unit, call, unfit):
-                _want(unit, module, name)
+        if unit.indirect:
+            _want_callees(unit)
         if not unit.queue:
             break
+    if unit.indirect:
+        _expand_calls(unit, start)
+    start.finish()
+
+
+def _want_callees(unit: Unit) -> None:
+    unfit = indirect_calls.unfit(unit)
+    for call in unit.indirect:
+        for module, name, *_ in indirect_calls.callees(unit, call, unfit):
+            _want(unit, module, name)
+
+
+def _expand_calls(unit: Unit, start: Start) -> None:
+    """Expand the calls through pointers."""
     taken, unfit = len(unit.symbols.addresses), indirect_calls.unfit(unit)
     for call in unit.indirect:
         indirect_calls.expand(call, indirect_calls.callees(unit, call, unfit))
@@ -91,7 +103,6 @@ def _lower_reachable(unit: Unit, start: Start) -> None:
     if len(unit.symbols.addresses) != taken:
         what = "A call through a pointer may call a function whose address only a library model takes."
         raise Unsupported(Diagnostic("unsupported-call", what, span=unit.sources.start()))
-    start.finish()
 
 
 def _lower_queue(unit: Unit) -> None:

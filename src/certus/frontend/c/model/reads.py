@@ -22,12 +22,12 @@ from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
+from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.effects import EXTENTS
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall
 from certus.frontend.c.model.operands import address_of
 from certus.frontend.c.model.terms import NULL, as_sort
-from certus.frontend.c.model.validity import check, is_checked
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body

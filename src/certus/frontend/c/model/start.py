@@ -14,16 +14,16 @@ from certus.core.vocabulary import LEAK, NOT_FREED, WRITE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Aggregate, Integer, Local, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
-from certus.frontend.c.ir.text import NotUnderstood
+from certus.frontend.c.ir.types import NotUnderstood
 from certus.frontend.c.library.models import STREAMS, VARIABLES
 from certus.frontend.c.model.body import Body
+from certus.frontend.c.model.checks import check_heap
 from certus.frontend.c.model.initialisers import contents
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.operands import term_of
 from certus.frontend.c.model.symbols import StaticObject
 from certus.frontend.c.model.terms import Unmodelled, as_sort
 from certus.frontend.c.model.unit import Unit
-from certus.frontend.c.model.validity import check_heap
 from certus.frontend.graph import Draft
 
 START: Final = "$start"

@@ -12,13 +12,12 @@ from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import SourceObject
 from certus.core.terms import BOOL, FLOATS, INT, Expr, Kind
+from certus.frontend.c.compile import LibraryModels
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Local, Operand, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
-from certus.frontend.c.ir.text import NotUnderstood
-from certus.frontend.c.ir.types import IntegerType, Type
-from certus.frontend.c.library.models import LibraryModels
+from certus.frontend.c.ir.types import IntegerType, NotUnderstood, Type
 from certus.frontend.c.model.c_types import shape_of
 from certus.frontend.c.model.sources import Sources
 from certus.frontend.c.model.terms import FORMATS, NULL, Unmodelled, is_scalar, sort_of

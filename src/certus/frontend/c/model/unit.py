@@ -16,7 +16,7 @@ from certus.core.diagnostic import Diagnostic, Severity, Span
 from certus.core.program import Call
 from certus.core.terms import INT, Expr, MachineSort, Sort, array, machine
 from certus.frontend.c.ir.module import Function, Module
-from certus.frontend.c.ir.text import NotUnderstood
+from certus.frontend.c.ir.types import NotUnderstood
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.c_types import leads_to_functions
 from certus.frontend.c.model.floats import VisibleNans

@@ -19,8 +19,7 @@ from certus.frontend.c.ir.instructions import (
     Zero,
 )
 from certus.frontend.c.ir.module import Module
-from certus.frontend.c.ir.text import NotUnderstood
-from certus.frontend.c.ir.types import ArrayType, StructType
+from certus.frontend.c.ir.types import ArrayType, NotUnderstood, StructType
 
 IDENT = '!llvm.ident = !{!0}\n!0 = !{!"clang version 22.1.8"}\n'
 LP64 = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
