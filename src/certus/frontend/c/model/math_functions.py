@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build, float_terms
-from certus.core import floats as numbers
 from certus.core.floats import AWAY, DOWN, NEAREST, TO_ZERO, UP, Format
 from certus.core.program import UNSPECIFIED
 from certus.core.terms import Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir.types import FloatType, IntegerType, StructType, Type, VectorType
-from certus.frontend.c.model import floats, memory
+from certus.frontend.c.model import floats, math_bounds, memory
+from certus.frontend.c.model.math_bounds import BOUNDED
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning
 from certus.frontend.c.model.operands import assembled
 from certus.frontend.c.model.terms import Lanes, Unmodelled, from_bool, sort_of
@@ -129,164 +128,12 @@ def _classified(body: Body, name: str, format: Format, a: Expr, sort: MachineSor
 # ------------------------------------------------------------------------------- bounded functions
 
 
-def _between(format: Format, r: Expr, low: Fraction | int, high: Fraction | int) -> Expr:
-    least = floats.constant(numbers.from_fraction(format, DOWN, Fraction(low)), format)
-    most = floats.constant(numbers.from_fraction(format, UP, Fraction(high)), format)
-    return build.and_(floats.less_equal(format, least, r), floats.less_equal(format, r, most))
-
-
-_QUARTER: Final = Fraction(1570796326794896619232, 10**21)  # a quarter of the circle, rounded up
-_HALF: Final = Fraction(3141592653589793238463, 10**21)
-
-
-class _Bounds:
-    """States what is known about the result `r` of a function."""
-
-    def __init__(self, body: Body, format: Format, r: Expr, args: Operands) -> None:
-        self.format, self.r, self.args = format, r, args
-        self.facts: list[Expr] = []
-        self.zero = floats.constant(0, format)
-        self.one = floats.constant(numbers.from_integer(format, 1), format)
-        self.infinity = floats.constant(format.infinity, format)
-        self.is_nan = build.not_(floats.is_number(format, r))
-
-    def known(self, condition: Expr, fact: Expr) -> None:
-        self.facts.append(build.implies(condition, fact))
-
-    def nan_if(self, condition: Expr) -> None:
-        self.known(condition, self.is_nan)
-
-    def number(self, condition: Expr) -> None:
-        """State that the result is a number if a condition holds."""
-        self.known(condition, build.not_(self.is_nan))
-
-    def finite(self, a: Expr) -> Expr:
-        return floats.is_class(self.format, a, 504)
-
-    def negative(self, a: Expr) -> Expr:
-        return floats.less(self.format, a, self.zero)
-
-    def same_at(self, value: Expr, result: Expr) -> None:
-        """State the result at one argument."""
-        self.known(floats.equal(self.format, self.args[0], value), floats.equal(self.format, self.r, result))
-
-
-def _periodic(b: _Bounds, *, name: str) -> None:
-    x = b.args[0]
-    b.nan_if(build.not_(b.finite(x)))
-    b.number(b.finite(x))
-    if name != "tan":
-        b.known(b.finite(x), _between(b.format, b.r, -1, 1))
-    b.same_at(b.zero, b.one if name == "cos" else b.zero)
-
-
-def _odd(low: Fraction | int) -> Callable[[_Bounds], None]:
-    """Bound a function that is odd, monotone and below a limit: `atan`, `tanh`, `erf`."""
-
-    def bound(b: _Bounds) -> None:
-        x = b.args[0]
-        b.number(floats.is_number(b.format, x))
-        b.known(floats.is_number(b.format, x), _between(b.format, b.r, -low, low))
-        b.known(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, b.zero, b.r))
-        b.known(floats.less_equal(b.format, x, b.zero), floats.less_equal(b.format, b.r, b.zero))
-        b.same_at(b.zero, b.zero)
-
-    return bound
-
-
-def _arc(low: Fraction | int, high: Fraction | int) -> Callable[[_Bounds], None]:
-    def bound(b: _Bounds) -> None:
-        inside = _between(b.format, b.args[0], -1, 1)
-        b.nan_if(build.not_(inside))
-        b.number(inside)
-        b.known(inside, _between(b.format, b.r, low, high))
-
-    return bound
-
-
-def _exponential(b: _Bounds) -> None:
-    x = b.args[0]
-    number = floats.is_number(b.format, x)
-    b.number(number)
-    b.known(number, floats.less_equal(b.format, b.zero, b.r))
-    b.known(floats.less_equal(b.format, x, b.zero), floats.less_equal(b.format, b.r, b.one))
-    b.known(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, b.one, b.r))
-    b.same_at(b.zero, b.one)
-    b.same_at(b.infinity, b.infinity)
-    b.same_at(floats.negated(b.format, b.infinity), b.zero)
-
-
-def _logarithm(b: _Bounds) -> None:
-    x, infinite = b.args[0], floats.negated(b.format, b.infinity)
-    b.nan_if(b.negative(x))
-    b.number(floats.less_equal(b.format, b.zero, x))
-    b.known(floats.less_equal(b.format, b.one, x), floats.less_equal(b.format, b.zero, b.r))
-    inside = build.and_(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, x, b.one))
-    b.known(inside, floats.less_equal(b.format, b.r, b.zero))
-    b.same_at(b.zero, infinite)
-    b.same_at(b.one, b.zero)
-    b.same_at(b.infinity, b.infinity)
-
-
-def _power(b: _Bounds) -> None:
-    x, y = b.args
-    result_is_one = floats.equal(b.format, b.r, b.one)
-    zero, one = floats.equal(b.format, y, b.zero), floats.equal(b.format, x, b.one)
-    b.known(build.or_(zero, one), result_is_one)
-    positive = build.and_(floats.less_equal(b.format, b.zero, x), floats.is_number(b.format, y))
-    b.number(positive)
-    b.known(positive, floats.less_equal(b.format, b.zero, b.r))
-
-
-def _length(b: _Bounds) -> None:
-    both = build.conjunction(floats.is_number(b.format, a) for a in b.args)
-    b.number(both)
-    b.known(both, floats.less_equal(b.format, b.zero, b.r))
-
-
-def _angle(b: _Bounds) -> None:
-    both = build.conjunction(floats.is_number(b.format, a) for a in b.args)
-    b.number(both)
-    b.known(both, _between(b.format, b.r, -_HALF, _HALF))
-
-
-def _anything(_: _Bounds) -> None:
-    """Know nothing but what holds for all functions."""
-
-
-_BOUNDED: Final[dict[str, tuple[int, Callable[[_Bounds], None]]]] = {
-    "sin": (1, lambda b: _periodic(b, name="sin")),
-    "cos": (1, lambda b: _periodic(b, name="cos")),
-    "tan": (1, lambda b: _periodic(b, name="tan")),
-    "asin": (1, _arc(-_QUARTER, _QUARTER)),
-    "acos": (1, _arc(0, _HALF)),
-    "atan": (1, _odd(_QUARTER)),
-    "tanh": (1, _odd(1)),
-    "erf": (1, _odd(1)),
-    "atan2": (2, _angle),
-    "exp": (1, _exponential),
-    "exp2": (1, _exponential),
-    "exp10": (1, _exponential),
-    "log": (1, _logarithm),
-    "log2": (1, _logarithm),
-    "log10": (1, _logarithm),
-    "pow": (2, _power),
-    "hypot": (2, _length),
-    **dict.fromkeys(("sinh", "cosh", "asinh", "acosh", "atanh", "cbrt", "expm1", "log1p"), (1, _anything)),
-    **dict.fromkeys(("erfc", "tgamma", "lgamma", "gamma", "j0", "j1", "y0", "y1"), (1, _anything)),
-}
-_NAN_KEPT: Final = 1  # operands: a function of one operand gives NaN for NaN
-
-
 def _bounded(body: Body, format: Format, name: str, args: Operands, called: str) -> Expr:
-    """Return any result that the bounds of a function allow."""
-    count, bound = _BOUNDED[name]
+    """Return any result that the bounds of a function allow. Libraries keep them in rounding to nearest only:
+    upwards, `expf` of a small negative number is more than 1."""
     result = body.havoc(float_terms.float_sort(format), approximates=f"the result of `{called}`")
-    facts = _Bounds(body, format, result, args)
-    if count == _NAN_KEPT:
-        facts.nan_if(build.not_(floats.is_number(format, args[0])))
-    bound(facts)
-    body.assume(build.conjunction(facts.facts))
+    to_nearest = build.eq(body.unit.rounding, float_terms.TO_NEAREST)
+    body.assume(build.implies(to_nearest, math_bounds.facts(format, name, args, result)))
     return result
 
 
@@ -310,7 +157,7 @@ def _patterns(call: LibraryCall, format: Format, count: int) -> list[Expr]:
 def _plain_name(name: str) -> str:
     """Return the name of a function without the suffix of its type and underscores."""
     bare = name.strip("_")
-    known = (*_COMPUTED, *_PASSED, *_TO_INTEGER, *_BOUNDED, *_CLASSES)
+    known = (*_COMPUTED, *_PASSED, *_TO_INTEGER, *BOUNDED, *_CLASSES)
     return bare if bare in known else bare[:-1]
 
 
@@ -320,8 +167,8 @@ def function(call: LibraryCall) -> None:
     format = _format(call)
     if name not in _TO_INTEGER and name not in _CLASSES and floats.format_of(result) is not format:
         raise Unmodelled("unsupported-library-function", f"the type of `{call.name}`")
-    if name in _BOUNDED:
-        call.define(_bounded(body, format, name, _patterns(call, format, _BOUNDED[name][0]), call.name))
+    if name in BOUNDED:
+        call.define(_bounded(body, format, name, _patterns(call, format, BOUNDED[name][0]), call.name))
         return
     if name in _TO_INTEGER:
         call.define(_integer(body, name, format, _patterns(call, format, 1)[0], result))
@@ -401,7 +248,7 @@ def _names(table: Sequence[str], signature: str) -> str:
 
 def _table() -> tuple[tuple[Meaning, str], ...]:
     lists: dict[str, list[str]] = {}
-    for name, (count, _) in (*_COMPUTED.items(), *_PASSED.items(), *_BOUNDED.items()):
+    for name, (count, _) in (*_COMPUTED.items(), *_PASSED.items(), *BOUNDED.items()):
         lists.setdefault(f"f({'f' * count})", []).append(name)
     texts = [_names(names, signature) for signature, names in lists.items()]
     texts.append(_names([*_TO_INTEGER], "i(f)"))
@@ -446,7 +293,7 @@ def intrinsic(body: Body, name: str, args: list[Expr], types: Sequence[Type], re
     if word in _COMPUTED or word in _PASSED:
         count, compute = _COMPUTED[word] if word in _COMPUTED else _PASSED[word]
         return compute(body, format, operands[:count])
-    if word in _BOUNDED:
+    if word in BOUNDED:
         return _bounded(body, format, word, operands, name)
     if word in _TO_INTEGER:
         return _integer(body, word, format, operands[0], result)
@@ -481,6 +328,6 @@ def _all(names: Sequence[str]) -> frozenset[str]:
 
 
 COMPUTING: Final = _all(
-    [*_COMPUTED, *_TO_INTEGER, *_BOUNDED, "isnan", "finite", "__isnan", "__finite"]
+    [*_COMPUTED, *_TO_INTEGER, *BOUNDED, "isnan", "finite", "__isnan", "__finite"]
 ) | _all(["isinf", "__isinf", "__fpclassify", "scalbn", "scalbln", "ldexp", "logb", "ilogb"])
 PASSING: Final = _all(["fabs", "fmin", "fmax"])

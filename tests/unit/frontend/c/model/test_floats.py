@@ -157,6 +157,28 @@ def test_the_smaller_one_of_two_zeros_is_either(sign: int, tmp_path: Path) -> No
     assert answer(tmp_path, text, "bmc") is Unknown
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        """double pow(double, double); int main(void) { double y = __VERIFIER_nondet_double();
+            if (y == -3) CHECK(pow(-0.0, y) >= 0); }""",
+        """int fesetround(int); float expf(float); int main(void) { volatile float tiny = -1e-40f;
+            fesetround(0x800); CHECK(expf(tiny) <= 1); }""",
+    ],
+    ids=["a power of negative zero", "rounded upwards"],
+)
+def test_bounds_of_functions_exclude_no_result(program: str, tmp_path: Path) -> None:
+    """The C library violates both checks."""
+    assert answer(tmp_path, program, "bmc") is Unknown
+
+
+def test_bounds_of_functions(tmp_path: Path) -> None:
+    program = """double pow(double, double), sin(double);
+        int main(void) { double x = __VERIFIER_nondet_double(); CHECK(pow(x, 0) == 1 && !(sin(x) > 1));
+        if (x > 0) CHECK(pow(x, 0.5) >= 0); }"""
+    assert answer(tmp_path, program, "bmc") is Safe
+
+
 # --------------------------------------------------------------------------------- the bits of a NaN
 
 SIGN = """int main(void) { volatile double zero = 0; double nan = zero / zero;
