@@ -28,12 +28,12 @@ def run(arguments: argparse.Namespace) -> int:
     from certus.cli.terminal import emit
     from certus.core.diagnostic import Diagnostic
     from certus.core.errors import InputError
-    from certus.frontend.lp.library import program
+    from certus.frontend.lp.library import FAMILIES, program
 
     if arguments.family is None:
         emit("\n".join(_table()), arguments.output)
         return Exit.HOLDS
-    if arguments.number is None and not arguments.symbolic:
+    if arguments.family in FAMILIES and arguments.number is None and not arguments.symbolic:
         hint = f"certus library {arguments.family} 10, or certus library {arguments.family} --symbolic"
         raise InputError([Diagnostic("usage", "N or --symbolic is required", hint=hint)])
     emit(program(arguments.family, arguments.number, buggy=arguments.buggy).rstrip("\n"), arguments.output)

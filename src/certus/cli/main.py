@@ -37,7 +37,7 @@ execution that reaches the error, or UNKNOWN with the reason."""
 _EPILOG = """certus COMMAND --help explains the options of a command.
 
 examples:
-  certus verify program.c                          assertions, signed overflow, division by zero, shifts
+  certus verify program.c                          assertions, memory, signed overflow, divisions, shifts
   certus verify program.c --checks assert,division only some of these checks
   certus verify program.c --property no-overflow   one property, as in competitions
   certus verify program.c --html report.html       write a report with the source and every step
@@ -85,9 +85,18 @@ def run() -> NoReturn:
     second for a large program."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # the stream is closed
+        with suppress(OSError, ValueError, AttributeError):  # the stream is closed, or None
             stream.flush()
     os._exit(code)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that reports wrong usage as a sentence with a hint, without the list of all options."""
+
+    command = "certus"  # whose help explains the usage
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(Exit.INPUT, f"error[usage]: {message}\n  hint: see `{self.command} --help`\n")
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -96,17 +105,14 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     arguments, others = top.parse_known_args(argv)
     if others:
         if not isinstance(getattr(arguments, "file", None), list) or any(w[:1] == "-" for w in others):
-            command = next(word for word in argv if word in _COMMANDS)
-            top.error(
-                f"unrecognized arguments: {' '.join(others)}; `certus {command} --help` lists the options"
-            )
+            top.error(f"`{top.command}` has no option or argument {' '.join(others)}")
         arguments.file += map(Path, others)
     return arguments
 
 
-def parser(selected: str | None) -> argparse.ArgumentParser:
+def parser(selected: str | None) -> _Parser:
     """Return a parser with the options of one command, and only the names of the others."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="certus",
         description=_DESCRIPTION,
         epilog=_EPILOG,
@@ -123,6 +129,7 @@ def parser(selected: str | None) -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         if name == selected:
+            top.command = command.command = f"certus {name}"
             module = import_module(f"certus.cli.{name}")
             module.add_arguments(command)
             command.set_defaults(run=module.run)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TextIO
 
-from certus.core.diagnostic import Diagnostic
+from certus.core.diagnostic import Diagnostic, not_written
 from certus.core.errors import InputError
 
 _INTERVAL: Final = 0.1  # seconds between two progress lines
@@ -29,8 +29,10 @@ def emit(text: str, target: Path | None = None) -> None:
     write(sys.stdout, f"{text}\n")
 
 
-def write(stream: TextIO, text: str) -> None:
-    """Write and flush `text`; characters that the stream cannot encode are replaced."""
+def write(stream: TextIO | None, text: str) -> None:
+    """Write and flush `text`; characters that the stream cannot encode are replaced. Raises `CannotWrite`."""
+    if stream is None:  # the process was started without it
+        return
     encoding = stream.encoding or "utf-8"
     try:
         stream.write(text.encode(encoding, "replace").decode(encoding))
@@ -40,6 +42,8 @@ def write(stream: TextIO, text: str) -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
         os.close(null)
+    except OSError as error:
+        raise cannot_write(Path(stream.name), error) from error
 
 
 class CannotWrite(InputError):
@@ -48,8 +52,7 @@ class CannotWrite(InputError):
 
 def cannot_write(target: Path, error: OSError) -> CannotWrite:
     """Return the error for a file that cannot be written."""
-    message = f"cannot write {target}: {error.strerror or error}"
-    return CannotWrite([Diagnostic("cannot-write", message)])
+    return CannotWrite([not_written(target, error)])
 
 
 def write_all(*reports: Callable[[], None]) -> None:

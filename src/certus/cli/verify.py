@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,..",
         type=check_names,
         help="kinds of checks for C: assert, memory, overflow, division, shift (default: these), float-cast, "
-        "float-divide",
+        "float-divide, uninitialised",
     )
     add_limits(parser)
     add_solvers(parser)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
+from typing import Final
 
 
 class Severity(Enum):
@@ -42,3 +44,12 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
     span: Span | None = None
     hint: str | None = None
+
+
+WRITABLE: Final = "Check that the directory exists, that you may write there, and that the disk has space."
+
+
+def not_written(place: Path, error: OSError) -> Diagnostic:
+    """Return the diagnostic for a file or directory that cannot be written."""
+    message = f"cannot write {place}: {error.strerror or error}"
+    return Diagnostic("cannot-write", message, hint=WRITABLE)

@@ -80,7 +80,7 @@ def decode(data: bytes, file: str) -> Source:
         before = Source(data[:wrong].decode("utf-8", "replace"), file)
         span = before.span(len(before.text), len(before.text))
         message = f"{file} is not a text file: byte {wrong} is not UTF-8 text."
-        _refuse("not-text", message, "Convert the file to UTF-8.", span)
+        _refuse("not-text", message, "If it is a source text, convert it to UTF-8.", span)
     return Source(text, file)
 
 

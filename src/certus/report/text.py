@@ -124,6 +124,8 @@ def _render_answers(outcome: Outcome, *, detail: Detail, palette: Palette, full_
         if detail == "verbose":
             lines += finding_lines(part)
             lines += statistics_lines(part)
+    if detail != "quiet":
+        lines += [_shown(outcome, d, palette) for d in outcome.diagnostics if d not in said]
     return lines[0] if detail == "quiet" else "\n".join(lines)
 
 

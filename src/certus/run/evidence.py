@@ -23,7 +23,7 @@ from typing import Any
 
 from certus.codec.outcomes import decode_verdict, encode_verdict
 from certus.core.accounting import Budget, Statistics
-from certus.core.diagnostic import Diagnostic
+from certus.core.diagnostic import WRITABLE, Diagnostic
 from certus.core.errors import InputError
 from certus.core.evidence import Execution, Safe, Verdict
 from certus.core.horn import HornSystem, Model
@@ -54,8 +54,8 @@ def saved(outcome: Outcome, question: Question, settings: Settings) -> Outcome:
     result = run_limited(work, seconds=None, memory=settings.memory)
     if result.kind == "done":
         return outcome
-    message, hint = f"the evidence was not saved: {result.detail}", "see that the directory can be written"
-    failure = Diagnostic("evidence-not-saved", message, hint=hint)
+    message = f"the evidence was not saved: {result.detail}"
+    failure = Diagnostic("evidence-not-saved", message, hint=WRITABLE)
     return replace(outcome, diagnostics=(*outcome.diagnostics, failure))
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from certus.core.accounting import Budget
-from certus.core.diagnostic import Diagnostic, Severity
+from certus.core.diagnostic import Diagnostic, Severity, not_written
 from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded, InputError, Unsupported
 from certus.core.evidence import Safe, Trace, Unknown, Unsafe
@@ -65,6 +65,7 @@ def verify(
     start, budget = time.monotonic(), Budget(settings.timeout)
     cpu = None if settings.cpu_time is None else cpu_seconds() + settings.cpu_time
     _check(settings)
+    _check_places(settings)
     paths = [Path(path)] if isinstance(path, str | Path) else [Path(each) for each in path]
     if not paths:
         raise InputError([Diagnostic("usage", "There is no file to verify.", hint="Name one.")])
@@ -113,6 +114,19 @@ def _check(settings: Settings) -> None:
     for name, engine in ENGINES.items():
         if settings.engine in (AUTO, name):
             engine_options(engine, settings)
+
+
+def _check_places(settings: Settings) -> None:
+    """Raise `InputError`, before the work begins, for a place where its results cannot be written."""
+    for place in filter(None, (settings.evidence, settings.log_queries, settings.harness)):
+        try:
+            if place is not settings.harness:
+                place.mkdir(parents=True, exist_ok=True)
+            elif not place.exists():
+                place.touch()
+                place.unlink()  # without a violation there is no harness
+        except OSError as error:
+            raise InputError([not_written(place, error)]) from error
 
 
 def _load(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from certus.core.diagnostic import Diagnostic
 from certus.core.outcome import Outcome
 from certus.report.html.page import render_html
 from certus.report.json import render_json
@@ -59,6 +61,13 @@ def test_one_proof_is_told_once(safe: Outcome) -> None:
     assert lines[0].startswith(f"HOLDS  {safe.subject.file}  assert, overflow, division, shift  (bmc, ")
     assert not any("assuming: no" in line for line in lines)
     assert render_text(safe, detail="quiet") == lines[0]
+
+
+def test_what_belongs_to_no_answer_comes_last(safe: Outcome) -> None:
+    failure = Diagnostic("evidence-not-saved", "the evidence was not saved: the disk is full")
+    failed = replace(safe, diagnostics=(*safe.diagnostics, failure))
+    last = render_text(failed).splitlines()[-1]
+    assert last == "error[evidence-not-saved]: the evidence was not saved: the disk is full"
 
 
 def test_json_has_all_answers_and_the_first_finding(mixed: Outcome, safe: Outcome) -> None:
