@@ -1,7 +1,7 @@
-"""Tell which terms over Int and Bool are linear, and which parts of the others are not.
+"""Tell which terms over Int, Real and Bool are linear, and which parts of the others are not.
 
-Linear are sums, products with a constant, comparisons, Boolean connectives, conditional terms, and division
-by a constant other than 0. A subterm with any other operator is *opaque*.
+Linear are sums, products with a constant, comparisons, Boolean connectives, conditional terms, integers as
+reals, and division by a constant other than 0. A subterm with any other operator is *opaque*.
 """
 
 from __future__ import annotations
@@ -10,22 +10,24 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from certus.core import build
-from certus.core.terms import BOOL, INT, Expr, Kind
+from certus.core.terms import BOOL, INT, REAL, Expr, Kind, Sort
 from certus.core.walk import postorder, rebuild
 
 _LINEAR: Final = {
-    Kind.CONST, Kind.NOT, Kind.AND, Kind.OR, Kind.ITE, Kind.EQ, Kind.LE, Kind.LT, Kind.ADD,
+    Kind.CONST, Kind.NOT, Kind.AND, Kind.OR, Kind.ITE, Kind.EQ, Kind.LE, Kind.LT, Kind.ADD, Kind.TO_REAL,
 }  # fmt: skip
+INTEGERS: Final = (BOOL, INT)
+REALS: Final = (BOOL, INT, REAL)
 _BY_CONSTANT: Final = {Kind.QUOT, Kind.REM, Kind.DIV, Kind.MOD}
 _PARTS: Final = 64  # most parts of a product that is multiplied out, and most writes that are read through
 
 
-def is_linear_operator(term: Expr) -> bool:
-    """Tell whether the operator of `term` is linear."""
+def is_linear_operator(term: Expr, sorts: Collection[Sort] = INTEGERS) -> bool:
+    """Tell whether the operator of `term` is linear, over numbers of these sorts."""
     if term.kind in _LINEAR:
-        return all(a.sort is BOOL or a.sort is INT for a in (term, *term.args))
+        return all(a.sort in sorts for a in (term, *term.args))
     if term.kind is Kind.MUL:
-        return term.args[0].kind is Kind.CONST and term.sort is INT
+        return term.args[0].kind is Kind.CONST and term.sort in sorts
     if term.kind in _BY_CONSTANT and term.sort is INT:
         return term.args[1].kind is Kind.CONST and term.args[1].value != 0
     return False
@@ -38,7 +40,9 @@ def linear_operands(term: Expr) -> tuple[Expr, ...]:
     return term.args
 
 
-def opaque_terms(parts: Sequence[Expr], columns: Collection[Expr]) -> tuple[Expr, ...]:
+def opaque_terms(
+    parts: Sequence[Expr], columns: Collection[Expr], sorts: Collection[Sort] = INTEGERS
+) -> tuple[Expr, ...]:
     """Return the largest subterms of `parts`, other than `columns`, whose operator is not linear."""
     opaque: dict[Expr, None] = {}
     seen = set(columns)
@@ -48,7 +52,7 @@ def opaque_terms(parts: Sequence[Expr], columns: Collection[Expr]) -> tuple[Expr
         if term in seen:
             continue
         seen.add(term)
-        if is_linear_operator(term):
+        if is_linear_operator(term, sorts):
             stack.extend(reversed(linear_operands(term)))
         else:
             opaque[term] = None

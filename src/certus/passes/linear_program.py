@@ -19,17 +19,17 @@ from itertools import count
 from certus.core import build
 from certus.core.effects import written
 from certus.core.program import Assign, Assume, Call, Edge, Havoc, Procedure, Program, Return
-from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort
+from certus.core.terms import BOOL, INT, REAL, Expr, Kind, MachineSort, Sort
 from certus.core.walk import Substitution, postorder, rebuild, variables
 from certus.encoding.integers import encode_terms
-from certus.encoding.linear_terms import opaque_terms
+from certus.encoding.linear_terms import REALS, opaque_terms
 
 LinearOp = Assign | Assume | Call | Havoc
 
 
 @dataclass(frozen=True, slots=True)
 class LinearStep:
-    """The statements in place of an edge, over Int and Bool, and the terms that became arbitrary."""
+    """The statements in place of an edge, over Int, Real and Bool, and the terms that became arbitrary."""
 
     ops: tuple[LinearOp, ...]
     abstracted: tuple[Expr, ...] = ()  # over the variables of the Linear Program
@@ -67,7 +67,7 @@ class LinearProgram:
 
 def is_column(sort: Sort) -> bool:
     """Return whether a Linear Program has variables for this sort."""
-    return sort is INT or sort is BOOL or isinstance(sort, MachineSort)
+    return sort in (INT, REAL, BOOL) or isinstance(sort, MachineSort)
 
 
 def linear_program(program: Program) -> LinearProgram:
@@ -78,7 +78,9 @@ def linear_program(program: Program) -> LinearProgram:
         if is_column(x.sort):
             value = program.initial.get(x)
             encoded = None if value is None else encode_terms([value], "ite").formulas[0]
-            shared[column(x)] = encoded if encoded is not None and not opaque_terms([encoded], ()) else None
+            shared[column(x)] = (
+                encoded if encoded is not None and not opaque_terms([encoded], (), REALS) else None
+            )
             if shared[column(x)] is None:
                 start += _range(x)
     procedures = {name: _Abstraction(p, program).run() for name, p in program.procedures.items()}
@@ -104,7 +106,7 @@ class _Abstraction:
     def __init__(self, procedure: Procedure, program: Program) -> None:
         self._procedure = procedure
         self._program = program
-        self._arbitrary: dict[Sort, list[Expr]] = {INT: [], BOOL: []}
+        self._arbitrary: dict[Sort, list[Expr]] = {INT: [], REAL: [], BOOL: []}
 
     def run(self) -> LinearProcedure:
         p = self._procedure
@@ -115,7 +117,7 @@ class _Abstraction:
             _columns(p.parameters),
             _columns(p.results),
             _columns(dict.fromkeys(own)),
-            (*self._arbitrary[INT], *self._arbitrary[BOOL]),
+            tuple(x for own in self._arbitrary.values() for x in own),
             steps,
         )
 
@@ -158,11 +160,11 @@ class _Abstraction:
             {symbol: build.var(x.name, symbol.sort) for x, symbol in encoded.symbols.items()}
         )
         values, axioms = plain.apply_all(encoded.formulas), plain.apply_all(encoded.ranges)
-        opaque = [x for x in opaque_terms(values, ()) if x.kind is not Kind.VAR]
+        opaque = [x for x in opaque_terms(values, (), REALS) if x.kind is not Kind.VAR]
         chosen = dict(zip(opaque, self._choose(opaque), strict=True))
         useful = [a for a in axioms if any(x in chosen for x in postorder(a))]
         stated = [replaced(a, chosen) for a in useful]
-        stated = [a for a in stated if not opaque_terms([a], list(variables(a)))]
+        stated = [a for a in stated if not opaque_terms([a], list(variables(a)), REALS)]
         before: list[LinearOp] = [Havoc(tuple(chosen.values()))] if chosen else []
         if stated:
             before.append(Assume(build.conjunction(stated)))
@@ -170,11 +172,11 @@ class _Abstraction:
 
     def _choose(self, opaque: Sequence[Expr]) -> Iterator[Expr]:
         """Yield a variable for each opaque term; the variables of a procedure are used again and again."""
-        numbers = {INT: count(), BOOL: count()}
+        numbers = {sort: count() for sort in self._arbitrary}
         for term in opaque:
             own, number = self._arbitrary[term.sort], next(numbers[term.sort])
             if number == len(own):
-                base = "any" if term.sort is INT else "some"
+                base = {INT: "any", REAL: "real", BOOL: "some"}[term.sort]
                 own.append(build.var(f"{self._procedure.name}.{base}{number + 1}", term.sort))
             yield own[number]
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import count
 
 from certus.core import build
 from certus.core.c_text import c_text
 from certus.core.program import Assign, Assume, Call, Edge
-from certus.core.terms import BOOL, Expr, Kind
+from certus.core.terms import BOOL, REAL, Expr, Kind
 from certus.core.walk import postorder, rebuild
 from certus.passes.linear_program import LinearOp, LinearProcedure, LinearProgram, LinearStep, column
 from certus.report.boolean_program import StructuredText, commented
@@ -73,7 +74,8 @@ class _Names:
 
     def text(self, term: Expr) -> str:
         """Return a linear term in the small language."""
-        return c_text(_truncating(term), names=self._names, limit=1_000_000)
+        plain = _in_small_language(term)
+        return c_text(plain, names={**self._names, **_converted(plain, self._names)}, limit=1_000_000)
 
     def comment(self, term: Expr) -> str:
         return c_text(term, names=self._terms, limit=_LONGEST)
@@ -84,15 +86,25 @@ def _own(procedure: LinearProcedure) -> tuple[Expr, ...]:
 
 
 def _type(variable: Expr) -> str:
-    return "bool" if variable.sort is BOOL else "int"
+    return {BOOL: "bool", REAL: "real"}.get(variable.sort, "int")
 
 
-def _truncating(root: Expr) -> Expr:
-    """Express division that rounds down by the division of the small language, which truncates."""
+def _converted(root: Expr, names: Mapping[Expr, str]) -> dict[Expr, str]:
+    """Return the text of integers among reals: the small language converts them."""
+    terms = (term for term in postorder(root) if term.kind is Kind.TO_REAL)
+    return {term: f"({c_text(term.args[0], names=names, limit=1_000_000)})" for term in terms}
+
+
+def _in_small_language(root: Expr) -> Expr:
+    """Express division that rounds down by the division of the small language, which truncates, and fractions
+    by variables that have their text as name."""
     done: dict[Expr, Expr] = {}
     for term in postorder(root):
         args = [done[a] for a in term.args]
-        if term.kind in (Kind.DIV, Kind.MOD):
+        if term.kind is Kind.CONST and term.sort is REAL and Fraction(term.value).denominator > 1:
+            value = Fraction(term.value)
+            done[term] = build.var(f"({value.numerator}.0 / {value.denominator})", REAL)
+        elif term.kind in (Kind.DIV, Kind.MOD):
             a, by = args
             size = build.integer(abs(int(by.value)))
             rest = build.rem(a, size)

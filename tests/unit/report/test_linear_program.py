@@ -57,15 +57,34 @@ def test_a_product_is_an_arbitrary_value() -> None:
     assert lines[lines.index("m = any1;") - 1] == "any1 = *;"
 
 
-def test_a_condition_that_is_not_linear_is_a_nondeterministic_branch() -> None:
+def test_a_claim_that_is_not_linear() -> None:
     lines = lines_of(TEXT)
     claim = lines.index("assume(!(any1_2 >= 0 || b));")
     assert lines[claim + 1] == "assert(false);"
+
+
+def test_a_condition_that_is_not_linear_is_a_nondeterministic_branch(tmp_path: Path) -> None:
+    path = tmp_path / "program.c"
+    path.write_text("extern double d(void);\nint main(void) { if (d() < 0.5) return 1; return 0; }\n")
+    printed = render_linear(linear_program(load_c(path).program)).splitlines()
+    lines = [line.partition("//")[0].strip() for line in printed]
     assert lines[lines.index("assume(some1);") - 2 :][:2] == ["if (*) {", "some1 = *;"]
 
 
-def test_real_numbers_are_left_out() -> None:
-    assert not any("real" in line or line.startswith("r ") for line in lines_of(TEXT))
+def test_real_numbers_stay() -> None:
+    lines = lines_of(TEXT)
+    assert "real r = (1.0 / 2);" in lines
+    assert "r = (1.0 / 2) * r;" in lines
+    assert "if (r < (1.0 / 2)) {" in lines
+
+
+def test_integers_among_reals_are_converted_by_the_language() -> None:
+    text = "void main() { int i = *; real x = i - 0.25; x = x * x; assert(x > i + 1 || x / 3 <= 1); }"
+    lines = lines_of(text)
+    assert "x = (-1.0 / 4) + (i);" in lines
+    assert lines[lines.index("x = real1;") - 1] == "real1 = *;"
+    again = linear_program(load_lp("\n".join(lines), "again.lp").program)
+    assert not any(step.abstracted for step in again.procedures["main"].steps.values())
 
 
 def test_nothing_of_a_linear_program_is_abstracted() -> None:

@@ -31,7 +31,7 @@ from certus.core.errors import BudgetExceeded, Unsupported
 from certus.core.evidence import Execution, Inductive, Point, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.loops import loop_forest, recursive
 from certus.core.program import Havoc, Location, Program, leaves
-from certus.core.terms import REAL, Expr, MachineSort
+from certus.core.terms import Expr, MachineSort
 from certus.engines.linear import Options
 from certus.engines.linear.acceleration import Acceleration
 from certus.engines.linear.lifting import Step, lifted, path_to
@@ -48,6 +48,7 @@ from certus.engines.linear.tabulation import Tabulation
 from certus.engines.linear.traces import Reconstruction
 from certus.engines.linear.transitions import Transitions
 from certus.engines.linear.widening import Widening
+from certus.passes.reals import has_reals, scaled_program
 from certus.solvers.isl.presburger import TooHard
 from certus.solvers.isl.relations import Relations
 from certus.system.child import run_limited
@@ -63,8 +64,8 @@ def run(task: Task, options: Options, budget: Budget, statistics: Statistics) ->
     if isinstance(task.subject, Program) and has_floats(task.subject):
         message = "linear constraints on integers do not express floating-point numbers"
         return Unknown(Diagnostic("engine-without-floats", message, Severity.NOTE, hint="try another engine"))
-    search = _Search(task, options, budget, statistics, Precision())
     try:
+        search = _Search(task, options, budget, statistics, Precision())
         while True:  # abstraction, model checking, refinement
             result = search.verdict()
             if not isinstance(result, Spurious):
@@ -97,11 +98,13 @@ class _Search:
         self, task: Task, options: Options, budget: Budget, statistics: Statistics, precision: Precision
     ) -> None:
         assert isinstance(task.subject, Program)
-        self.task, self.program = task, task.subject
+        self.task, self.source = task, task.subject
+        self.scaled = scaled_program(self.source) if has_reals(self.source) else None
+        self.program = self.source if self.scaled is None else self.scaled.program
         self.options, self.budget, self.statistics = options, budget, statistics
         facts = self._facts() if has_machine_integers(self.program) else {}
         relations = Relations(statistics, budget, self._in_child)
-        self.transitions = Transitions(self.program, relations, facts, precision)
+        self.transitions = Transitions(self.program, relations, facts, precision, self.scaled)
 
     def _in_child(self, compute: Callable[[], bytes]) -> bytes | None:
         """Run a computation that may not end in a child process, for at most `CLOSURE` seconds."""
@@ -142,7 +145,7 @@ class _Search:
 
     def _enumerated(self, search: Tabulation) -> bool:
         """Return whether the search was one long execution, which is shorter evidence than all its states."""
-        return search.length > ENUMERATED and not has_inputs(self.program)
+        return search.length > ENUMERATED and not has_inputs(self.source)
 
     def _tabulation(
         self, transitions: Transitions, *, exact: bool = True, accelerate: bool = True
@@ -159,7 +162,9 @@ class _Search:
     def _widened(self) -> Inductive | None:
         """Return a proof by over-approximation: by widening alone, or with closures that may be inexact."""
         relations = self.transitions.relations
-        transitions = Transitions(self.program, relations, self._facts(), self.transitions.precision)
+        transitions = Transitions(
+            self.program, relations, self._facts(), self.transitions.precision, self.scaled
+        )
         for accelerate in (False, True) if self.options.accelerate else (False,):
             limit = self.budget.part(SHARE)
             try:
@@ -192,17 +197,20 @@ class _Search:
     def _violation(self, search: Tabulation) -> Verdict | Spurious:
         """Return the execution to an error, from a search by enumeration with single steps."""
         exact = all(error.exact for error in search.errors)
-        if exact and not has_inputs(self.program):
+        if exact and not has_inputs(self.source):
             return Unsafe(Trace(search.errors[0].vertex.name))
         plain = self._enumeration(search, None if exact else self.options.patience)
         error = plain.errors[0] if plain.errors else None
         if exact:
             trace = None if error is None else Reconstruction(self.transitions, self.budget).trace(error)
-            return Unknown(self._inexact()) if trace is None else Unsafe(trace)
+            return Unknown(self._inexact()) if trace is None else self._unsafe(trace)
         self._share_invariants(search)
         steps = None if error is None else path_to(error)
         trace = None if steps is None else lifted(steps, self.program, self.budget, self.statistics)
-        return Spurious(steps, Unknown(self._inexact())) if trace is None else Unsafe(trace)
+        return Spurious(steps, Unknown(self._inexact())) if trace is None else self._unsafe(trace)
+
+    def _unsafe(self, trace: Trace) -> Unsafe:
+        return Unsafe(trace if self.scaled is None else self.scaled.trace(trace))
 
     def _enumeration(self, search: Tabulation, steps: int | None) -> Tabulation:
         """Return a search without acceleration to the first error, of at most `steps` steps."""
@@ -227,16 +235,12 @@ class _Search:
         return Diagnostic("steps-reached", message, Severity.NOTE, hint="try another engine")
 
     def _inexact(self) -> Diagnostic:
-        if has_reals(self.program):
-            message = "an error is reached only if reals may have any value: isl relates integers"
-            hint = "try --engine predicate or spacer"
-            return Diagnostic("engine-without-reals", message, Severity.NOTE, hint=hint)
         message = "an error is reached only if nonlinear expressions may have any value of their type"
-        hint, nonlinear = "try --engine predicate or bmc", first_nonlinear(self.program)
+        hint, nonlinear = "try --engine predicate or bmc", first_nonlinear(self.source)
         if nonlinear is None:
             return Diagnostic("not-linear", message, Severity.NOTE, hint=hint)
         statement, term = nonlinear
-        text = c_text(term, names=self.program.source_names, limit=100)
+        text = c_text(term, names=self.source.source_names, limit=100)
         return Diagnostic("not-linear", f"{message}, such as {text}", Severity.NOTE, statement.span, hint)
 
     # ------------------------------------------------------------------------------------ proof
@@ -272,12 +276,6 @@ def has_machine_integers(program: Program) -> bool:
     """Return whether numbers may wrap around."""
     every = (program.globals, *(p.variables for p in program.procedures.values()))
     return any(isinstance(x.sort, MachineSort) for variables in every for x in variables)
-
-
-def has_reals(program: Program) -> bool:
-    """Return whether the program has variables that are real numbers."""
-    every = (program.globals, *(p.variables for p in program.procedures.values()))
-    return any(x.sort is REAL for variables in every for x in variables)
 
 
 def has_inputs(program: Program) -> bool:

@@ -40,9 +40,10 @@ def state_formula(search: Tabulation, at: Location) -> Expr:
 
 
 def _plain(search: Tabulation, formula: Expr, procedure: str) -> Expr:
-    """Replace the columns of expressions by the expressions."""
-    expressions = search.transitions.precision.of(procedure)
-    return Substitution(expressions).apply(formula) if expressions else formula
+    """Replace the columns of expressions by the expressions, and integers that stand for reals by these."""
+    expressions, scaled = search.transitions.precision.of(procedure), search.transitions.scaled
+    formula = Substitution(expressions).apply(formula) if expressions else formula
+    return formula if scaled is None else scaled.formula(formula)
 
 
 def summary_formula(search: Tabulation, name: str) -> Expr:
@@ -51,7 +52,8 @@ def summary_formula(search: Tabulation, name: str) -> Expr:
     store = search.paths.get(frame.procedure.exit)
     if store is None:
         return build.FALSE
-    return lift(store.whole(), frame).formula([old(x) for x in frame.entry], frame.exit)
+    formula = lift(store.whole(), frame).formula([old(x) for x in frame.entry], frame.exit)
+    return _plain(search, formula, name)
 
 
 def edge_findings(search: Tabulation) -> list[Finding]:

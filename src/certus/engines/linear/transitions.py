@@ -22,6 +22,7 @@ from certus.core.walk import Substitution, variables
 from certus.engines.linear.blocks import BlockRelation, Usage, after, modelled, usage
 from certus.engines.linear.paths import Path, listed_paths, single_steps
 from certus.engines.linear.precision import Precision
+from certus.passes.reals import ScaledProgram
 from certus.solvers.isl.relations import Relation, Relations
 
 
@@ -37,7 +38,8 @@ class Frame:
 
 class Transitions:
     """The frames of a program and the transition relations of its edges, built on demand. Steps start only
-    from states that satisfy the `invariants`, which may exclude that numbers wrap around."""
+    from states that satisfy the `invariants`, which may exclude that numbers wrap around. `scaled`: the
+    program with reals that the program stands for."""
 
     def __init__(
         self,
@@ -45,11 +47,13 @@ class Transitions:
         relations: Relations,
         invariants: Mapping[Location, Expr] | None = None,
         precision: Precision | None = None,
+        scaled: ScaledProgram | None = None,
     ) -> None:
         self.program: Final = program
         self.relations: Final = relations
         self.invariants: Final = invariants or {}
         self.precision: Final = precision or Precision()
+        self.scaled: Final = scaled
         self._paths: Final[dict[Edge, tuple[Path, ...] | None]] = {}
         self._steps: Final[dict[Edge, Relation]] = {}
         self._labelled: Final[dict[Path, Relation]] = {}
