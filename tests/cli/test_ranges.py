@@ -37,6 +37,23 @@ def test_a_table_of_variables(certus: Certus, tmp_path: Path) -> None:
     assert "bits saved" in done.stdout
 
 
+def test_the_share_of_bits_that_are_no_inputs(certus: Certus, tmp_path: Path) -> None:
+    path = tmp_path / "codes.c"
+    path.write_text(
+        "extern int any(void);\n"
+        "int main(void) { int n = any(); int s = n ? -1073741823 : 0; unsigned char i = 3; return s + i; }\n"
+    )
+    data = json.loads(certus("ranges", path, "--json").stdout)
+    others = data["declared"] - data["inputs"]
+    assert data["inputs"] >= 32
+    lines = certus("ranges", path).stdout.splitlines()
+    inputs = f"bits of inputs, which may have any value: {data['inputs']}; "
+    assert f"{inputs}saved of the others: {100 * data['saved'] / others:.0f} %" in lines
+    numbered = f"{100 * data['numbered'] / data['declared']:.0f} %"
+    rest = f"of those that are no inputs: {100 * data['numbered'] / others:.0f} %"
+    assert f"bits saved if few values are numbered: {data['numbered']} ({numbered}; {rest})" in lines
+
+
 def test_symbolic_bounds_of_a_function(certus: Certus, file: Path) -> None:
     done = certus("ranges", str(file), "--function", "foo", "--assume", "0 <= N && N < 2147483647")
     assert done.returncode == 0, done.stderr

@@ -213,13 +213,18 @@ def _total(report: RangeReport) -> Iterator[str]:
     if report.left_out:
         yield f"left out: {_variables(report.left_out)} that the property does not depend on"
     declared, saved = report.declared, report.saved
-    share = f" ({100 * saved / declared:.0f} %)" if declared else ""
+    share = f" ({_share(saved, declared)})" if declared else ""
     yield f"variables: {len(report.variables)}, bits saved: {saved} of {declared}{share}"
+    others = declared - report.inputs
     if report.inputs:
-        yield f"bits of inputs, which may have any value: {report.inputs}"
+        yield f"bits of inputs, which may have any value: {report.inputs}; saved of the others: {_share(saved, others)}"
     if report.numbered > saved:
-        share = f"{100 * report.numbered / declared:.0f} %"
+        share = f"{_share(report.numbered, declared)}; of those that are no inputs: {_share(report.numbered, others)}"
         yield f"bits saved if few values are numbered: {report.numbered} ({share})"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "-"
 
 
 def _variables(count: int) -> str:
