@@ -109,10 +109,12 @@ class Alloc:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """The end of the object that starts at `address` (an Int term), by `free` or at the end of its scope."""
+    """The end of the object that starts at `address` (an Int term), by `free` or at the end of its scope.
+    `silent`: the compiled program with checks of every access does not notice it."""
 
     address: Expr
     storage: Storage
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

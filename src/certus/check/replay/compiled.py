@@ -37,7 +37,7 @@ from certus.check.replay.sanitized import MEMORY_KINDS, MemoryFault, SanitizedPr
 from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import CLANG, GCC, Compilers
-from certus.core.program import Alloc, Havoc, Program
+from certus.core.program import Alloc, Free, Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.core.vocabulary import UNINITIALISED
@@ -140,7 +140,14 @@ def replay_memory(
     if run.violates(kind):
         compilers = Compilers((CLANG,), _NO_GCC)
         return CompiledReplay(True, run.ending, uncertain, compilers, supply, run.fault_of(kind))
-    return CompiledReplay(False, run.ending, uncertain or run.why_not(kind), supply=supply, memory=run.fault)
+    uncertain = uncertain or run.why_not(kind) or (None if run.access else _silent(program))
+    return CompiledReplay(False, run.ending, uncertain, supply=supply, memory=run.fault)
+
+
+def _silent(program: Program) -> str | None:
+    """Return that the compiled program may miss an access to an object after its end, if it may."""
+    ends = any(isinstance(edge.op, Free) and edge.op.silent for edge in program.edge.values())
+    return "Clang does not mark where the block of a local object ends" if ends else None
 
 
 @dataclass(slots=True)

@@ -148,6 +148,10 @@ class Debug:
         places = [place for place in map(self.place, self.elements(number)[1:]) if place is not None]
         return (places[0], places[1] if len(places) > 1 else None) if places else None
 
+    def loop_location(self, number: int) -> int | None:
+        """Return the debug location where the loop of `!llvm.loop` starts."""
+        return next((n for n in self.elements(number)[1:] if self.place(n) is not None), None)
+
     def file(self, number: int | None) -> str:
         """Return the path of a file node, or of the file that a scope is in."""
         start = number

@@ -23,6 +23,7 @@ from certus.frontend.c.model.cells import Roots, Signature, make_signature
 from certus.frontend.c.model.checks import Checked
 from certus.frontend.c.model.flow import Flow
 from certus.frontend.c.model.local_variables import LocalVariables
+from certus.frontend.c.model.scopes import Scopes
 from certus.frontend.c.model.sources import Cursor
 from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value
 from certus.frontend.graph import Draft, DraftEdge
@@ -197,7 +198,9 @@ class Body:
         self.roots = Roots(module, {})
         self.signature = Signature(VoidType("void"))
         if function is not None:
-            self.flow = Flow(module.blocks(function))
+            self.scopes = Scopes(module, unit.sources)
+            ends = bool(unit.rules.memory) and unit.is_program(module)
+            self.flow = Flow(module.blocks(function), self.scopes.with_markers if ends else None)
             self.roots = Roots(module, self.flow.definitions)
             self.locals = LocalVariables(self)
             make_signature(self)

@@ -9,7 +9,7 @@ operation as its arguments, so that the code behind the check belongs to the sam
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from math import inf
 from typing import Final
@@ -27,12 +27,14 @@ DIVISOR: Final = f"{HANDLER}division_by_zero_abort"  # our name for the first of
 class Flow:
     """The reachable blocks of a function, in an order in which definitions come before uses."""
 
-    def __init__(self, blocks: list[Block]) -> None:
+    def __init__(self, blocks: list[Block], mark: Callable[[list[Block]], list[Block]] | None = None) -> None:
+        """`mark` adds markers of lifetimes."""
         self.entry = blocks[0].label
         if any(isinstance(each, ir.Alloca) and each.name == CLEANUP for each in blocks[0].instructions):
             from certus.frontend.c.model.cleanups import threaded
 
             blocks = threaded(blocks)
+        blocks = blocks if mark is None else mark(blocks)
         if any(block.label.startswith("handler.") for block in blocks):
             blocks = _with_checks_inside(blocks)
         everything = {block.label: block for block in blocks}

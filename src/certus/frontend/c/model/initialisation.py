@@ -61,7 +61,7 @@ class Initialisation:
             return
         for name, slot in body.locals.slots.items():
             parameter = slot.debug is not None and slot.debug.argument
-            if parameter or not is_variable(name, slot.debug) or self._is_written_first(name):
+            if parameter or not is_variable(body, name, slot.debug) or self._is_written_first(name):
                 continue
             shown = slot.debug.name if slot.debug is not None else name
             written = self._slots[name] = body.local(f"${shown} is written", BOOL)
@@ -78,7 +78,9 @@ class Initialisation:
     def _is_written_first(self, name: str) -> bool:
         """Whether every read comes after a write that follows the declaration."""
         flow, declare = self._body.flow, self._body.locals.declared.get(name)
-        if declare is None or self._body.locals.may_be_entered_again(name):
+        if declare is None or name in self._body.scopes.marked:
+            return False
+        if self._body.locals.may_be_entered_again(name):
             return False
         uses = flow.uses.get(name, ())
         stores = [use for use in uses if isinstance(use, ir.Store)]

@@ -1,8 +1,7 @@
 """The scopes of local variables, and objects on the stack whose sizes are known only at run time.
 
 In C a variable lives from the entry into its block until the block ends, also if `goto` goes back to a label
-in it. Clang ends the lifetime at such a `goto`, and marks neither variables whose declaration a jump may skip
-nor compound literals: which block they belong to is in the debug information.
+in it. Clang ends the lifetime at such a `goto`. `scopes` marks the variables that Clang leaves unmarked.
 
 An array of variable length ends with its scope: Clang saves the end of the stack before it and restores it
 there. The object of `alloca` ends when the function returns. Lifetimes matter, and are modelled, only for
@@ -12,7 +11,7 @@ memory properties.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.program import Assign, Free
@@ -20,22 +19,11 @@ from certus.core.terms import INT, Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Local, Symbol
+from certus.frontend.c.model.scopes import LITERAL, blocks_around, is_function
 from certus.frontend.c.model.terms import NULL
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
-
-_TEMPORARY: Final = (
-    "tmp",
-    "retval",
-    "coerce",
-    "undef",
-    "nrvo",
-    "saved_stack",
-)  # objects that Clang has named
-_LITERAL: Final = ".compoundliteral"
-_FILE: Final = "DILexicalBlockFile"  # a scope that is no block of C
-_FUNCTION: Final = "DISubprogram"
 
 
 def calls(call: ir.Call, prefix: str) -> bool:
@@ -53,59 +41,44 @@ def marked(instruction: ir.Instruction) -> str:
 
 def comes_back(body: Body, declare: ir.Declare) -> bool:
     """Whether a jump to a label in the block of a variable, before its declaration, can lead to the
-    declaration again: then the object lives on, and pointers to it stay valid."""
-    flow = body.flow
-    home, number = flow.home[declare], flow.number[declare]
-    before = [
-        each
-        for each in flow.instructions()
-        if isinstance(each, ir.DebugRecord) and "#dbg_label(" in each.text and flow.number[each] < number
-    ]
-    starts = [flow.home[label] for label in before if _is_in_block(body, label, declare)]
-    behind = flow.behind(home) if starts else set()
-    return any(start in behind and (start == home or home in flow.behind(start)) for start in starts)
+    declaration again: then the object lives on, and pointers to it stay valid. The jump comes from behind the
+    declaration, in the block as well; one without a place may."""
+    flow, debug = body.flow, body.module.debug
+    blocks = blocks_around(debug, debug.variable(declare.variable).scope)[:1]
+    number = flow.number[declare]
 
+    def is_inside(step: ir.Instruction) -> bool:
+        place = debug.place(step.location)
+        return place is None or not blocks or blocks[0] in (each for each, _ in debug.scopes(place.scope))
 
-def _is_in_block(body: Body, label: ir.DebugRecord, declare: ir.Declare) -> bool:
-    """Whether a label stands in the block that declares a variable, or in a block inside it."""
-    debug = body.module.debug
-    place, scope = debug.place(label.location), debug.variable(declare.variable).scope
-    blocks = [number for number, node in debug.scopes(scope) if node.kind != _FILE]
-    if place is None or not blocks:
-        return True
-    return any(number == blocks[0] for number, _ in debug.scopes(place.scope))
+    for label in flow.instructions():
+        if isinstance(label, ir.DebugRecord) and "#dbg_label(" in label.text and flow.number[label] < number:
+            jumps = (flow.blocks[source].last for source in flow.predecessors[flow.home[label]])
+            if is_inside(label) and any(flow.number[each] > number and is_inside(each) for each in jumps):
+                return True
+    return False
 
 
 def is_outermost(body: Body, declare: ir.Declare) -> bool:
     """Whether a variable is declared in the outermost block of the function."""
-    scope = body.module.debug.variable(declare.variable).scope
-    return _is_function(body, scope)
+    return is_function(body.module.debug, body.module.debug.variable(declare.variable).scope)
 
 
-def _is_function(body: Body, scope: int | None) -> bool:
-    """Whether a scope is a function, not a block in it."""
-    kinds = (node.kind for _, node in body.module.debug.scopes(scope) if node.kind != _FILE)
-    return next(kinds, _FUNCTION) == _FUNCTION
-
-
-def is_variable(name: str, debug: DebugVariable | None) -> bool:
-    """Whether something local is a variable of the source. One without debug information is a variable whose
-    declaration is never reached, or has a name that Clang gives."""
-    return debug is not None or (name.isidentifier() and name not in _TEMPORARY)
+def is_variable(body: Body, name: str, debug: DebugVariable | None) -> bool:
+    """Whether something local is a variable of the source, not a temporary of Clang."""
+    return debug is not None or name in body.scopes.undeclared
 
 
 def outlives_scope(body: Body, name: str, declare: ir.Declare | None) -> bool:
     """Whether an object without markers may end before the function returns, and its address may be used
-    after that: it belongs to an inner block, and its address is stored or passed on."""
-    flow, debug = body.flow, body.module.debug
+    after that: it may belong to an inner block, and its address is stored or passed on."""
+    flow, block = body.flow, body.scopes.blocks.get(name)
+    if block is not None and is_function(body.module.debug, block):
+        return False
     if declare is not None:
-        if debug.variable(declare.variable).argument or is_outermost(body, declare):
+        if body.module.debug.variable(declare.variable).argument:
             return False
-    elif _LITERAL in name:
-        places = [debug.place(use.location) for use in flow.uses.get(name, ())]
-        if all(place is None or _is_function(body, place.scope) for place in places):
-            return False
-    elif not is_variable(name, None):
+    elif LITERAL not in name and name not in body.scopes.undeclared:
         return False
     stack, seen = [name], {name}
     while stack:

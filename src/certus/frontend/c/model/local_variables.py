@@ -32,6 +32,8 @@ from certus.frontend.c.model.lifetimes import (
     outlives_scope,
 )
 from certus.frontend.c.model.operands import value_is_signed
+from certus.frontend.c.model.scopes import LITERAL
+from certus.frontend.c.model.stays import END, START
 from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
 
 if TYPE_CHECKING:
@@ -197,16 +199,21 @@ class LocalVariables:
         """Lower a declaration: a variable has no value yet, the lifetime of an object begins."""
         if not isinstance(instruction.address, Local):
             return
-        body, name = self._body, instruction.address.name
+        name = instruction.address.name
         slot, local = self.slots.get(name), self.objects.get(name)
         if slot is not None and slot.debug is not None and not slot.debug.argument:
-            assert slot.variable is not None
-            body.registers.before_write(slot.variable)
-            body.emit(Havoc((slot.variable,)), declares=True)
-            if body.initialisation is not None:
-                body.initialisation.declare(name)
+            self._forget(name, slot)
         elif local is not None and local.declaration is instruction and not local.marked:
             self._begin(local)
+
+    def _forget(self, name: str, slot: Slot) -> None:
+        """Let a variable have no value."""
+        body = self._body
+        assert slot.variable is not None
+        body.registers.before_write(slot.variable)
+        body.emit(Havoc((slot.variable,)), declares=True)
+        if body.initialisation is not None:
+            body.initialisation.declare(name)
 
     # ------------------------------------------------------------------------------ lifetimes
 
@@ -223,7 +230,9 @@ class LocalVariables:
             if declare is not None and (not all(flow.dominates(declare, use) for use in uses) or returns):
                 declare = None
             has_markers = name in self._begun and not (returns and is_outermost(body, self.declared[name]))
+            by_scope = name in body.scopes.marked
             shown = debug.name if debug is not None and debug.name else _unnamed(name)
+            shown = name if name in body.scopes.undeclared else shown
             base = body.registers.values[name] = body.local(f"$&{shown}", INT)
             local = LocalObject(alloca, base, shown, debug is not None, declare, has_markers)
             self.objects[name] = local
@@ -231,14 +240,16 @@ class LocalVariables:
             if debug is not None:
                 body.unit.names.declare_object(body.module, base, debug, self.location(name))
             if body.unit.rules.memory and body.unit.is_program(body.module):
-                if has_markers and returns:
+                if has_markers and returns and not by_scope:
                     what = f"a `goto` back over the declaration of `{shown}`"
                     body.refuse("unsupported-lifetime", what)
                 elif not has_markers and outlives_scope(body, name, self.declared.get(name)):
                     what = f"the lifetime of `{shown}`, whose block is entered by a jump or is not marked,"
                     body.refuse("unsupported-lifetime", what)
+            if by_scope and returns and self.initialisation is not None:
+                self.initialisation.refuse_reentry(name, shown, returns=True)
             if declare is None and not has_markers:
-                if self.initialisation is not None and is_variable(name, debug):
+                if self.initialisation is not None and is_variable(body, name, debug):
                     self.initialisation.refuse_reentry(name, shown, returns=returns)
                 body.cursor.number = flow.number[alloca]
                 self._begin(local)
@@ -271,7 +282,9 @@ class LocalVariables:
             if name.startswith("llvm.lifetime.start"):
                 self._begin(local, instruction)
             else:
-                self._end(local.base, local.shown)
+                self._end(local.base, local.shown, silent=name == END)
+        elif slot is not None and name == START:
+            self._forget(variable, slot)
         elif slot is not None and name.startswith("llvm.lifetime.end") and LEAK in body.unit.rules.memory:
             ends = isinstance(body.flow.blocks[body.flow.home[instruction]].last, ir.Return)
             if slot.variable is not None and slot.variable.sort is INT and not ends:
@@ -315,12 +328,12 @@ class LocalVariables:
         if self.arrays is not None:
             self.arrays.end_all()
 
-    def _end(self, base: Expr, shown: str) -> None:
-        self._body.emit(Free(base, "stack"), text=f"end of {shown}")
+    def _end(self, base: Expr, shown: str, *, silent: bool = False) -> None:
+        self._body.emit(Free(base, "stack", silent), text=f"end of {shown}")
 
 
 def _unnamed(name: str) -> str:
     """Return a name to show for an object that only Clang has named."""
-    if name.endswith(".compoundliteral"):
+    if LITERAL in name:
         return "literal"
     return name if name.isidentifier() and name not in ("tmp", "coerce") else "temporary"

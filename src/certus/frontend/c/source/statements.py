@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -328,6 +329,19 @@ class Statements:
         """Return the first and the last token of the part that covers a token."""
         part = self.part(token)
         return (token, token) if part is None else (part.first, part.last)
+
+    def before(self, token: int) -> Iterator[Part]:
+        """Yield the parts before a token in the same function, the last first, and the head of the
+        function."""
+        for number in range(bisect_right(self._firsts, token) - 1, -1, -1):
+            yield self.parts[number]
+            if self.parts[number].kind is Kind.FUNCTION:
+                break
+
+    def head(self, body: Part) -> Part | None:
+        """Return the head of the statement whose body, without braces, is a part."""
+        around = (each for each in self.before(body.first) if each.last < body.first <= each.end)
+        return next((each for each in around if each.kind is not Kind.FUNCTION), None)
 
     def enclosing_if(self, token: int) -> tuple[int, int] | None:
         """Return the range of the innermost `if` statement whose body contains a token."""
