@@ -217,9 +217,11 @@ def _total(report: RangeReport) -> Iterator[str]:
     yield f"variables: {len(report.variables)}, bits saved: {saved} of {declared}{share}"
     others = declared - report.inputs
     if report.inputs:
-        yield f"bits of inputs, which may have any value: {report.inputs}; saved of the others: {_share(saved, others)}"
+        without = _share(saved, others)
+        yield f"bits of inputs, which may have any value: {report.inputs}; saved of the others: {without}"
     if report.numbered > saved:
-        share = f"{_share(report.numbered, declared)}; of those that are no inputs: {_share(report.numbered, others)}"
+        without = _share(report.numbered, others)
+        share = f"{_share(report.numbered, declared)}; of those that are no inputs: {without}"
         yield f"bits saved if few values are numbered: {report.numbered} ({share})"
 
 
