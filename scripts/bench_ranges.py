@@ -6,7 +6,6 @@
     python scripts/bench_ranges.py engines DIRECTORY...   # engines with and without ranges, by task
     python scripts/bench_ranges.py calls DIRECTORY...     # parameters joined over calls, against one graph
     python scripts/bench_ranges.py cores                  # bmc with small numbers first, relaxed by cores
-    python scripts/bench_ranges.py vectors                # bmc on loops over products, with ranges or without
 
 Numbers go to standard output as a table in Markdown. A task that Certus cannot model, or that takes longer
 than the limit, is counted as such.
@@ -20,7 +19,7 @@ import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -54,7 +53,6 @@ from certus.passes.memory import Memory  # noqa: E402
 from certus.passes.slice import Slice, declared  # noqa: E402
 from certus.reference.unique_inlining import merge  # noqa: E402
 from certus.run.ranges import numeric_report, without_memory  # noqa: E402
-from certus.run.sharing import RangeFacts  # noqa: E402
 from certus.run.verify import Settings, verify  # noqa: E402
 
 SIZES = (100, 300, 1_000, 3_000, 10_000)
@@ -65,10 +63,8 @@ SETTINGS = {
     "predicate, no ranges": Settings(engine="predicate", ranges=False),
     "kind": Settings(engine="kind"),
     "kind, no ranges": Settings(engine="kind", ranges=False),
-    "bmc": Settings(engine="bmc", ranges=False),
-    "bmc, facts": Settings(engine="bmc", options={"bmc.facts": "true"}),
-    "bmc, vectors": Settings(engine="bmc", options={"bmc.facts": "true", "bmc.vectors": "true"}),
-    "bmc, bounded ranges": Settings(engine="bmc", options={"bmc.within": "true"}),
+    "bmc": Settings(engine="bmc"),
+    "bmc, small numbers first": Settings(engine="bmc", options={"bmc.narrow": "true"}),
 }
 
 EXTERNAL = """typedef unsigned long ulong; typedef unsigned uint;
@@ -91,24 +87,7 @@ SMALL = {  # programs with a counterexample in small numbers, and two without an
     "no factors": "ulong a = any(), b = any(); if (a < 3000 && b < 3000 && a > 1000 && b > 1000 "
     "&& a * b == 2 * 1000003) reach_error();",
 }
-LOOPS = {  # products of numbers that have ranges at the heads of loops
-    "no product": "uint a = any(), b = any(), n = 0; if (a > 1000 || b > 1000) return 0; while (n < 3) { "
-    "if (a * b == 589189 && a > 1 && b > 1) reach_error(); a = (a * 3 + b) % 1001; b = (b * 5 + a) % 1001; "
-    "n++; }",
-    "product": "uint a = any(), b = any(); if (a > 1000 || b > 1000) return 0; while (any()) { "
-    "if (a * b == 990021 && a > 1) reach_error(); b = (b + a) % 1001; }",
-    "squares": "uint x = any() % 251, n = 0; while (n < 6) { x = x * x % 251; n++; "
-    "if (x == 17 && n > 4) reach_error(); }",
-    "generator": "uint s = any() & 1023, t = any() & 1023, n = 0; while (n < 4) { "
-    "s = (s * 77 + 13) & 1023; t = (t * 45 + s) & 1023; n++; } if (s * t == 1022 * 1019) reach_error();",
-}
 NARROW = {"all numbers": {}, "small numbers first": {"narrow": True}}
-RANGED = {
-    "no ranges": {},
-    "facts": {"facts": True},
-    "vectors": {"facts": True, "vectors": True},
-    "bounded ranges": {"within": True},
-}
 
 
 def growth() -> None:
@@ -309,22 +288,21 @@ def calls(directories: Sequence[Path], seconds: float, most: int) -> None:
         )
 
 
-def of_ours(programs: Mapping[str, str], variants: Mapping[str, Mapping[str, bool]], seconds: float) -> None:
-    """The time of ranges and engine, in CPU seconds."""
-    heads = ("program", "answer", *(f"{name} s" for name in variants))
-    print(f"| {' | '.join(heads)} |\n|---|---|{'---:|' * len(variants)}")
+def cores(seconds: float) -> None:
+    """The time of `bmc`, in CPU seconds."""
+    heads = ("program", "answer", *(f"{name} s" for name in NARROW))
+    print(f"| {' | '.join(heads)} |\n|---|---|{'---:|' * len(NARROW)}")
     engine = ENGINES["bmc"]
-    for name, body in programs.items():
+    for name, body in SMALL.items():
         with TemporaryDirectory() as directory:
             path = Path(directory) / "small.c"
             path.write_text(f"{EXTERNAL}int main(void) {{ {body} return 0; }}\n")
             program = load_question(read_question(path)).program
         row, answer = [], ""
-        for variant in variants.values():
+        for variant in NARROW.values():
             options, budget = engine.options(shortest=False, **variant), Budget(seconds)
-            facts: list[Pass] = [RangeFacts(budget, Statistics())] if options.facts else []
             start = time.process_time()
-            passes = [Constants(), Slice(), Bounds(), *facts, LargeBlocks("large")]
+            passes: list[Pass] = [Constants(), Slice(), Bounds(), LargeBlocks("large")]
             task = apply_passes(Task(program), passes)[0]
             try:
                 answer = type(engine.run(task, options, budget, Statistics())).__name__
@@ -338,7 +316,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("growth", "bits", "observe", "engines", "calls", "cores", "vectors"))
+    parser.add_argument("what", choices=("growth", "bits", "observe", "engines", "calls", "cores"))
     parser.add_argument("rest", nargs="*")
     parser.add_argument(
         "--seconds", type=float, default=20.0, help="limit for each task; for engines CPU time"
@@ -358,9 +336,8 @@ def main() -> None:
         growth()
     elif given.what == "bits":
         bits([Path(each) for each in given.rest], given.seconds, given.most)
-    elif given.what in ("cores", "vectors"):
-        programs, variants = (SMALL, NARROW) if given.what == "cores" else (LOOPS, RANGED)
-        of_ours(programs, variants, given.seconds)
+    elif given.what == "cores":
+        cores(given.seconds)
     elif given.what == "calls":
         calls([Path(each) for each in given.rest], given.seconds, given.most)
     elif given.what == "engines":

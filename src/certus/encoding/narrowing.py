@@ -7,8 +7,6 @@ that was not used (only to the next, if the solver has no cores and names them a
 repeated. A core without any of them answers the original query.
 
 The remaining constraints belong to one query at one bound: they are not facts about the program.
-
-`narrowest_sort` is for ranges that are proved: the sort with the fewest bits that has all their values.
 """
 
 from __future__ import annotations
@@ -18,9 +16,8 @@ from typing import Final
 
 from certus.core import build
 from certus.core.accounting import Budget
-from certus.core.intervals import Interval
 from certus.core.solver import Answer, Solver
-from certus.core.terms import Expr, MachineSort, machine
+from certus.core.terms import Expr, MachineSort
 
 WIDTHS: Final = (4, 8, 16)  # the bits to try, sign included
 
@@ -73,14 +70,3 @@ def fits(x: Expr, width: int) -> Expr:
     assert isinstance(sort, MachineSort)
     low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if sort.signed else (0, (1 << width) - 1)
     return build.and_(build.le(build.constant(low, sort), x), build.le(x, build.constant(high, sort)))
-
-
-def narrowest_sort(sort: MachineSort, interval: Interval) -> MachineSort | None:
-    """Return the machine sort with the fewest bits that has all values of an interval of `sort`; None if it
-    has no fewer bits than `sort`."""
-    if interval.low is None or interval.high is None:
-        return None
-    signed = interval.low < 0
-    size = max((~interval.low if signed else interval.low).bit_length(), max(interval.high, 0).bit_length())
-    narrow = machine(max(size + signed, 1), signed=signed)
-    return narrow if narrow.width < sort.width else None

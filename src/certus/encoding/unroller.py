@@ -24,14 +24,12 @@ from heapq import heappop, heappush
 from certus.core import build
 from certus.core.accounting import Budget
 from certus.core.evidence import Trace
-from certus.core.intervals import bounds, conjuncts
 from certus.core.loops import Loop, LoopBound
 from certus.core.program import Call, Edge, Location, Procedure, Program
 from certus.core.solver import Answer, Solver
-from certus.core.terms import INT, Expr, Kind, MachineSort, Value, machine
-from certus.core.walk import Substitution, variables
+from certus.core.terms import INT, Expr, MachineSort, Value, machine
+from certus.core.walk import Substitution
 from certus.encoding.block_formula import Instance, merge
-from certus.encoding.narrowing import narrowest_sort
 from certus.encoding.unrolling import Arrival, GrowingFormula, Node, Shape, arrivals_to, shapes
 
 
@@ -85,21 +83,17 @@ class UnrolledProgram(GrowingFormula):
     """A program of blocks, unrolled up to the limits of the last `expand`.
 
     `bounds` says how often some loops are entered. It saves queries; if it is wrong, the unrolling is only
-    larger. `facts` must hold in all executions that come to a location. If the program `narrows`, values with
-    a range there continue as bit-vectors of no more bits than the range needs."""
+    larger."""
 
     def __init__(self, program: Program, solver: Solver, bounds: Mapping[str, LoopBound]) -> None:
         super().__init__(program, solver)
         self.bounds = bounds
-        self.facts: Mapping[Location, Expr] = {}
-        self.narrows = False
         self.symbols: list[Expr] = []  # of blocks, that are machine integers
         self.errors: list[Arrival] = []  # arrivals at error locations; edge.target is the location
         self.entered: dict[Loop, int] = {}  # most entries expanded, per loop
         self.activated: dict[str, int] = {}  # most simultaneous activations expanded
         self.waiting: list[Visit] = []  # gates not expanded
         self.initial: dict[Expr, Expr] = {}  # symbols for globals without an initial value
-        self._within: Expr | None = None  # implies the facts about executions unrolled so far
         self._shapes = shapes(program)
         self._visits: dict[tuple[Frame, Location, tuple[int, ...]], Visit] = {}
         self._open: dict[Expr, None] = {}  # the literals of joins that may still grow
@@ -109,7 +103,6 @@ class UnrolledProgram(GrowingFormula):
 
     def expand(self, limits: Limits, budget: Budget) -> None:
         """Expand every visit that the limits admit and that is feasible."""
-        self._within = None
         for visit in self.waiting:
             if limits.admit(visit):
                 heappush(self._ready, visit)
@@ -148,17 +141,7 @@ class UnrolledProgram(GrowingFormula):
 
     def closed(self) -> list[Expr]:
         """Return the assumptions that no execution takes a step that is not unrolled."""
-        closed = [build.not_(literal) for literal in self._open]
-        return closed if self._within is None else [*closed, self._within]
-
-    def assume_within(self, facts: Mapping[Location, Expr]) -> None:
-        """Assume, until the next expansion, facts about the executions unrolled so far. They need not hold in
-        executions that come to the same visits later."""
-        self._within = self._literal()
-        waiting = set(map(id, self.waiting))
-        for visit in self._visits.values():
-            if visit.location in facts and id(visit) not in waiting:
-                self._assume(visit, facts[visit.location], self._within)
+        return [build.not_(literal) for literal in self._open]
 
     def gates(self) -> Iterator[Visit]:
         """Return all gates, expanded or not."""
@@ -203,10 +186,6 @@ class UnrolledProgram(GrowingFormula):
         loops = frame.shape.enclosing(location)
         if loops and location in loops[-1].entries:
             self.entered[loops[-1]] = max(self.entered.get(loops[-1], 0), visit.counts[-1])
-        if location in self.facts:
-            self._assume(visit, self.facts[location], build.TRUE)
-            if self.narrows:
-                self._narrow(visit, self.facts[location])
         procedure = frame.procedure
         if location is procedure.entry and procedure.name in frame.active:
             most = max(self.activated.get(procedure.name, 0), frame.active[procedure.name])
@@ -218,29 +197,6 @@ class UnrolledProgram(GrowingFormula):
                 self._enter(visit, edge, edge.op)
             else:
                 self._follow(visit, edge)
-
-    def _assume(self, visit: Visit, fact: Expr, literal: Expr) -> None:
-        """Let `literal` imply the conjuncts of a fact at a visit whose variables have values there."""
-        substitution = Substitution(visit.values)
-        for part in conjuncts(fact):
-            if all(x in visit.values for x in variables(part)):
-                assumed = build.implies(build.and_(visit.literal, literal), substitution.apply(part))
-                if assumed is not build.TRUE:
-                    self.solver.add(assumed)
-
-    def _narrow(self, visit: Visit, fact: Expr) -> None:
-        """Let values continue from a visit in the bits that their ranges need."""
-        narrower: dict[Expr, Expr] = {}
-        for x, interval in bounds(conjuncts(fact)).items():
-            term = visit.values.get(x)
-            if term is not None and term.kind is not Kind.CONST and isinstance(x.sort, MachineSort):
-                sort = narrowest_sort(x.sort, interval)
-                if interval.low is not None and interval.low == interval.high:
-                    narrower[x] = build.constant(interval.low, x.sort)
-                elif sort is not None:
-                    narrower[x] = build.wrap(build.var(f"{x.name}@{next(self._numbers)}", sort), x.sort)
-                    self.solver.add(build.implies(visit.literal, build.eq(narrower[x], term)))
-        visit.values = {**visit.values, **narrower}
 
     def _follow(self, visit: Visit, edge: Edge) -> None:
         instance = self._instance(edge, visit.values)

@@ -8,24 +8,19 @@ removed all code after the loop, the branch ends the execution instead.) The loo
 (`break`, `assume`): the number is *exact* only without them. An assertion is not an exit, because an
 execution that fails it ends there.
 
-Where the start or the condition is not constant, ranges may help (`ranged_bounds`): if every iteration adds
-c2 to a counter, and the counter is in a range whenever control is at the head, the size of the range bounds
-the number of entries.
-
 The pass adds these numbers to the task, for engines that unroll. It does not change the program, and no
 evidence depends on the numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from certus.core import build
 from certus.core.effects import single_statements, written
 from certus.core.engine import BackMap, Task
-from certus.core.intervals import Interval
 from certus.core.loops import Loop, LoopBound, components, loop_forest, may_stop
 from certus.core.program import Assign, Assume, Call, Edge, Location, Procedure, Program
 from certus.core.terms import INT, Expr, Kind, MachineSort, Sort
@@ -182,41 +177,6 @@ def _increment(
         return None
     step = _step(writer.op, counter)
     return None if step is None else (writer, step)
-
-
-def ranged_bounds(
-    program: Program, ranges: Mapping[Location, Mapping[Expr, Interval]]
-) -> dict[str, LoopBound]:
-    """Return bounds of loops whose counters have these ranges at the head, by the name of the head."""
-    bounds: dict[str, LoopBound] = {}
-    loops = [(p, loop) for p in program.procedures.values() for loop in loop_forest(p).loops]
-    loops = [(p, loop) for p, loop in loops if len(loop.entries) == 1 and ranges.get(loop.head)]
-    states = propagate(program) if loops else None
-    for procedure, loop in loops if states is not None else ():
-        assert states is not None
-        inside = [e for at in procedure.locations if at in loop.body for e in procedure.successors[at]]
-        unavoidable = _on_every_iteration(procedure, loop)
-        entries = []
-        for x, range_ in ranges[loop.head].items():
-            increment = _increment(procedure, x, inside, unavoidable, states)
-            fitting = None if increment is None else _fitting(x.sort, range_, increment[1])
-            if fitting is not None:
-                entries.append(fitting)
-        if entries:
-            exits = (e.target for e in inside if e.target not in loop.body)
-            fails = any(_fails(program, procedure, at) for at in exits)
-            bounds[loop.head.name] = LoopBound(min(entries), exact=False, fails=fails)
-    return bounds
-
-
-def _fitting(sort: Sort, range_: Interval, step: int) -> int | None:
-    """Return how many steps fit in a range, plus 1; None if a step may wrap or the range is unbounded."""
-    if step == 0 or range_.low is None or range_.high is None:
-        return None
-    beyond = range_.high + step if step > 0 else range_.low + step
-    if isinstance(sort, MachineSort) and not sort.low <= beyond <= sort.high:
-        return None
-    return (range_.high - range_.low) // abs(step) + 1
 
 
 def _start(procedure: Procedure, loop: Loop, counter: Expr, states: ConstantStates) -> int | None:

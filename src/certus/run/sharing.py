@@ -25,7 +25,6 @@ from certus.core.effects import has_floats
 from certus.core.engine import BackMap, LateFacts, Task
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Inductive, Point
-from certus.core.intervals import bounds, conjuncts
 from certus.core.loops import loop_forest
 from certus.core.program import Program, called
 from certus.core.terms import Expr
@@ -39,9 +38,8 @@ SYMBOLIC: Final = 1.0  # seconds for symbolic bounds, within that time
 
 @dataclass(frozen=True, slots=True)
 class RangeFacts:
-    """The pass `ranges`: give the task facts, and loop bounds where the ranges of counters tell how often
-    loops are entered. `compute` returns checked facts; with `late` they are computed when the engine first
-    reads them."""
+    """The pass `ranges`: give the task facts. `compute` returns checked facts; with `late` they are computed
+    when the engine first reads them."""
 
     budget: Budget
     statistics: Statistics
@@ -55,20 +53,13 @@ class RangeFacts:
         return "ranges"
 
     def apply(self, task: Task) -> tuple[Task, BackMap]:
-        from certus.passes.bounds import ranged_bounds
-
         program = task.subject
         if not isinstance(program, Program) or not _has_loops(program):
             return task, BackMap.identity()
         if self.late:
             late = LateFacts(lambda: {**task.facts, **self._facts(program)})
             return replace(task, facts=late), BackMap.identity()
-        facts = self._facts(program)
-        entries = ranged_bounds(program, {p.location: bounds(conjuncts(f)) for p, f in facts.items()})
-        return (
-            replace(task, facts={**task.facts, **facts}, bounds={**entries, **task.bounds}),
-            BackMap.identity(),
-        )
+        return replace(task, facts={**task.facts, **self._facts(program)}), BackMap.identity()
 
     def _facts(self, program: Program) -> Mapping[Point, Expr]:
         left = self.budget.remaining()

@@ -11,11 +11,10 @@ from certus.core import build
 from certus.core.accounting import Budget, Statistics
 from certus.core.engine import Task
 from certus.core.evidence import Safe, Trace, Unrolling, Unsafe
-from certus.core.intervals import Interval
 from certus.core.outcome import ProofCheck, Replay
 from certus.core.solver import Answer
 from certus.core.terms import Expr, machine
-from certus.encoding.narrowing import Narrowing, fits, narrowest_sort
+from certus.encoding.narrowing import Narrowing, fits
 from certus.engines.registry import ENGINES
 from certus.passes.large_blocks import LargeBlocks
 from certus.run.publish import examine
@@ -108,27 +107,3 @@ def test_a_solver_that_names_all_widths_relaxes_one_at_a_time() -> None:
     assert narrowing.rounds == 3  # 4 bits, 8 and 16
     solver.add(build.lt(X, number(0)))
     assert narrowing.check([], budget=Budget(20), purpose="test") is Answer.UNSAT
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (0, 0, (1, False)),
-        (0, 255, (8, False)),
-        (3, 256, (9, False)),
-        (-1, 0, (1, True)),
-        (-129, 5, (9, True)),
-        (-5, 200, (9, True)),
-        (0, 2**31 - 1, (31, False)),
-        (-(2**31), 0, None),
-        (0, None, None),
-    ],
-)
-def test_the_least_type_that_holds_a_range(
-    low: int, high: int | None, expected: tuple[int, bool] | None
-) -> None:
-    sort = narrowest_sort(machine(32, signed=True), Interval(low, high))
-    assert (sort and (sort.width, sort.signed)) == expected
-    if sort is not None:
-        assert high is not None
-        assert sort.low <= low <= high <= sort.high

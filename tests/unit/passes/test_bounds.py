@@ -9,13 +9,12 @@ from certus.check.proofs.check import check_proof
 from certus.core import build
 from certus.core.accounting import Budget, Statistics
 from certus.core.evidence import Unrolling
-from certus.core.intervals import Interval
-from certus.core.loops import LoopBound, loop_forest
+from certus.core.loops import LoopBound
 from certus.core.outcome import ProofCheck
 from certus.core.program import Program
 from certus.core.terms import machine
 from certus.frontend.lp.load import load_lp
-from certus.passes.bounds import loop_bounds, ranged_bounds
+from certus.passes.bounds import loop_bounds
 
 
 def program(text: str) -> Program:
@@ -104,39 +103,3 @@ def test_a_counter_that_wraps_has_no_bound(limit: int, expected: list[LoopBound]
     b.branch("main", "loop", condition, "body", "exit")
     b.edge("main", "body", "loop", b.assign((i, build.add(i, one))))
     assert list(loop_bounds(b.build()).values()) == expected
-
-
-RANGED = """int g; void f() {{ g = *; }} void main() {{ int i = *; int n = *; assume(i >= 0 && n <= 20);
-    while (i < n) {{ {body} }} assert(i >= 0); }}"""
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("i = i + 1;", [LoopBound(21, exact=False)]),
-        ("if (*) { g = 1; } i = i + 4; f();", [LoopBound(6, exact=False)]),
-        ("assert(g < 9); i = i + 20;", [LoopBound(2, exact=False, fails=True)]),
-        ("if (*) { i = i + 1; }", []),
-        ("i = i - 1;", []),
-        ("i = i + 1; i = i + 1;", []),
-    ],
-)
-def test_ranges_of_counters_bound_their_loops(body: str, expected: list[LoopBound]) -> None:
-    subject = program(RANGED.format(body=body))
-    (head,) = loop_forest(subject.procedures["main"]).heads
-    (i,) = (x for x in subject.procedures["main"].variables if x.name.endswith("i"))
-    assert loop_bounds(subject) == {}
-    low = 0 if "-" not in body else None
-    assert list(ranged_bounds(subject, {head: {i: Interval(low, 20)}}).values()) == expected
-
-
-@pytest.mark.parametrize(("high", "entries"), [(254, [255]), (255, [])])
-def test_a_range_that_a_step_may_wrap_in_bounds_nothing(high: int, entries: list[int]) -> None:
-    u8 = machine(8, signed=False)
-    b = ProgramBuilder()
-    i, n = b.local("main", "i", u8), b.local("main", "n", u8)
-    b.branch("main", "entry", build.lt(i, n), "body", "exit")
-    b.edge("main", "body", "entry", b.assign((i, build.add(i, build.constant(1, u8)))))
-    subject = b.build()
-    result = ranged_bounds(subject, {subject.procedures["main"].entry: {i: Interval(0, high)}})
-    assert [bound.entries for bound in result.values()] == entries

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
 from tests.unit.analysis.ranges_of import Analysed, c_program, lp_program
 
 from certus.analysis.ranges import facts
@@ -14,12 +11,11 @@ from certus.core import build
 from certus.core.accounting import Budget, Statistics
 from certus.core.c_text import c_text
 from certus.core.engine import Task
-from certus.core.evidence import KInductive, Point, Safe, Unknown, Unsafe
-from certus.core.outcome import ProofCheck, Replay
+from certus.core.evidence import KInductive, Point, Safe
+from certus.core.outcome import ProofCheck
 from certus.core.program import Program
 from certus.engines.registry import ENGINES
 from certus.passes.large_blocks import LargeBlocks
-from certus.run.publish import examine
 from certus.run.sharing import RangeFacts, are_inductive
 
 GUARDED = """extern int any(void); extern void reach_error(void);
@@ -67,65 +63,3 @@ def test_an_engine_repeats_the_facts_in_its_proof() -> None:
     assert verdict.proof.k == 1
     check = check_proof(program, verdict.proof, budget=Budget(20), statistics=Statistics())
     assert isinstance(check, ProofCheck)
-
-
-def test_bmc_finds_what_it_finds_without_facts() -> None:
-    program = lp_program("void main() { int i; i = 0; while (i < 9) { i = i + 1; assert(i != 7); } }")
-    engine = ENGINES["bmc"]
-    task, back = LargeBlocks("large").apply(given(program))
-    found = [
-        back.verdict(engine.run(each, engine.options(), Budget(20), Statistics()))
-        for each in (task, replace(task, facts={}))
-    ]
-    assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("failing", [7, 8])
-def test_bmc_within_bounded_ranges(failing: int) -> None:
-    """The ranges of a bound are dropped at the next: more executions come to the same visits then."""
-    program = c_program(
-        f"""extern int any(void); extern void reach_error(void); int main(void) {{ int i, j, s = 0;
-        for (i = 0; i < 4; i++) for (j = 0; any() && j < 2; j++) s++;
-        if (s == {failing} + 1) reach_error(); return 0; }}"""
-    )
-    engine = ENGINES["bmc"]
-    task, back = LargeBlocks("large").apply(given(program))
-    verdict = back.verdict(engine.run(task, engine.options(within=True), Budget(60), Statistics()))
-    assert isinstance(verdict, Unsafe if failing == 7 else Safe)
-    check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
-    assert isinstance(check, Replay | ProofCheck), check
-
-
-def test_ranges_bound_loops_that_constants_do_not() -> None:
-    program = lp_program("""void main() { int i; int n; i = 0; n = *; assume(n <= 12);
-        while (i < n) { i = i + 3; } assert(i <= 14); }""")
-    task = given(program)
-    assert [(bound.entries, bound.exact) for bound in task.bounds.values()] == [(5, False)]
-    engine = ENGINES["bmc"]
-    blocks, back = LargeBlocks("large").apply(task)
-    statistics = Statistics()
-    verdict = back.verdict(engine.run(blocks, engine.options(), Budget(20), statistics))
-    assert statistics.counters["bmc.bound"] == 1
-    check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
-    assert isinstance(check, ProofCheck), check
-
-
-@pytest.mark.parametrize("failing", [True, False])
-def test_bmc_with_vectors_as_narrow_as_the_ranges(failing: bool) -> None:
-    """Products of ten bits are found, or excluded; those of 32 take a hundred times as long."""
-    least = 1 if failing else 997
-    program = c_program(
-        f"""extern unsigned any(void); extern void reach_error(void); int main(void) {{
-        unsigned a = any(), b = any(); if (a > 1000 || b > 1000) return 0;
-        while (any()) {{ if (a * b == 990021 && a > {least}) reach_error(); b = (b + a) % 1001; }}
-        return 0; }}"""
-    )
-    engine = ENGINES["bmc"]
-    task, back = LargeBlocks("large").apply(given(program))
-    assert task.facts
-    options = engine.options(vectors=True, bound=2)
-    verdict = back.verdict(engine.run(task, options, Budget(60), Statistics()))
-    assert isinstance(verdict, Unsafe if failing else Unknown)
-    if failing:
-        check = examine(program, verdict, budget=Budget(60), statistics=Statistics())
-        assert isinstance(check, Replay), check

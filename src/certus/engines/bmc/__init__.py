@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from certus.core.accounting import Budget, Statistics
-from certus.core.engine import PROGRAMS, Engine, Facts, Role, Slot, Task
+from certus.core.engine import PROGRAMS, REFERENCE, Engine, Role, Slot, Task
 from certus.core.evidence import Trace, Unrolling, Verdict
 
 
@@ -13,17 +13,11 @@ from certus.core.evidence import Trace, Unrolling, Verdict
 class Options:
     """`bound`: the maximal number of entries of a loop head, or of simultaneous activations of a recursive
     procedure (0: no limit). `shortest`: minimise the number of statements of a counterexample. `narrow`:
-    search for executions with small numbers first (`narrowing`). `within`: assume the ranges of executions
-    within each bound (`analysis.ranges.bounded`). `facts`: use the ranges of all executions, which take
-    longer to compute than most short counterexamples. `vectors`: from loop heads on, values have only the
-    bits of these ranges."""
+    search for executions with small numbers first (Zaks et al. 2006, section 5.2: `narrowing`)."""
 
     bound: int = 0
     shortest: bool = True
-    narrow: bool = False
-    within: bool = False
-    facts: bool = False
-    vectors: bool = False
+    narrow: bool = field(default=False, metadata=REFERENCE)
 
 
 class BoundedModelChecking(Engine[Options]):
@@ -35,9 +29,6 @@ class BoundedModelChecking(Engine[Options]):
     options = Options
     role = Role.STEADY
     schedule = dict.fromkeys(PROGRAMS, Slot(0))
-
-    def facts_wanted(self, options: Options) -> Facts:
-        return Facts.AT_START if options.facts else Facts.NEVER
 
     def run(self, task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
         from certus.engines.bmc.engine import run

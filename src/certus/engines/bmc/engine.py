@@ -29,7 +29,7 @@ from certus.core.engine import Task
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Safe, Trace, Unknown, Unrolling, Unsafe, Verdict
 from certus.core.loops import Loop, LoopBound
-from certus.core.program import Call, Location, Program
+from certus.core.program import Call, Program
 from certus.core.solver import Answer
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue
@@ -101,18 +101,13 @@ def run(task: Task, options: Options, budget: Budget, statistics: Statistics) ->
     assert isinstance(task.subject, Program)
     solver = SolverPortfolio(statistics, cores=options.narrow)
     unrolled = UnrolledProgram(task.subject, solver, task.bounds)
-    unrolled.facts = {point.location: fact for point, fact in task.facts.items() if not point.calls}
-    unrolled.narrows = options.vectors
     narrowing = Narrowing(solver) if options.narrow else None
     search = _Search(unrolled, solver, budget, narrowing)
     schedule = BoundSchedule(task.subject, task.bounds, options.bound)
-    within = _Within(task, budget) if options.within else None
     clear, bound, backoff = 0, 1, Backoff(most=SELDOM)
     statistics.progress("unrolling to bound 1")
     while True:
         unrolled.expand(schedule.limits(bound), budget)
-        if within is not None:
-            unrolled.assume_within(within.formulas(schedule.limits(bound)))
         statistics.counters["bmc.bound"] = bound
         answer = search.errors()
         if answer is Answer.SAT:
@@ -133,29 +128,6 @@ def run(task: Task, options: Options, budget: Budget, statistics: Statistics) ->
             place = _place(beyond[0], task.bounds)
         bound = schedule.next(clear)
         statistics.progress(f"no error within bound {clear}; unrolling {place} to bound {bound}")
-
-
-class _Within:
-    """The ranges at loop heads in executions within a bound."""
-
-    def __init__(self, task: Task, budget: Budget) -> None:
-        from certus.analysis.ranges.result import analyse
-
-        assert isinstance(task.subject, Program)
-        self.ranges = analyse(task.subject, budget=budget)
-        self.budget = budget
-
-    def formulas(self, limits: Limits) -> dict[Location, Expr]:
-        from certus.analysis.ranges.bounded import bounded_ranges
-        from certus.analysis.ranges.facts import formulas, heads
-
-        bound = max(limits.bound, *limits.further.values(), 1)
-        bounded = bounded_ranges(self.ranges, bound, budget=self.budget)
-        return {
-            at: build.conjunction(each for _, each in formulas(bounded, at))
-            for at in heads(self.ranges.program)
-            if at in bounded.essa.at and bounded.reaches(at)
-        }
 
 
 @dataclass(slots=True)
