@@ -364,7 +364,7 @@ def runtime_text() -> str:
 def _mathematical() -> frozenset[str]:
     """Return the names of the functions in math.c."""
     text = _text("math.c")
-    shared = re.findall(r"(\w+)##suffix", text)
+    shared = re.findall(r"WEAK [\w ]+?(\w+)##suffix", text)
     single = re.findall(r"^WEAK [\w ]+?(\w+)\(", text, re.MULTILINE)
     return frozenset((*(f"{name}{suffix}" for name in shared for suffix in ("", "f", "l")), *single))
 

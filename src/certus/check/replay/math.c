@@ -193,3 +193,53 @@ WEAK int fesetround(int direction)
 }
 
 WEAK int fegetround(void) { return mode() << 10; }
+
+/* Complex numbers. A product that is not a number is computed again with what remains of infinite parts. */
+#define COMPLEX(type, suffix)                                                                                         \
+    WEAK type creal##suffix(type _Complex z) { return __real__ z; }                                                   \
+    WEAK type cimag##suffix(type _Complex z) { return __imag__ z; }                                                   \
+    WEAK type _Complex conj##suffix(type _Complex z)                                                                  \
+    {                                                                                                                 \
+        __imag__ z = -__imag__ z;                                                                                     \
+        return z;                                                                                                     \
+    }                                                                                                                 \
+    WEAK type _Complex cproj##suffix(type _Complex z)                                                                 \
+    {                                                                                                                 \
+        if (!__isinf##suffix(__real__ z) && !__isinf##suffix(__imag__ z)) return z;                                   \
+        __real__ z = (type)__builtin_inf();                                                                           \
+        __imag__ z = (type)with_sign(0, negative(__imag__ z));                                                        \
+        return z;                                                                                                     \
+    }                                                                                                                 \
+    static type _Complex product##suffix(type a, type b, type c, type d)                                              \
+    {                                                                                                                 \
+        type _Complex z;                                                                                              \
+        type parts[4] = {a, b, c, d};                                                                                 \
+        type ac = a * c, bd = b * d, ad = a * d, bc = b * c;                                                          \
+        int first = __isinf##suffix(a) || __isinf##suffix(b), second = __isinf##suffix(c) || __isinf##suffix(d);      \
+        int beyond = __isinf##suffix(ac) || __isinf##suffix(bd) || __isinf##suffix(ad) || __isinf##suffix(bc);        \
+        __real__ z = ac - bd;                                                                                         \
+        __imag__ z = ad + bc;                                                                                         \
+        if (__real__ z == __real__ z || __imag__ z == __imag__ z || (!first && !second && !beyond)) return z;         \
+        for (int i = 0; i < 4; i++) {                                                                                 \
+            type part = parts[i];                                                                                     \
+            if (i < 2 ? first : second) part = __isinf##suffix(part) ? 1 : 0;                                         \
+            else if (part != part) part = 0;                                                                          \
+            parts[i] = (type)with_sign(part, negative(parts[i]));                                                     \
+        }                                                                                                             \
+        __real__ z = (type)__builtin_inf() * (parts[0] * parts[2] - parts[1] * parts[3]);                             \
+        __imag__ z = (type)__builtin_inf() * (parts[0] * parts[3] + parts[1] * parts[2]);                             \
+        return z;                                                                                                     \
+    }
+
+COMPLEX(float, f)
+COMPLEX(double, )
+COMPLEX(long double, l)
+
+WEAK float _Complex __mulsc3(float a, float b, float c, float d) { return productf(a, b, c, d); }
+WEAK double _Complex __muldc3(double a, double b, double c, double d) { return product(a, b, c, d); }
+WEAK long double _Complex __mulxc3(long double a, long double b, long double c, long double d)
+{
+    return productl(a, b, c, d);
+}
+
+WEAK double difftime(long a, long b) { return (double)((long double)a - (long double)b); }

@@ -34,6 +34,9 @@ UNDECLARED = [
     "__isoc23_strtoll",
     "__isoc23_strtoul",
     "__isoc23_strtoull",
+    "__muldc3",
+    "__mulsc3",
+    "__mulxc3",
     "__stpcpy",
     "__strdup",
     "__strtok_r",
@@ -42,8 +45,8 @@ UNDECLARED = [
     "atexit",
 ]
 HEADERS = """
-arpa/inet ctype dirent dlfcn err errno error fcntl fenv grp inttypes langinfo libgen libintl locale malloc
-math netdb net/if
+arpa/inet complex ctype dirent dlfcn err errno error fcntl fenv grp inttypes langinfo libgen libintl locale
+malloc math netdb net/if
 poll pthread pwd sched signal stdio stdlib string strings sys/file sys/mman sys/resource sys/select sys/socket
 sys/stat sys/statfs sys/statvfs sys/time sys/times sys/utsname sys/wait syslog time unistd utime wchar
 """

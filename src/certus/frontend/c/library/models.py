@@ -35,6 +35,10 @@ MODELS: Final = (
     ("world.c", "i(F) atexit"),
     ("math.c", "f(fp) frexp frexpf modf modff f(fi) ldexp ldexpf scalbn scalbnf scalbln scalblnf"),
     ("math.c", "f(ff) nextafter nextafterf f(f) logb logbf i(f) ilogb ilogbf"),
+    ("complex.c", "f(f) creal crealf creall cimag cimagf cimagl conj conjf conjl cproj cprojf cprojl"),
+    ("complex.c", "f(f) cabs cabsf cabsl carg cargf cargl"),
+    ("complex.c", "__muldc3 __mulsc3 __mulxc3"),
+    ("time.c", "f(ii) difftime"),
 )
 OTHER_NAMES: Final = (  # other names of functions in MODELS: model, name
     *("bzero __bzero", "stpcpy __stpcpy", "strdup __strdup", "strtok_r __strtok_r", "memcmp bcmp"),
@@ -60,7 +64,7 @@ CHECKED_VARIANTS: Final = (
 )
 # Functions of the C library without a meaning here: they are defined, whatever the program declares.
 STANDARD: Final = word_set(
-    "difftime getw ioctl fcntl fcntl64 wcstoimax wcstoumax vfscanf vscanf "
+    "getw ioctl fcntl fcntl64 wcstoimax wcstoumax vfscanf vscanf "
     "vsscanf timespec_get mbrtoc16 c16rtomb mbrtoc32 c32rtomb fwscanf swprintf swscanf vfwprintf "
     "vfwscanf vswprintf vswscanf vwprintf vwscanf wscanf fgetwc fgetws fputwc fputws fwide getwc "
     "getwchar putwc putwchar ungetwc wcstod wcstof wcstold wcstol wcstoll wcstoul wcstoull wcsxfrm "

@@ -1,14 +1,14 @@
 """What every C library keeps of the functions of `math.h` that have no exact value, such as `sin` and `pow`.
 
-The results are bounded, and exact where C fixes single values (`pow(x, 0)`). Libraries differ in all else,
-and in rounding modes other than to nearest they keep none of these bounds.
+C fixes single values (`pow(x, 0)`), which are exact. Other results are only bounded: libraries differ, and in
+rounding modes other than to nearest they keep none of these bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
 from certus.core import build
 from certus.core import floats as numbers
@@ -17,14 +17,21 @@ from certus.core.terms import Expr
 from certus.frontend.c.model import floats
 
 
-def facts(format: Format, name: str, args: Sequence[Expr], result: Expr) -> Expr:
-    """Return what holds for the result of a function of `BOUNDED` that rounds to nearest."""
+class Known(NamedTuple):
+    """What is known about a result: exact values under conditions, and bounds in rounding to nearest."""
+
+    exact: list[tuple[Expr, Expr]]
+    bounds: Expr
+
+
+def known(format: Format, name: str, args: Sequence[Expr], result: Expr) -> Known:
+    """Return what is known about the result of a function of `BOUNDED`."""
     count, bound = BOUNDED[name]
-    known = _Bounds(format, result, args)
+    facts = _Facts(format, result, args)
     if count == 1:
-        known.nan_if(build.not_(floats.is_number(format, args[0])))
-    bound(known)
-    return build.conjunction(known.facts)
+        facts.nan_if(build.not_(floats.is_number(format, args[0])))
+    bound(facts)
+    return Known(facts.exact, build.conjunction(facts.bounds))
 
 
 def _between(format: Format, r: Expr, low: Fraction | int, high: Fraction | int) -> Expr:
@@ -37,19 +44,20 @@ _QUARTER: Final = Fraction(1570796326794896619232, 10**21)  # a quarter of the c
 _HALF: Final = Fraction(3141592653589793238463, 10**21)
 
 
-class _Bounds:
-    """States what is known about the result `r` of a function."""
+class _Facts:
+    """Collects what is known about the result `r` of a function."""
 
     def __init__(self, format: Format, r: Expr, args: Sequence[Expr]) -> None:
         self.format, self.r, self.args = format, r, args
-        self.facts: list[Expr] = []
+        self.exact: list[tuple[Expr, Expr]] = []
+        self.bounds: list[Expr] = []
         self.zero = floats.constant(0, format)
         self.one = floats.constant(numbers.from_integer(format, 1), format)
         self.infinity = floats.constant(format.infinity, format)
         self.is_nan = build.not_(floats.is_number(format, r))
 
     def known(self, condition: Expr, fact: Expr) -> None:
-        self.facts.append(build.implies(condition, fact))
+        self.bounds.append(build.implies(condition, fact))
 
     def nan_if(self, condition: Expr) -> None:
         self.known(condition, self.is_nan)
@@ -64,36 +72,36 @@ class _Bounds:
     def negative(self, a: Expr) -> Expr:
         return floats.less(self.format, a, self.zero)
 
-    def same_at(self, value: Expr, result: Expr) -> None:
-        """State the result at one argument."""
-        self.known(floats.equal(self.format, self.args[0], value), floats.equal(self.format, self.r, result))
+    def exactly(self, value: Expr, result: Expr) -> None:
+        """State the result at one value of the first argument."""
+        self.exact.append((floats.equal(self.format, self.args[0], value), result))
 
 
-def _periodic(b: _Bounds, *, name: str) -> None:
+def _periodic(b: _Facts, *, name: str) -> None:
     x = b.args[0]
     b.nan_if(build.not_(b.finite(x)))
     b.number(b.finite(x))
     if name != "tan":
         b.known(b.finite(x), _between(b.format, b.r, -1, 1))
-    b.same_at(b.zero, b.one if name == "cos" else b.zero)
+    b.exactly(b.zero, b.one if name == "cos" else x)  # zero keeps its sign
 
 
-def _odd(low: Fraction | int) -> Callable[[_Bounds], None]:
+def _odd(low: Fraction | int) -> Callable[[_Facts], None]:
     """Bound a function that is odd, monotone and below a limit: `atan`, `tanh`, `erf`."""
 
-    def bound(b: _Bounds) -> None:
+    def bound(b: _Facts) -> None:
         x = b.args[0]
         b.number(floats.is_number(b.format, x))
         b.known(floats.is_number(b.format, x), _between(b.format, b.r, -low, low))
         b.known(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, b.zero, b.r))
         b.known(floats.less_equal(b.format, x, b.zero), floats.less_equal(b.format, b.r, b.zero))
-        b.same_at(b.zero, b.zero)
+        b.exactly(b.zero, x)
 
     return bound
 
 
-def _arc(low: Fraction | int, high: Fraction | int) -> Callable[[_Bounds], None]:
-    def bound(b: _Bounds) -> None:
+def _arc(low: Fraction | int, high: Fraction | int) -> Callable[[_Facts], None]:
+    def bound(b: _Facts) -> None:
         inside = _between(b.format, b.args[0], -1, 1)
         b.nan_if(build.not_(inside))
         b.number(inside)
@@ -102,58 +110,69 @@ def _arc(low: Fraction | int, high: Fraction | int) -> Callable[[_Bounds], None]
     return bound
 
 
-def _exponential(b: _Bounds) -> None:
+def _exponential(b: _Facts) -> None:
     x = b.args[0]
     number = floats.is_number(b.format, x)
     b.number(number)
     b.known(number, floats.less_equal(b.format, b.zero, b.r))
     b.known(floats.less_equal(b.format, x, b.zero), floats.less_equal(b.format, b.r, b.one))
     b.known(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, b.one, b.r))
-    b.same_at(b.zero, b.one)
-    b.same_at(b.infinity, b.infinity)
-    b.same_at(floats.negated(b.format, b.infinity), b.zero)
+    b.exactly(b.zero, b.one)
+    b.exactly(b.infinity, b.infinity)
+    b.exactly(floats.negated(b.format, b.infinity), b.zero)
 
 
-def _logarithm(b: _Bounds) -> None:
+def _logarithm(b: _Facts) -> None:
     x, infinite = b.args[0], floats.negated(b.format, b.infinity)
     b.nan_if(b.negative(x))
     b.number(floats.less_equal(b.format, b.zero, x))
     b.known(floats.less_equal(b.format, b.one, x), floats.less_equal(b.format, b.zero, b.r))
     inside = build.and_(floats.less_equal(b.format, b.zero, x), floats.less_equal(b.format, x, b.one))
     b.known(inside, floats.less_equal(b.format, b.r, b.zero))
-    b.same_at(b.zero, infinite)
-    b.same_at(b.one, b.zero)
-    b.same_at(b.infinity, b.infinity)
+    b.exactly(b.zero, infinite)
+    b.exactly(b.one, b.zero)
+    b.exactly(b.infinity, b.infinity)
 
 
-def _power(b: _Bounds) -> None:
+def _power(b: _Facts) -> None:
     x, y = b.args
-    result_is_one = floats.equal(b.format, b.r, b.one)
     zero, one = floats.equal(b.format, y, b.zero), floats.equal(b.format, x, b.one)
-    b.known(build.or_(zero, one), result_is_one)
+    b.exact.append((build.or_(zero, one), b.one))  # also if the other argument is NaN
     not_below = build.and_(floats.less_equal(b.format, b.zero, x), floats.is_number(b.format, y))
     b.number(not_below)
     negative_zero = floats.is_negative(b.format, x)  # its power -3 is negative infinity
     b.known(build.and_(not_below, build.not_(negative_zero)), floats.less_equal(b.format, b.zero, b.r))
 
 
-def _length(b: _Bounds) -> None:
+def _length(b: _Facts) -> None:
     both = build.conjunction(floats.is_number(b.format, a) for a in b.args)
     b.number(both)
     b.known(both, floats.less_equal(b.format, b.zero, b.r))
+    x, y = (floats.magnitude(b.format, a) for a in b.args)
+    infinite = build.or_(*(floats.equal(b.format, a, b.infinity) for a in (x, y)))
+    b.exact.append((infinite, b.infinity))  # also if the other argument is NaN
+    b.exact.append((build.and_(both, floats.equal(b.format, x, b.zero)), y))
+    b.exact.append((build.and_(both, floats.equal(b.format, y, b.zero)), x))
 
 
-def _angle(b: _Bounds) -> None:
+def _angle(b: _Facts) -> None:
     both = build.conjunction(floats.is_number(b.format, a) for a in b.args)
     b.number(both)
     b.known(both, _between(b.format, b.r, -_HALF, _HALF))
+    y, x = b.args
+    rightwards = build.and_(floats.is_number(b.format, x), build.not_(floats.is_negative(b.format, x)))
+    b.exact.append((build.and_(floats.equal(b.format, y, b.zero), rightwards), y))
 
 
-def _anything(_: _Bounds) -> None:
+def _anything(_: _Facts) -> None:
     """Know nothing but what holds for all functions."""
 
 
-BOUNDED: Final[dict[str, tuple[int, Callable[[_Bounds], None]]]] = {
+def _through_zero(b: _Facts) -> None:
+    b.exactly(b.zero, b.args[0])
+
+
+BOUNDED: Final[dict[str, tuple[int, Callable[[_Facts], None]]]] = {
     "sin": (1, lambda b: _periodic(b, name="sin")),
     "cos": (1, lambda b: _periodic(b, name="cos")),
     "tan": (1, lambda b: _periodic(b, name="tan")),
@@ -171,6 +190,7 @@ BOUNDED: Final[dict[str, tuple[int, Callable[[_Bounds], None]]]] = {
     "log10": (1, _logarithm),
     "pow": (2, _power),
     "hypot": (2, _length),
-    **dict.fromkeys(("sinh", "cosh", "asinh", "acosh", "atanh", "cbrt", "expm1", "log1p"), (1, _anything)),
-    **dict.fromkeys(("erfc", "tgamma", "lgamma", "gamma", "j0", "j1", "y0", "y1"), (1, _anything)),
+    **dict.fromkeys(("sinh", "asinh", "atanh", "cbrt", "expm1", "log1p"), (1, _through_zero)),
+    "cosh": (1, lambda b: b.exactly(b.zero, b.one)),
+    **dict.fromkeys(("acosh", "erfc", "tgamma", "lgamma", "gamma", "j0", "j1", "y0", "y1"), (1, _anything)),
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build, float_terms
 from certus.core.floats import AWAY, DOWN, NEAREST, TO_ZERO, UP, Format
-from certus.core.program import UNSPECIFIED
+from certus.core.program import UNSPECIFIED, Assign
 from certus.core.terms import Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir.types import FloatType, IntegerType, StructType, Type, VectorType
 from certus.frontend.c.model import floats, math_bounds, memory
@@ -129,11 +129,21 @@ def _classified(body: Body, name: str, format: Format, a: Expr, sort: MachineSor
 
 
 def _bounded(body: Body, format: Format, name: str, args: Operands, called: str) -> Expr:
-    """Return any result that the bounds of a function allow. Libraries keep them in rounding to nearest only:
-    upwards, `expf` of a small negative number is more than 1."""
-    result = body.havoc(float_terms.float_sort(format), approximates=f"the result of `{called}`")
+    """Return any result that the bounds of a function allow, or the exact one where there is one.
+
+    Libraries keep the bounds in rounding to nearest only: upwards, `expf` of a small negative number is more
+    than 1."""
+    result = body.fresh(float_terms.float_sort(format))
+    known = math_bounds.known(format, name, args, result)
+    for condition, exact in known.exact:
+        if condition is build.TRUE:
+            return exact
+    value = body.havoc(result.sort, approximates=f"the result of `{called}`")
+    for condition, exact in known.exact:
+        value = build.ite(condition, exact, value)
+    body.emit(Assign((result,), (value,)))
     to_nearest = build.eq(body.unit.rounding, float_terms.TO_NEAREST)
-    body.assume(build.implies(to_nearest, math_bounds.facts(format, name, args, result)))
+    body.assume(build.implies(to_nearest, known.bounds))
     return result
 
 
@@ -213,8 +223,8 @@ def get_rounding(call: LibraryCall) -> None:
 
 
 def complex_result(call: LibraryCall) -> None:
-    """The functions of compilers for products that are not numbers and quotients of complex numbers: any
-    result, since compilers compute it differently."""
+    """The functions of compilers for quotients of complex numbers: any result, since compilers compute it
+    differently."""
     body, result = call.body, call.instruction.result
     placed = call.instruction.arguments[0].passing.sret if call.instruction.arguments else None
     type_ = placed or result
@@ -258,7 +268,7 @@ def _table() -> tuple[tuple[Meaning, str], ...]:
     return (
         *((function, text) for text in texts),
         (not_a_number, "f(p) nan nanf nanl"),
-        (complex_result, "__muldc3 __mulsc3 __mulxc3 __divdc3 __divsc3 __divxc3"),
+        (complex_result, "__divdc3 __divsc3 __divxc3"),
         (refuse_environment, "fesetenv feupdateenv"),
         (set_rounding, "i(i) fesetround"),
         (get_rounding, "i() fegetround"),

@@ -1,0 +1,68 @@
+/* Functions of <complex.h> that split complex numbers, and the products of compilers that are no numbers. */
+
+#include "certus.h"
+
+double hypot(double, double), atan2(double, double), copysign(double, double);
+float hypotf(float, float), atan2f(float, float), copysignf(float, float);
+long double hypotl(long double, long double), atan2l(long double, long double), copysignl(long double, long double);
+
+#define is_nan(x) ((x) != (x))
+#define is_infinite(x) ((x) == __builtin_inf() || (x) == -__builtin_inf())
+
+/* 1 for an infinity and otherwise 0, with the sign of the number: what the standard has in place of `x`. */
+#define BOXED(suffix, x) copysign##suffix(is_infinite(x) ? 1 : 0, x)
+#define ZERO_IF_NAN(suffix, x) (is_nan(x) ? copysign##suffix(0, x) : (x))
+
+#define PARTS(type, suffix)                                                                                           \
+    static inline type _Complex of_parts##suffix(type real, type imaginary)                                           \
+    {                                                                                                                 \
+        type _Complex z;                                                                                              \
+        __real__ z = real;                                                                                            \
+        __imag__ z = imaginary;                                                                                       \
+        return z;                                                                                                     \
+    }                                                                                                                 \
+    type creal##suffix(type _Complex z) { return __real__ z; }                                                        \
+    type cimag##suffix(type _Complex z) { return __imag__ z; }                                                        \
+    type _Complex conj##suffix(type _Complex z) { return of_parts##suffix(__real__ z, -__imag__ z); }                 \
+    type cabs##suffix(type _Complex z) { return hypot##suffix(__real__ z, __imag__ z); }                              \
+    type carg##suffix(type _Complex z) { return atan2##suffix(__imag__ z, __real__ z); }                              \
+    type _Complex cproj##suffix(type _Complex z)                                                                      \
+    {                                                                                                                 \
+        if (!is_infinite(__real__ z) && !is_infinite(__imag__ z)) return z;                                           \
+        return of_parts##suffix((type)__builtin_inf(), copysign##suffix(0, __imag__ z));                              \
+    }
+
+PARTS(double, )
+PARTS(float, f)
+PARTS(long double, l)
+
+/* (a + bi) * (c + di), where Annex G of the standard recovers infinities from parts that are NaN. */
+#define PRODUCT(type, suffix, name)                                                                                   \
+    type _Complex name(type a, type b, type c, type d)                                                                \
+    {                                                                                                                 \
+        type ac = a * c, bd = b * d, ad = a * d, bc = b * c, real = ac - bd, imaginary = ad + bc;                     \
+        _Bool again = 0;                                                                                              \
+        if (!is_nan(real) || !is_nan(imaginary)) return of_parts##suffix(real, imaginary);                            \
+        if (is_infinite(a) || is_infinite(b)) {                                                                       \
+            a = BOXED(suffix, a), b = BOXED(suffix, b);                                                               \
+            c = ZERO_IF_NAN(suffix, c), d = ZERO_IF_NAN(suffix, d);                                                   \
+            again = 1;                                                                                                \
+        }                                                                                                             \
+        if (is_infinite(c) || is_infinite(d)) {                                                                       \
+            c = BOXED(suffix, c), d = BOXED(suffix, d);                                                               \
+            a = ZERO_IF_NAN(suffix, a), b = ZERO_IF_NAN(suffix, b);                                                   \
+            again = 1;                                                                                                \
+        }                                                                                                             \
+        if (!again && (is_infinite(ac) || is_infinite(bd) || is_infinite(ad) || is_infinite(bc))) {                   \
+            a = ZERO_IF_NAN(suffix, a), b = ZERO_IF_NAN(suffix, b);                                                   \
+            c = ZERO_IF_NAN(suffix, c), d = ZERO_IF_NAN(suffix, d);                                                   \
+            again = 1;                                                                                                \
+        }                                                                                                             \
+        if (!again) return of_parts##suffix(real, imaginary);                                                         \
+        type infinity = (type)__builtin_inf();                                                                        \
+        return of_parts##suffix(infinity * (a * c - b * d), infinity * (a * d + b * c));                              \
+    }
+
+PRODUCT(double, , __muldc3)
+PRODUCT(float, f, __mulsc3)
+PRODUCT(long double, l, __mulxc3)
