@@ -168,6 +168,7 @@ class ProgramKind(StrEnum):
 
     BOOLEAN = "Boolean"
     ACYCLIC = "without loops"
+    ACYCLIC_FLOATS = "floating point without loops"
     RECURSIVE = "recursive"
     FLOATS = "floating point"
     LARGE = "large"
@@ -191,7 +192,7 @@ def kind_of(subject: Program | HornSystem, budget: Budget | None = None) -> Prog
         return ProgramKind.BOOLEAN
     recursion = bool(recursive(subject))
     if not recursion and not any(_has_cycle(p, budget) for p in subject.procedures.values()):
-        return ProgramKind.ACYCLIC
+        return ProgramKind.ACYCLIC_FLOATS if has_floats(subject) else ProgramKind.ACYCLIC
     if recursion:
         return ProgramKind.RECURSIVE
     if has_floats(subject):

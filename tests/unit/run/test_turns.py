@@ -27,6 +27,7 @@ def test_the_schedule_as_a_table() -> None:
     assert {kind.value: table(kind) for kind in ProgramKind} == {
         "Boolean": "bmc 1, boolean 1, search 0.7, predicate 1, spacer 1",
         "without loops": "bmc 1, search 0.7, predicate 1, spacer 1",
+        "floating point without loops": "bmc 1, search 0.7, predicate 1",
         "recursive": "bmc 1, search 0.7, linear 0.4, spacer 0.3, predicate 1, clp 1",
         "floating point": "bmc 1, search 0.7, kind 0.7, predicate 1",
         "large": "bmc 1, search 0.7, kind 0.15, predicate 1, spacer 1",
@@ -110,3 +111,14 @@ def test_loops_with_floating_point_are_a_kind_of_their_own(tmp_path: Path) -> No
     path = tmp_path / "p.c"
     path.write_text("int main(void) { double x = 0; while (x < 9) x += 0.5; return x > 8; }")
     assert kind_of(load_question(read_question(path)).program) is ProgramKind.FLOATS
+
+
+def test_most_time_for_floating_point_without_loops_is_for_bmc(tmp_path: Path) -> None:
+    """It decides these programs, but the solvers may need long for one query."""
+    path = tmp_path / "p.c"
+    text = "double __VERIFIER_nondet_double(void); int main(void) { return __VERIFIER_nondet_double() > 8; }"
+    path.write_text(text)
+    kind = kind_of(load_question(read_question(path)).program)
+    assert kind is ProgramKind.ACYCLIC_FLOATS
+    *_, before, last = turns(Settings(), 1, kind)
+    assert (before, last) == (Turn("predicate", 0.2), Turn("bmc"))

@@ -41,6 +41,7 @@ class PredicateAbstraction(Engine[Options]):
     schedule: ClassVar[Mapping[ProgramKind, Slot]] = {
         ProgramKind.BOOLEAN: Slot(30),
         ProgramKind.ACYCLIC: Slot(20),
+        ProgramKind.ACYCLIC_FLOATS: Slot(20, 0.2),
         ProgramKind.RECURSIVE: Slot(40),
         ProgramKind.LARGE: Slot(30),
         ProgramKind.LINEAR: Slot(50),
