@@ -362,7 +362,8 @@ def _reason(result: ChildResult, allowance: Allowance) -> Diagnostic:
         return Diagnostic("time-limit", message, Severity.NOTE, hint="try a larger --timeout")
     if result.kind == "cpu":
         message = f"{result.detail}{latest}"
-        return Diagnostic("cpu-limit", message, Severity.NOTE, hint="try a larger --cpu-time")
+        hint = "raise that limit" if "ulimit" in result.detail else "try a larger --cpu-time"
+        return Diagnostic("cpu-limit", message, Severity.NOTE, hint=hint)
     if result.kind == "memory":
         message = f"{result.detail}{latest}"
         return Diagnostic("memory-limit", message, Severity.NOTE, hint="try a larger --memory")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import resource
 import select
 import signal
 import sys
@@ -44,6 +45,8 @@ __all__ = ["ChildResult", "Children", "Kind", "Reporter", "Work", "describe", "r
 _TICK: Final = 0.1  # seconds between checks for signals, exits and limits
 _GRACE: Final = 1.0  # seconds between the last message and the end of the child
 _TAIL: Final = 4096  # bytes kept of the output of the child
+_MOST: Final = 0.8  # of the CPU time that is allowed: the kernel counts it by ticks of its clock
+_ALLOWED: Final = "the limit on the CPU time of a process is reached (`ulimit -t`)"
 _STOPPED: Final[Mapping[Kind, str]] = {
     "cpu": "the limit on CPU time is reached",
     "memory": "the processes together reached the limit on memory",
@@ -292,8 +295,8 @@ class _Child:
             os.close(fd)
         unit = 1 if sys.platform == "darwin" else 1024
         peak = usage.ru_maxrss * unit
-        kind, detail = self._ending(status, peak)
         seconds = usage.ru_utime + usage.ru_stime
+        kind, detail = self._ending(status, peak, seconds)
         payload = self.inbox.payload
         if payload is None and kind != "interrupted":
             payload = self.inbox.kept
@@ -301,14 +304,16 @@ class _Child:
         code = os.waitstatus_to_exitcode(status) if by_itself else None
         return ChildResult(kind, payload, detail, seconds, peak, self.inbox.progress, code)
 
-    def _ending(self, status: int, peak: int) -> tuple[Kind, str]:
-        """Return why the child ended, and one line about it."""
+    def _ending(self, status: int, peak: int, used: float) -> tuple[Kind, str]:
+        """Return why the child ended, and one line about it; it has `used` these seconds of CPU time."""
         if self.inbox.payload is not None:
             return "done", ""
         if self.inbox.failure is not None:
             return self.inbox.failure
         if self.stopped is not None:
             return self.stopped, _STOPPED.get(self.stopped, self.inbox.progress)
+        if os.waitstatus_to_exitcode(status) == -signal.SIGKILL and used >= _MOST * _allowed_cpu():
+            return "cpu", _ALLOWED
         full = self.memory is not None and peak > 0.8 * self.memory
         return _explain_death(status, self.inbox.printed.decode(errors="replace"), full=full)
 
@@ -360,6 +365,12 @@ class _Inbox:
             self.progress = body.decode(errors="replace")
             if self.on_progress is not None:
                 self.on_progress(self.progress)
+
+
+def _allowed_cpu() -> float:
+    """Return the CPU time at which the kernel kills a process that this one has started."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    return math.inf if hard == resource.RLIM_INFINITY else hard
 
 
 def _explain_death(status: int, printed: str, *, full: bool) -> tuple[Kind, str]:

@@ -309,6 +309,22 @@ def test_the_cpu_limit_is_a_safety_net() -> None:
     assert run_limited(work, seconds=7.5, memory=None).payload == b"10"
 
 
+def test_the_limit_of_the_shell_on_cpu_time_is_no_lack_of_memory() -> None:
+    """Behind the hard limit, which a user sets by `ulimit -t`, the kernel kills without a signal before."""
+    busy = """
+import resource
+from certus.system.child import run_limited
+resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
+def work(reporter):
+    while True:
+        pass
+result = run_limited(work, seconds=60, memory=None)
+print(result.kind, result.detail)
+"""
+    done = subprocess.run([sys.executable, "-c", busy], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("cpu the limit on the CPU time of a process")
+
+
 def test_ctrl_c_ends_the_child_at_once_with_what_was_known() -> None:
     pids: list[int] = []
 
