@@ -109,8 +109,7 @@ class Alloc:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """The end of the object that starts at `address` (an Int term), by `free` or at the end of its scope.
-    `silent`: the compiled program with checks of every access does not notice it."""
+    """The end of the object that starts at `address` (an Int term); if `silent`, compilers do not mark it."""
 
     address: Expr
     storage: Storage

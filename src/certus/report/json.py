@@ -138,11 +138,9 @@ def _proof(proof: Proof, outcome: Outcome) -> Json:
             "called_from_lines": list(i.calls),
             "formula": i.formula,
         }
-        for i in invariants(proof, program)
+        for i in invariants(outcome)
     ]
-    data["summaries"] = [
-        {"procedure": name, "formula": formula} for name, formula in summaries(proof, program)
-    ]
+    data["summaries"] = [{"procedure": name, "formula": formula} for name, formula in summaries(outcome)]
     return data
 
 

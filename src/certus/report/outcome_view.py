@@ -28,6 +28,7 @@ from certus.core.evidence import (
     stands_for,
 )
 from certus.core.horn import Derivation, HornSystem, Model
+from certus.core.memory import Partition
 from certus.core.outcome import Outcome, ProofCheck, Replay, Step, Undecided, violated_site
 from certus.core.program import Alloc, Edge, Free, Havoc, Location, Op, Program
 from certus.core.terms import INT, Expr, Kind, MachineSort, Value
@@ -43,6 +44,7 @@ from certus.core.vocabulary import (
     operation_of,
 )
 from certus.core.walk import postorder, variables
+from certus.report.memory_names import MemoryNames
 
 _READABLE_BITS: Final = 2000
 _CASES: Final = 8  # a disjunction with more cases is long
@@ -168,17 +170,19 @@ def is_vast(value: Datum) -> bool:
 class Names:
     """The user's names for the variables of a program and of the formulas about it."""
 
-    __slots__ = ("_by_name", "_formats", "_results", "_source")
+    __slots__ = ("_by_name", "_formats", "_memory", "_results", "_source")
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, partition: Partition | None = None) -> None:
         own = (*program.globals, *(v for p in program.procedures.values() for v in p.variables))
         self._source = program.source_names
         self._formats = program.formats
         self._by_name = {v.name: v for v in own}
+        self._memory = None if partition is None else MemoryNames(program, partition, self._by_name)
         self._results = frozenset(v for p in program.procedures.values() for v in p.results)
 
     def of(self, variable: Expr) -> str:
-        return self._source.get(variable, variable.name)
+        added = None if self._memory is None or variable in self._source else self._memory.of(variable)
+        return added or self._source.get(variable, variable.name)
 
     def visible(self, variable: Expr) -> str | None:
         """Return the name in the source, or `RESULT`; None for other internal variables."""
@@ -246,11 +250,12 @@ class Names:
 # ----------------------------------------------------------------------------------------- proofs
 
 
-def invariants(proof: Proof, program: Program) -> tuple[Invariant, ...]:
+def invariants(outcome: Outcome) -> tuple[Invariant, ...]:
     """Return the formulas of an inductive proof, in program order."""
-    if not isinstance(proof, (Inductive, KInductive)):
+    proof, program = proof_of(outcome), outcome.subject
+    if not isinstance(proof, (Inductive, KInductive)) or not isinstance(program, Program):
         return ()
-    names = Names(program)
+    names = Names(program, _partition_of(outcome))
     ordered = sorted(proof.invariants.items(), key=lambda item: (item[0].location.index, item[0].calls))
     return tuple(
         Invariant(
@@ -271,11 +276,12 @@ def _call_lines(point: Point, program: Program) -> tuple[int, ...]:
     return tuple(span.line for span in spans if span is not None)
 
 
-def summaries(proof: Proof, program: Program) -> tuple[tuple[str, str], ...]:
+def summaries(outcome: Outcome) -> tuple[tuple[str, str], ...]:
     """Return the procedure summaries of a proof: (name, formula)."""
-    if not isinstance(proof, Inductive):
+    proof, program = proof_of(outcome), outcome.subject
+    if not isinstance(proof, Inductive) or not isinstance(program, Program):
         return ()
-    names = Names(program)
+    names = Names(program, _partition_of(outcome))
     return tuple((name, names.formula(f)) for name, f in sorted(proof.summaries.items()))
 
 
@@ -329,6 +335,11 @@ def proof_of(outcome: Outcome) -> Proof | None:
     """Return the proof in terms of the program, without its partition of memory."""
     proof = outcome.verdict.proof if isinstance(outcome.verdict, Safe) else None
     return proof.proof if isinstance(proof, Partitioned) else proof
+
+
+def _partition_of(outcome: Outcome) -> Partition | None:
+    proof = outcome.verdict.proof if isinstance(outcome.verdict, Safe) else None
+    return proof.partition if isinstance(proof, Partitioned) else None
 
 
 _OTHER_TYPE: Final = (  # starts of the texts by which the front end marks calls of functions of another type

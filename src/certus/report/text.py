@@ -17,6 +17,7 @@ from certus.core.horn import Model
 from certus.core.outcome import CONFIRMED, UNDEFINED, DerivationCheck, Outcome, ProofCheck, Replay
 from certus.core.program import Program
 from certus.core.values import Datum
+from certus.report.memory_names import legend
 from certus.report.outcome_view import (
     Invariant,
     answer_parts,
@@ -202,13 +203,25 @@ def _proof(outcome: Outcome, *, every_point: bool) -> Iterator[str]:
         yield from _unrolling(proof, program)
     if isinstance(proof, KInductive):
         yield f"  the invariants are {proof.k}-inductive"
-    for invariant in invariants(proof, program):
+    formulas: list[str] = []
+    for invariant in invariants(outcome):
         if every_point or invariant.location.loop is not None:
             formula = invariant.formula if every_point else invariant.brief
-            yield f"  {_place(invariant)}: {formula}"
-    for name, formula in summaries(proof, program):
+            if len(formula) <= _WIDE or len(invariant.conjuncts) == 1:
+                yield f"  {_place(invariant)}: {formula}"
+            else:
+                yield f"  {_place(invariant)}:"
+                yield from (f"    {part}" for part in invariant.conjuncts)
+            formulas.append(formula)
+    for name, formula in summaries(outcome):
         yield f"  procedure {name}: {formula}"
+        formulas.append(formula)
+    if explained := legend(formulas):
+        yield f"  where {explained}"
     yield from (f"  assuming: {assumption}" for assumption in assumptions(outcome))
+
+
+_WIDE: Final = 200  # characters of a formula in one line
 
 
 def _unrolling(proof: Unrolling, program: Program) -> Iterator[str]:

@@ -46,12 +46,12 @@ def notes(outcome: Outcome) -> Notes:
         return lines
     files = files_of(outcome)
     by_line: defaultdict[tuple[Key, bool], list[Invariant]] = defaultdict(list)
-    for invariant in invariants(proof, program):
+    for invariant in invariants(outcome):
         if key := line_key(invariant.span, files):
             by_line[key, invariant.location.loop is not None].append(invariant)
     for (line, is_loop), group in by_line.items():
         (lines.below if is_loop else lines.above)[line] += _invariant_notes(group)
-    for name, formula in summaries(proof, program):
+    for name, formula in summaries(outcome):
         if key := line_key(program.procedures[name].span, files):
             lines.below[key].append(_note("summary", f"every call of {code(name)}", [code(formula)]))
     for bound in bounds(proof, program)[0]:
@@ -165,7 +165,7 @@ def _proof(outcome: Outcome) -> Iterator[str]:
 def _inductive(outcome: Outcome, program: Program) -> Iterator[str]:
     proof = proof_of(outcome)
     assert proof is not None
-    formulas = invariants(proof, program)
+    formulas = invariants(outcome)
     if isinstance(proof, KInductive) and proof.k > 1:
         yield f"<p>Formulas that held in {proof.k} visits of a loop hold in the next one.</p>"
     elif formulas:
@@ -178,7 +178,7 @@ def _inductive(outcome: Outcome, program: Program) -> Iterator[str]:
         calls = "".join(f", called from line {line}" for line in reversed(invariant.calls))
         place = _place(invariant.span, invariant.location.name, program)
         yield f'<div class="card proof"><p class="label">loop at {place}{calls}</p><ul>{parts}</ul></div>'
-    for name, formula in summaries(proof, program):
+    for name, formula in summaries(outcome):
         place = line_link(program.procedures[name].span, list(program.texts))
         title = f'<p class="label">procedure {code(name)} {place}</p>'
         yield f'<div class="card proof">{title}{code(formula)}</div>'
