@@ -25,8 +25,8 @@ program too can the answer be yes, in some executions; in others it is no. Hence
 the lowered program implies that no access is invalid.
 
 The converse does not hold. The answer may be "no" for a valid access
-- through an address that was copied in parts, computed from a number, or moved by more than 2**(bits - 2)
-  bytes from its object and back;
+- through an address that was copied in parts, computed from a number, or moved by more than `MARGIN` bytes
+  before its object, or around the address space, and back;
 - to a region of stride 0 with a phase of -`BASE` or less.
 A counterexample that relies on it does not replay. For "tracked" see `encoding.tracking`.
 
@@ -76,7 +76,8 @@ class _Objects:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The object that an address was derived from: whether it is live, its start (None: its region has only
-    one object), and the exact offset of the address."""
+    one object), and the offset of the address: an exact one, or an unsigned one that is at most m if and only
+    if the exact one is in 0..m, for each m up to the size of an object (`Provenance.offset`)."""
 
     live: Expr
     start: Expr | None
@@ -271,13 +272,12 @@ class Lifetimes:
         return build.ite(negative, build.constant(0, self.address), size)
 
     def promise(self, op: Alloc) -> list[BasicOp]:
-        """Return the promise that a size is a number of the pointers' width. An object that does not fit into
-        the address space does not exist: every proof assumes that allocations succeed, and says so."""
-        bounds = self.provenance.arithmetic.bounds(op.size)
-        if not self.active or (bounds is not None and bounds[1] <= self.address.high):
+        """Return the promise that a size leaves `MARGIN` bytes of the address space. An object that does not
+        fit does not exist: every proof assumes that allocations succeed, and says so."""
+        bounds, most = self.provenance.arithmetic.bounds(op.size), self.address.high - MARGIN
+        if not self.active or (bounds is not None and bounds[1] <= most):
             return []
-        most = build.integer(self.address.high - MARGIN)
-        return [Assume(build.le(self._terms.plain(op.size), most))]
+        return [Assume(build.le(self._terms.plain(op.size), build.integer(most)))]
 
     def begun(self, op: Alloc, number: int) -> list[BasicOp]:
         """Return what follows the allocation of an object in a region."""
@@ -374,10 +374,7 @@ class Lifetimes:
         """Return the object that an address in memory or in a variable was derived from, given its machine
         value and its twin; None if nothing is known about it."""
         if not self._is_number(pointer):
-            signed = machine(self.address.width, signed=True)
-            if twin is None:
-                return None
-            return self._found(pointer, twin, build.wrap(build.sub(word, twin), signed))
+            return None if twin is None else self._found(pointer, twin, build.sub(word, twin))
         return self._at_number(pointer, self._number(word, pointer))
 
     def _at_number(self, pointer: Pointer, number: Expr) -> Target | None:
@@ -429,13 +426,7 @@ class Lifetimes:
             conditions.append(build.le(build.integer(0), exact))
         if bounds is None or bounds[1] > self.address.high:
             conditions.append(build.le(exact, build.integer(self.address.high)))
-        last = build.sub(size, number_of_bytes)
-        sort = target.offset.sort
-        conditions.append(build.le(build.constant(0, sort), target.offset))
-        if sort is INT or sort is not machine(self.address.width, signed=True):
-            conditions.append(build.le(target.offset, converted(last, sort)))
-        else:
-            conditions.append(build.le(build.wrap(target.offset, self.address), last))
+        conditions.append(self._is_within(target.offset, build.sub(size, number_of_bytes)))
         if op.access == "write":
             conditions.append(build.not_(self._kind_of(pointer.region, "constant", _is_constant, target)))
         return build.or_(empty, build.conjunction(conditions))
@@ -457,13 +448,19 @@ class Lifetimes:
 
     def tracks(self, number: int, target: Target) -> Expr:
         """Return whether a pointer tracks an object on the heap: it points to a byte of it or to its end."""
-        size, offset = self._size_of(number, target), target.offset
-        sort = machine(2 * self.address.width, signed=True)
-        inside = build.le(build.wrap(offset, sort), build.wrap(size, sort))
+        inside = self._is_within(target.offset, self._size_of(number, target))
         heap = self._kind_of(number, "freeable", _on_heap, target)
-        return build.conjunction(
-            [target.live, heap, build.le(build.constant(0, offset.sort), offset), inside]
-        )
+        return build.conjunction([target.live, heap, inside])
+
+    def _is_within(self, offset: Expr, last: Expr) -> Expr:
+        """Return whether the offset of a target is in 0..`last`, a machine integer up to a size."""
+        sort = offset.sort
+        if sort is self.address:
+            return build.le(offset, last)
+        above = build.le(build.constant(0, sort), offset)
+        if sort is machine(self.address.width, signed=True):
+            return build.and_(above, build.le(build.wrap(offset, self.address), last))
+        return build.and_(above, build.le(offset, converted(last, sort)))
 
 
 def _on_heap(alloc: Alloc) -> bool:

@@ -4,8 +4,11 @@ Where the start of an object does not follow from an address alone, each variabl
 the region has a twin `x$base`: the start of the object that `x` was derived from, or 0. Fields that hold such
 addresses have twin arrays, and procedures twin parameters and results (`encoding.memory`). The invariant:
 
-    if the twin is not 0, the exact offset of `x` in that object, a mathematical integer, is
-    `x - x$base` as a signed number, and its absolute value is below 2**(bits - 2).
+    if the twin is not 0, the exact offset of `x` in that object, a mathematical integer, is congruent to
+    `x - x$base` modulo 2**bits, at least -MARGIN, and less than 2**bits - MARGIN.
+
+So machine values determine exact offsets. Every offset in an object, and that of its end, is in this range,
+since no object has more than 2**bits - 1 - MARGIN bytes (`Lifetimes.promise`).
 
 Twins follow the terms. A number is derived from no object. A sum is derived from the object of its address,
 unless its offset leaves the range above: then its twin is 0, and no access through it counts as valid, even
@@ -20,11 +23,11 @@ from collections.abc import Iterable
 from certus.core import build
 from certus.core.build import monomial
 from certus.core.memory import Partition
-from certus.core.terms import INT, Expr, Kind, MachineSort, machine
+from certus.core.terms import INT, Expr, Kind, MachineSort
 from certus.core.walk import completed
 from certus.encoding.address_terms import AddressTerms
-from certus.encoding.addresses import AddressTypes
-from certus.encoding.exact_arithmetic import Bounds, ExactArithmetic, converted
+from certus.encoding.addresses import MARGIN, AddressTypes
+from certus.encoding.exact_arithmetic import ExactArithmetic, converted
 
 
 class Provenance:
@@ -37,7 +40,6 @@ class Provenance:
         self._types = types
         self._terms = terms
         self._address = partition.address
-        self._reach = 1 << (partition.bits - 2)
         self._starts: dict[Expr, Expr] = {}
         self.none = build.constant(0, self._address)
 
@@ -83,22 +85,35 @@ class Provenance:
 
     def _moved(self, term: Expr) -> Expr:
         base, rest = self.split(term)
-        start, bounds = self._starts[base], self.arithmetic.bounds(rest)
-        offset = self.offset(base, rest)
+        shifted, bounds = self._shifted(base), self.arithmetic.bounds(rest)
+        low, high = 0, self._address.high  # of `shifted`, before and afterwards
+        if rest.kind is Kind.CONST and -high <= (change := int(rest.value)) <= high:
+            low, high = max(low, low - change), min(high, high - change)
+        else:
+            sort = self.arithmetic.sort((low, high), bounds)
+            shifted = build.add(converted(shifted, sort), self.arithmetic.value(rest, sort))
         conditions = []
         if bounds is None or bounds[0] < 0:
-            conditions.append(build.le(build.constant(-self._reach, offset.sort), offset))
+            conditions.append(build.le(build.constant(low, shifted.sort), shifted))
         if bounds is None or bounds[1] > 0:
-            conditions.append(build.lt(offset, build.constant(self._reach, offset.sort)))
-        return build.ite(build.conjunction(conditions), start, self.none)
+            conditions.append(build.le(shifted, build.constant(high, shifted.sort)))
+        return build.ite(build.conjunction(conditions), self._starts[base], self.none)
+
+    def _shifted(self, base: Expr) -> Expr:
+        """Return the exact offset of an address plus `MARGIN`, a machine integer if its twin is not 0."""
+        return build.add(self.distance(base), build.constant(MARGIN, self._address))
+
+    def distance(self, address: Expr) -> Expr:
+        """Return the offset of an address modulo 2**bits."""
+        return build.sub(self.word(address), self.start(address))
 
     def near(self, word: Expr, start: Expr) -> Expr:
         """Return the start of an object if an address is near it, else 0: for an address that may not
         be the one that the twin belongs to. Addresses in regions of bytes are arbitrary numbers, and whatever
         lies inside an object can be accessed."""
-        reach = build.constant(self._reach, self._address)
-        after = build.lt(build.sub(word, start), reach)
-        before = build.lt(build.sub(start, word), reach)
+        margin = build.constant(MARGIN, self._address)
+        after = build.lt(build.sub(word, start), build.sub(self.none, margin))
+        before = build.le(build.sub(start, word), margin)
         return build.ite(build.ite(build.le(start, word), after, before), start, self.none)
 
     def split(self, address: Expr) -> tuple[Expr, Expr]:
@@ -116,13 +131,15 @@ class Provenance:
         return self._types.of(term) is not None
 
     def offset(self, base: Expr, rest: Expr) -> Expr:
-        """Return the exact offset of the address `base + rest` in the object that `base` was derived from.
-        Its sort holds every value that it can have if the twin of `base` is not 0."""
-        reach: Bounds = (-self._reach, self._reach)
-        sort = self.arithmetic.sort(reach, self.arithmetic.bounds(rest))
-        distance = build.sub(self.word(base), self.start(base))
-        signed = build.wrap(distance, machine(self._address.width, signed=True))
-        return build.add(converted(signed, sort), self.arithmetic.value(rest, sort))
+        """Return the exact offset of the address `base + rest` in the object that `base` was derived from,
+        if the twin of `base` is not 0. An offset as a machine integer of the sort of addresses is only known
+        modulo 2**bits: it is at most m if and only if the exact offset is in 0..m, for each m up to the size
+        of an object. (The exact offset is at least -MARGIN, and less than 2**bits.)"""
+        if rest.kind is Kind.CONST and 0 <= int(rest.value) <= MARGIN:
+            return build.add(self.distance(base), build.wrap(rest, self._address))
+        sort = self.arithmetic.sort((-MARGIN, self._address.high), self.arithmetic.bounds(rest))
+        exact = build.sub(converted(self._shifted(base), sort), build.constant(MARGIN, sort))
+        return build.add(exact, self.arithmetic.value(rest, sort))
 
     def word(self, address: Expr) -> Expr:
         """Return the machine value of an address."""

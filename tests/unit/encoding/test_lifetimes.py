@@ -13,6 +13,7 @@ from certus.core import build
 from certus.core.memory import Partition
 from certus.core.program import Access, Alloc, Free, Havoc, Inspect, InspectHeap, Op, Program, Retained
 from certus.core.terms import BOOL, Expr, machine
+from certus.encoding.addresses import MARGIN
 from certus.encoding.memory import lower_memory
 from certus.passes.memory import find_partition
 from certus.passes.slice import slice_program
@@ -184,6 +185,42 @@ def test_a_step_far_away_is_not_forgotten() -> None:  # trap 2
     for _ in range(8):  # together 2**66 bytes
         t.do(t.b.assign((t.p, build.add(t.p, elements(t.j)))))
     assert t.ask(t.p).answers() == [False]
+
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize(
+    ("steps", "offset", "valid"),
+    [
+        ([GIB, GIB, GIB], -1, True),
+        ([GIB, GIB, GIB], 0, False),
+        ([3 * GIB, -3 * GIB], 0, True),
+        ([GIB, GIB, GIB, GIB], 0, False),  # where the address is that of the object again
+        ([3 * GIB, GIB, -GIB], -1, False),  # too far away to come back
+        ([-MARGIN, MARGIN], 0, True),
+        ([-MARGIN - 1, MARGIN + 1], 0, False),
+    ],
+)
+def test_steps_in_an_object_of_most_of_the_address_space(
+    steps: list[int], offset: int, valid: bool, indexed: bool
+) -> None:
+    t = Questions(bits=32)
+    t.do(t.b.alloc(t.x, 3 * GIB, storage="heap"), t.b.assign((t.p, t.x)), t.b.store(t.p, 0, t.i))
+    for step in steps:
+        if indexed:
+            t.input(t.j, step)
+        moved = build.add(t.p, build.to_int(t.j) if indexed else build.integer(step))
+        t.do(t.b.assign((t.p, moved)))
+    assert t.ask(t.p, offset, 1).answers() == [valid]
+
+
+@pytest.mark.parametrize("size", [(1 << 32) - MARGIN - 1, (1 << 32) - MARGIN])
+def test_an_object_leaves_the_margin_of_the_address_space(size: int) -> None:
+    t = Questions(bits=32)
+    t.do(t.b.alloc(t.x, size, storage="heap"), t.b.assign((t.p, t.x)), t.b.store(t.p, 0, t.i)).ask(t.p)
+    assert t.answers() == ([True] if size < (1 << 32) - MARGIN else [])
 
 
 @pytest.mark.parametrize("offset", [4096, 8])
