@@ -40,7 +40,16 @@ from certus.system.child_main import (
 )
 from certus.system.supervise import cpu_seconds, memory_of
 
-__all__ = ["ChildResult", "Children", "Kind", "Reporter", "Work", "describe", "run_limited"]
+__all__ = [
+    "ChildResult",
+    "Children",
+    "Kind",
+    "Reporter",
+    "Work",
+    "describe",
+    "recorded_signals",
+    "run_limited",
+]
 
 _TICK: Final = 0.1  # seconds between checks for signals, exits and limits
 _GRACE: Final = 1.0  # seconds between the last message and the end of the child
@@ -57,8 +66,7 @@ _STOPPED: Final[Mapping[Kind, str]] = {
 class ChildResult:
     """How a child ended. `payload` is the value that it returned or, if a limit or a crash ended it, the last
     result that it kept (`Reporter.keep`). `detail` is one line for reports; `progress` the last line of
-    progress. `code` is the exit code, or minus the signal, of a child that ended by itself without a result:
-    it may have become another program."""
+    progress."""
 
     kind: Kind
     payload: bytes | None
@@ -66,7 +74,6 @@ class ChildResult:
     cpu_seconds: float
     peak_memory: int  # bytes
     progress: str = ""
-    code: int | None = None
 
 
 def run_limited(
@@ -97,7 +104,7 @@ class Children:
         self._memory = memory
         self._next_check = 0.0  # when to check their CPU time and memory
         self._running: dict[str, _Child] = {}
-        self._signals = _signals()
+        self._signals = recorded_signals()
         self._received: list[int] = []
 
     def __enter__(self) -> Children:
@@ -300,9 +307,7 @@ class _Child:
         payload = self.inbox.payload
         if payload is None and kind != "interrupted":
             payload = self.inbox.kept
-        by_itself = not self.inbox.complete and self.stopped is None
-        code = os.waitstatus_to_exitcode(status) if by_itself else None
-        return ChildResult(kind, payload, detail, seconds, peak, self.inbox.progress, code)
+        return ChildResult(kind, payload, detail, seconds, peak, self.inbox.progress)
 
     def _ending(self, status: int, peak: int, used: float) -> tuple[Kind, str]:
         """Return why the child ended, and one line about it; it has `used` these seconds of CPU time."""
@@ -390,7 +395,7 @@ def _explain_death(status: int, printed: str, *, full: bool) -> tuple[Kind, str]
 
 
 @contextmanager
-def _signals() -> Iterator[list[int]]:
+def recorded_signals() -> Iterator[list[int]]:
     """Record SIGINT and SIGTERM instead of acting on them; a SIGTERM is delivered again at the end."""
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():

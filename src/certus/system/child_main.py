@@ -28,7 +28,7 @@ PAYLOAD: Final = b"r"
 FAILURE: Final = b"f"
 SHARED: Final = b"s"
 KEPT: Final = b"k"
-_CPU_SLACK: Final = 2  # seconds of CPU above the wall limit, in case the parent does not end the child
+CPU_SLACK: Final = 2  # seconds of CPU above the wall limit, in case the parent does not end the child
 
 
 class Reporter:
@@ -104,18 +104,19 @@ def _limit(seconds: float | None, memory: int | None) -> None:
     _limit_memory(memory)
     if seconds is not None:
         hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-        wanted = math.ceil(seconds) + _CPU_SLACK
-        resource.setrlimit(resource.RLIMIT_CPU, (_at_most(wanted, hard), hard))
+        wanted = math.ceil(seconds) + CPU_SLACK
+        resource.setrlimit(resource.RLIMIT_CPU, (at_most(wanted, hard), hard))
 
 
 def _limit_memory(memory: int | None) -> None:
     """Set the soft limit only, so that it can be lifted to report a failure."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    soft = hard if memory is None else _at_most(memory, hard)
+    soft = hard if memory is None else at_most(memory, hard)
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def _at_most(wanted: int, hard: int) -> int:
+def at_most(wanted: int, hard: int) -> int:
+    """Return a limit that a hard limit allows."""
     return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 

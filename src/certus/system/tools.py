@@ -1,7 +1,6 @@
 """Find external tools, compile C files with Clang or gcc, and run untrusted programs, all under limits.
 
-A tool gets no environment, no shell, an empty directory of its own, and the limits of
-`certus.system.child`.
+A tool gets no environment, no shell, an empty directory of its own, and limits (`certus.system.programs`).
 
 An untrusted program (`run_confined`) also has limits on files and processes, and no input. The harness in the
 program gives up system calls when it starts (start.c of `check`). Its output is discarded; the result is its
@@ -21,19 +20,19 @@ import re
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import BinaryIO, Final
 
 from certus.core.errors import CertusError
 from certus.system.child import Reporter, run_limited
+from certus.system.programs import Limits, run_program
 
-_SIZES: Final = struct.Struct("<iQ")  # exit code, length of the standard output
+MESSAGES: Final = 1 << 20  # bytes kept of the messages of a tool
 
 
 class ToolFailed(CertusError):
@@ -65,24 +64,29 @@ def run_tool(
 ) -> ToolResult:
     """Run `tool` and return its output."""
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
+        command = [str(tool), *arguments]
+        return _run(command, directory, Limits(seconds, memory), tool.name, standard_input)
 
-        def work(_: Reporter) -> bytes:
-            done = subprocess.run(
-                [str(tool), *arguments],
-                input=standard_input,
-                capture_output=True,
-                env={},
-                cwd=directory,
-                check=False,
-            )
-            return _SIZES.pack(done.returncode, len(done.stdout)) + done.stdout + done.stderr
 
-        result = run_limited(work, seconds=seconds, memory=memory)
-    if result.payload is None:
-        raise ToolFailed(f"{tool.name} did not finish ({result.kind}): {result.detail or 'limit reached'}")
-    code, length = _SIZES.unpack_from(result.payload)
-    output = result.payload[_SIZES.size :]
-    return ToolResult(code, output[:length], output[length:])
+def _run(
+    command: Sequence[str], directory: str, limits: Limits, name: str, standard_input: bytes = b""
+) -> ToolResult:
+    """Run a command in `directory`; `name` is the name of the tool in messages."""
+    with _memory_file() as given, _memory_file() as output, _memory_file() as errors:
+        given.write(standard_input)
+        given.seek(0)
+        files, own = (given, output, errors), {"TMPDIR": directory, "HOME": directory}
+        code = run_program(command, files, directory=directory, environment=own, limits=limits)
+        if isinstance(code, str):
+            raise ToolFailed(f"{name} did not finish ({code}): limit reached")
+        output.seek(0)
+        errors.seek(0)
+        return ToolResult(code, output.read(), errors.read(MESSAGES))
+
+
+def _memory_file() -> BinaryIO:
+    """Return a new file that exists only in memory."""
+    return os.fdopen(os.memfd_create("certus"), "w+b")
 
 
 STACK: Final = 512 << 20  # bytes
@@ -151,7 +155,7 @@ def _confine_runs() -> None:
 
 SECONDS: Final = 120.0
 MEMORY: Final = 6 << 30
-MESSAGES: Final = 1 << 20  # bytes kept of the messages of Clang
+CLANG_STACK: Final = 1 << 30
 
 TARGETS: Final = {"ILP32": "i386-linux-gnu", "LP64": "x86_64-linux-gnu"}
 
@@ -272,10 +276,14 @@ def emit_ir(
             *clang.include_flags,
             *(file, "-o", "-"),
         ]
-        limit = SECONDS if seconds is None else min(seconds, SECONDS)
-        code, messages = _run(command, Path(directory), limit)
-        output = b"" if code != 0 else (Path(directory) / "output").read_bytes()
-    return ClangResult(output.decode("utf-8", "surrogateescape"), messages, code == 0, file)
+        limits = Limits(SECONDS if seconds is None else min(seconds, SECONDS), MEMORY, CLANG_STACK)
+        result = _run(command, directory, limits, "Clang")
+    messages = result.errors.decode(errors="replace")
+    if result.code < 0:
+        name = signal.Signals(-result.code).name
+        raise ToolFailed(f"Clang was ended by {name}: {messages[-400:].strip()}")
+    text = result.output.decode("utf-8", "surrogateescape")
+    return ClangResult(text if result.code == 0 else "", messages, result.code == 0, file)
 
 
 def absolute_paths(arguments: Sequence[str]) -> list[str]:
@@ -310,30 +318,6 @@ def own_headers(path: Path, *, model: str, arguments: Sequence[str] = ()) -> lis
     rule = result.output.decode(errors="surrogateescape").replace("\\\n", " ")
     names = (_ESCAPED.sub(r"\1\2", name) for name in _NAME.findall(rule.removeprefix("file:")))
     return [Path(name) for name in dict.fromkeys(map(os.path.abspath, names)) if name != file]
-
-
-def _run(command: list[str], directory: Path, seconds: float) -> tuple[int, str]:
-    """Run Clang in `directory`, with its output in the file `output` there. Return the exit code and the
-    messages."""
-
-    def work(_: Reporter) -> NoReturn:
-        soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-        wanted = 1 << 30
-        if soft != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or hard > wanted):
-            resource.setrlimit(resource.RLIMIT_STACK, (wanted, hard))
-        for descriptor, name in ((1, "output"), (2, "messages")):
-            os.dup2(os.open(directory / name, os.O_WRONLY | os.O_CREAT, 0o600), descriptor)
-        os.chdir(directory)
-        os.execve(command[0], command, {"TMPDIR": str(directory), "HOME": str(directory)})
-
-    result = run_limited(work, seconds=seconds, memory=MEMORY)
-    if result.code is None:
-        detail = result.detail or "limit reached"
-        raise ToolFailed(f"Clang did not finish ({result.kind}): {detail}")
-    messages = (directory / "messages").read_bytes()[:MESSAGES].decode(errors="replace")
-    if result.code < 0:
-        raise ToolFailed(f"Clang was ended by {signal.Signals(-result.code).name}: {messages[-400:].strip()}")
-    return result.code, messages
 
 
 # Types that headers define for Clang, and that gcc has as keywords.

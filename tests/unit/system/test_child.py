@@ -189,23 +189,6 @@ def test_an_abort_with_last_words() -> None:
     assert result.detail == "the process was ended by SIGABRT: unreachable code was reached"
 
 
-@pytest.mark.parametrize(("command", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -9 $$", -9)])
-def test_a_child_that_becomes_another_program(command: str, code: int) -> None:
-    def work(_: Reporter) -> bytes:
-        os.execve("/bin/sh", ["sh", "-c", command], {})
-
-    result = run_limited(work, seconds=10, memory=None)
-    assert (result.code, result.payload) == (code, None)
-
-
-@pytest.mark.parametrize(("path", "seconds"), [("/none", 10.0), ("/bin/sleep", 0.3)])
-def test_a_child_that_fails_or_reaches_its_limit_has_no_exit_code(path: str, seconds: float) -> None:
-    def work(_: Reporter) -> bytes:
-        os.execve(path, [path, "9"], {})
-
-    assert run_limited(work, seconds=seconds, memory=None).code is None
-
-
 def test_an_exit_without_a_word() -> None:
     result = run_limited(lambda _: os._exit(7), seconds=20, memory=None)
     assert (result.kind, result.detail) == ("crashed", "the process ended with exit code 7")
