@@ -255,10 +255,10 @@ def check_heap(body: Body) -> None:
     """Check the objects on the heap where the program ends."""
     unit = body.unit
     kinds = [each for each in _HEAP if each[0] in unit.rules.memory]
-    if not kinds or not unit.allocates or body.name in ASSUMING:
+    if not kinds or not unit.environment.allocates or body.name in ASSUMING:
         return
     for kind, retained, text in kinds:
-        if retained == "tracked" and unit.strangers:
+        if retained == "tracked" and unit.environment.strangers:
             escaped = build.eq(unit.library.variable(_ESCAPED, U8), build.constant(1, U8))
             body.when(escaped, lambda: body.bar_counterexamples("what a function without a body keeps"))
         kept = body.fresh(BOOL)

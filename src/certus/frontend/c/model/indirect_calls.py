@@ -108,7 +108,7 @@ def expand(call: IndirectCall, functions: Sequence[Callee]) -> None:
     if none is build.FALSE:
         return
     body.emit(Assume(none), text=f"{text} calls no function of the program")
-    if body.unit.foreign:
+    if body.unit.environment.foreign:
         others = [address for *_, address in body.unit.symbols.addresses.values()]
         _from_outside(call, [build.ne(bits, build.wrap(a, sort)) for a in others if a not in addresses])
         return

@@ -86,7 +86,7 @@ class LibraryCall:
         if self.instruction.name is None or isinstance(result, VoidType):
             return
         if isinstance(result, PointerType):
-            body.unit.note_foreign(body.module, body.module.result_type(self.name))
+            body.unit.environment.pass_pointer(body.module, body.module.result_type(self.name))
         self.define(body.havoc(sort_of(result, signed=True), approximates=self.result))
 
     @property

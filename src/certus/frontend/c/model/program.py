@@ -54,8 +54,9 @@ def _note_heap(unit: Unit) -> None:
         if function is not None:
             (defined if function.defined else declared).add(name)
     named = {name for name in declared if not name.startswith(_OF_CLANG) and not is_input(name)}
-    unit.strangers = any(lookup(name) is None for name in named)
-    unit.allocates = unit.strangers or not named.isdisjoint(ALLOCATING)
+    environment = unit.environment
+    environment.strangers = any(lookup(name) is None for name in named)
+    environment.allocates = environment.strangers or not named.isdisjoint(ALLOCATING)
 
 
 def _missing(unit: Unit, entry: str) -> Diagnostic:

@@ -117,7 +117,7 @@ class Start:
         if _NUMBERS.fullmatch(self.unit.symbols.usage.accesses.get(variable.name, "")):
             return
         type_ = None if variable.debug is None else module.debug.variable(variable.debug).type
-        self.unit.note_foreign(module, type_)
+        self.unit.environment.pass_pointer(module, type_)
 
     def _set(self, variable: Expr, module: Module, declared: GlobalVariable) -> None:
         body = self.body
@@ -160,7 +160,7 @@ class Start:
         )
         around = self.constructors or unit.destructors or unit.symbols.mentions("atexit") or draft.refusals
         filled = len(draft.edges) > self._steps or unit.symbols.objects
-        checked = unit.allocates and not unit.rules.memory.isdisjoint((LEAK, NOT_FREED))
+        checked = unit.environment.allocates and not unit.rules.memory.isdisjoint((LEAK, NOT_FREED))
         if not (checked or filled or self.main.signature.parameters or around or called):
             return
         self.needed = True
@@ -198,7 +198,7 @@ class Start:
 
     def _any_arguments(self) -> list[Expr]:
         """Return any arguments: a function other than `main` may be called with any."""
-        self.unit.foreign = True
+        self.unit.environment.foreign = True
         passed = [p.passing for p in self.function.parameters]
         copied = any(p.byval is not None or p.sret is not None for p in passed)
         if copied or self.function.type.variadic:

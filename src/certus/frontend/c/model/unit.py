@@ -49,6 +49,22 @@ class Rules:
         return tuple(self.kind.split(","))
 
 
+@dataclass(slots=True)
+class Environment:
+    """What functions outside the program may do. `strangers`: the program may call functions that have no
+    body and no meaning; `allocates`: there may be objects on the heap; `foreign`: pointers from outside may
+    lead to functions."""
+
+    strangers: bool = True
+    allocates: bool = True
+    foreign: bool = False
+
+    def pass_pointer(self, module: Module, type_: int | None) -> None:
+        """Note that a pointer of a C type comes from outside: it may lead to functions that are not in the
+        program. A `void *` may point to anything."""
+        self.foreign = self.foreign or leads_to_functions(module.debug, type_)
+
+
 class LibraryState:
     """The internal state of the C library. `streams` are the addresses of the objects that `stdin`, `stdout`
     and `stderr` point to; `sizes` holds the sizes of objects on the heap, for `realloc`, unless the program
@@ -92,9 +108,7 @@ class Unit:
         self.queue: list[Body] = []  # to be lowered
         self.destructors: list[str] = []
         self.indirect: list[IndirectCall] = []
-        self.foreign = False  # whether pointers from outside may be those of functions
-        self.allocates = True  # whether there may be objects on the heap
-        self.strangers = True  # whether functions without a body or a meaning may be called
+        self.environment = Environment()
         self.warnings: dict[str, Diagnostic] = {}
         self._nans: VisibleNans | None = None
 
@@ -168,11 +182,6 @@ class Unit:
         """Return the span of the loop statement that metadata describes."""
         loop = module.debug.loop(number) if self.is_program(module) else None
         return None if loop is None else self.sources.statement(self.sources.position(loop[0]))
-
-    def note_foreign(self, module: Module, type_: int | None) -> None:
-        """Note that a pointer of a C type comes from outside: it may lead to functions that are not in the
-        program. A `void *` may point to anything."""
-        self.foreign = self.foreign or leads_to_functions(module.debug, type_)
 
     def dissolve(self) -> None:
         """Break all reference cycles, so that memory is freed at once and not by the garbage collector."""
