@@ -13,10 +13,10 @@ from typing import Final, TypeVar, dataclass_transform
 
 Item = TypeVar("Item")
 
-# In order: names, metadata, groups of attributes, strings, numbers, words, punctuation.
+# In order, after spaces: names, punctuation, metadata, groups of attributes, strings, numbers, words, others.
 _TOKEN: Final = re.compile(
-    r'[%@$]"[^"]*"|[%@$][-\w$.]+|!"[^"]*"|![\w.]*|#\d+|c?"[^"]*"'
-    r"|-?\d+\.\d*(?:[eE][-+]?\d+)?|-?(?:f?0x)\w+|-?\d+|[A-Za-z_][\w.$]*|\.\.\.|\S"
+    r' *+([%@$][-\w$.]+|[%@$]"[^"]*"|[,()=*]|!"[^"]*"|![\w.]*|#\d+|c?"[^"]*"'
+    r"|-?\d+\.\d*(?:[eE][-+]?\d+)?|-?(?:f?0x)\w+|-?\d+|[A-Za-z_][\w.$]*|\.\.\.|\S)"
 )
 _ESCAPE: Final = re.compile(rb"\\([0-9A-Fa-f]{2}|\\)")
 _LOCATION: Final = re.compile(r"!dbg !(\d+)")
