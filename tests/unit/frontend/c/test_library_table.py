@@ -147,8 +147,8 @@ def test_extents_are_those_of_the_headers(tmp_path: Path, model: str) -> None:
 
 def test_every_target_has_an_extent() -> None:
     named = re.findall(r'target\(\w+, "([\w ]+)"\)', Path(effects.__file__).read_text())
-    read = [what.removesuffix("?") for what, _, _ in reads.READS_BY_KIND]
-    assert set(named) | (set(read) - {"string", "handle"}) == set(EXTENTS)
+    read = {what.removesuffix("?") for _, what in reads.OBJECTS.values()}
+    assert set(named) | read == set(EXTENTS)
 
 
 def test_look_up() -> None:

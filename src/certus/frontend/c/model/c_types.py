@@ -6,10 +6,14 @@ record, `p` a pointer to a number or a pointer, `r` a pointer to a record, `F` a
 `void *`, `a` a `va_list`, `u` a pointer to a socket address or glibc's union of these. Signatures tell
 functions of the C library from functions of the user that have the same name. For a model in C, the call must
 also have the IR type of the model.
+
+The tables of functions also say which parameters are read: an `S` is a `p` to a string, an `H` an `r` to a
+handle such as a stream. Either may be null if `?` follows.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +24,10 @@ from certus.frontend.c.ir.module import Module
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
+STRING: Final = "S"
+HANDLE: Final = "H"
+_WITHOUT_READS: Final = str.maketrans(STRING + HANDLE, "pr", "?")
+_KIND: Final = re.compile(r"[\w*]\??")
 _RECORDS: Final = ("DW_TAG_structure_type", "DW_TAG_union_type")
 _POINTER: Final = "DW_TAG_pointer_type"
 # The kinds that may be declared or passed in place of a kind; "o" is any pointer.
@@ -87,6 +95,17 @@ def may_be(signature: str, result: str, parameters: str | None) -> bool:
     if len(parameters) < len(taken) or (len(parameters) > len(taken) and not signature.endswith("...)")):
         return False
     return all(given in _ALIKE.get(each, each) for each, given in zip(taken, parameters, strict=False))
+
+
+def without_reads(signature: str) -> str:
+    """Return a signature that does not say what is read."""
+    return signature.translate(_WITHOUT_READS)
+
+
+def reads_of(signature: str) -> tuple[tuple[int, str], ...]:
+    """Return the numbers of the parameters that are read, with their kinds."""
+    kinds = enumerate(_KIND.findall(signature[1:]))
+    return tuple((number, kind) for number, kind in kinds if kind[0] in (STRING, HANDLE))
 
 
 def parts(debug: Debug, type_: int | None, *, follow: bool = False) -> Iterator[Node | None]:

@@ -22,7 +22,7 @@ from certus.frontend.c.ir.types import IntegerType, PointerType, word_set
 from certus.frontend.c.library import models as c_models
 from certus.frontend.c.model import external_calls, inputs, math_functions, memory
 from certus.frontend.c.model.allocation import allocate, reallocate, release
-from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be
+from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be, reads_of, without_reads
 from certus.frontend.c.model.cells import element
 from certus.frontend.c.model.checks import check, check_heap, inspected, is_checked
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
@@ -47,13 +47,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the library; `name` is the name to show. `passed` are the numbers of the call's arguments
-    that belong to the function, as in `0 2 ...`, where all later ones do as well; empty: all. The checked
-    variants (`__memcpy_chk`) of Clang and glibc have further arguments, which do not matter."""
+    """A function of the library; `name` is the name to show, `reads` what `c_types.reads_of` says. `passed` are
+    the numbers of the call's arguments that belong to the function, as in `0 2 ...`, where all later ones do
+    as well; empty: all. The checked variants (`__memcpy_chk`) of Clang and glibc have further arguments, which
+    do not matter."""
 
     name: str
     signature: str
     meaning: Meaning
+    reads: tuple[tuple[int, str], ...] = ()
     passed: str = ""
 
     def arguments(self, passed: list[T]) -> list[T]:
@@ -237,19 +239,19 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (inputs.natural, "i() rand random lrand48"),
     (inputs.seed, "v(i) srand srandom srand48"),
     (inputs.character, "i() getchar getchar_unlocked"),
-    (inputs.character, "i(r) getc fgetc getc_unlocked fgetc_unlocked _IO_getc"),
+    (inputs.character, "i(H) getc fgetc getc_unlocked fgetc_unlocked _IO_getc"),
     (inputs.time, "i(p) time"),
     (inputs.block(to=1, count=2), "i(i*i) read i(i*ii) recv pread"),
-    (inputs.block(to=0, count=2, size=1), "i(*iir) fread fread_unlocked"),
-    (inputs.line, "p(pir) fgets fgets_unlocked"),
+    (inputs.block(to=0, count=2, size=1), "i(*iiH) fread fread_unlocked"),
+    (inputs.line, "p(piH) fgets fgets_unlocked"),
     (inputs.input_memory, "__VERIFIER_nondet_memory"),
     (inputs.scan(0, outside=True), "i(p...) scanf __isoc99_scanf __isoc23_scanf"),
-    (inputs.scan(1, outside=True), "i(rp...) fscanf __isoc99_fscanf __isoc23_fscanf"),
-    (inputs.scan(1, outside=False), "i(pp...) sscanf __isoc99_sscanf __isoc23_sscanf"),
+    (inputs.scan(1, outside=True), "i(Hp...) fscanf __isoc99_fscanf __isoc23_fscanf"),
+    (inputs.scan(1, outside=False), "i(Sp...) sscanf __isoc99_sscanf __isoc23_sscanf"),
     # output
     (inputs.print_(0), "i(p...) printf wprintf printk"),
-    (inputs.print_(1), "i(rp...) fprintf fwprintf i(ip...) dprintf v(ip...) syslog"),
-    (inputs.print_(None), "i(pa) vprintf i(rpa) vfprintf i(ipa) vdprintf"),
+    (inputs.print_(1), "i(Hp...) fprintf fwprintf i(ip...) dprintf v(ip...) syslog"),
+    (inputs.print_(None), "i(pa) vprintf i(Hpa) vfprintf i(ipa) vdprintf"),
     (inputs.print_(1, buffer=0), "i(pp...) sprintf"),
     (inputs.print_(2, buffer=0, limit=1), "i(pip...) snprintf"),
     (inputs.print_(None, buffer=0), "i(ppa) vsprintf"),
@@ -280,7 +282,7 @@ def _functions() -> dict[str, Function]:
         functions[name] = Function(name, signature, Model(symbol, locale))
     for meaning, text in (*_ENDS, *_CONDITIONS, *_MEANINGS, *EFFECTS):
         for name, signature in c_models.signed_names(text):
-            functions[name] = Function(name, signature, meaning)
+            functions[name] = Function(name, without_reads(signature), meaning, reads_of(signature))
     for passed, names in c_models.CHECKED_VARIANTS:
         functions |= {f"__{name}_chk": replace(functions[name], passed=passed) for name in names.split()}
     return functions
@@ -415,7 +417,7 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
     if checked:
         from certus.frontend.c.model import reads
 
-        reads.check_reads(called)
+        reads.check_reads(called, function.reads)
     function.meaning(called)
     if not isinstance(function.meaning, Model) or c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
         renew_errno(body)

@@ -5,16 +5,17 @@ How long a printed text is depends on the values that are printed. Integers, cha
 lengths. For other values the format bounds the length: proofs must allow for every length between the bounds,
 and counterexamples rely only on the least one.
 
-A table names the arguments that are strings, handles such as streams (at least a byte is read) and objects of
-a known type. A function may read any number of bytes through an argument that neither the table nor its
-effects mention: no proof can bound it, and no counterexample depends on it.
+Signatures name the arguments that are strings, and handles such as streams, of which at least a byte is read;
+a table names those that are objects of a known type. A function may read any number of bytes through an
+argument that nothing mentions: no proof can bound it, and no counterexample depends on it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
@@ -22,6 +23,7 @@ from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
+from certus.frontend.c.model.c_types import HANDLE, STRING
 from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.effects import EXTENTS
 from certus.frontend.c.model.memory import run_model
@@ -229,48 +231,13 @@ def _literal(call: LibraryCall, number: int | None) -> str | None:
 
 # ------------------------------------------------------------------------------------ other functions
 
-# What is read, the number of the argument, functions. A question mark: the argument may be null.
-READS_BY_KIND: Final = (
-    ("string", 0, "puts fputs fputs_unlocked remove unlink chdir rmdir if_nametoindex inet_addr atof strtod"),
-    (
-        "string",
-        0,
-        "strtof strtold getenv secure_getenv __secure_getenv setenv unsetenv truncate creat access",
-    ),
-    ("string", 0, "chmod mkdir mkfifo pathconf chown lchown open opendir stat lstat stat64 lstat64 statfs"),
-    ("string", 0, "statvfs getpwnam getgrnam gethostbyname sscanf __isoc99_sscanf __isoc23_sscanf utime"),
-    ("string", 0, "utimes basename dirname gettext mktemp mkdtemp mkstemp mkostemp realpath readlink execv"),
-    ("string", 0, "execvp execve execl execlp execle fopen fopen64 popen rename link symlink strverscmp"),
-    (
-        "string",
-        1,
-        "fopen fopen64 popen rename link symlink setenv strverscmp fdopen freopen freopen64 openat",
-    ),
-    ("string", 1, "unlinkat renameat strxfrm vasprintf getservbyname"),
-    ("string", 2, "strftime"),
-    ("string", 3, "renameat"),
-    ("string?", 0, "perror system openlog dlopen freopen freopen64 tempnam getservbyname"),
-    ("string?", 1, "setlocale tempnam"),
-    ("handle", 0, "fclose feof ferror ftell fileno ftello feof_unlocked ferror_unlocked fileno_unlocked"),
-    ("handle", 0, "ftrylockfile pclose closedir setlinebuf rewind clearerr clearerr_unlocked flockfile"),
-    ("handle", 0, "funlockfile rewinddir fseek fseeko fsetpos fgetpos setvbuf setbuf setbuffer readdir"),
-    ("handle", 0, "readdir64 getc fgetc getc_unlocked fgetc_unlocked _IO_getc fscanf __isoc99_fscanf"),
-    ("handle", 0, "__isoc23_fscanf fprintf fwprintf vfprintf"),
-    ("handle", 1, "fputs fputs_unlocked fputc putc ungetc fputc_unlocked putc_unlocked _IO_putc putw"),
-    ("handle", 2, "freopen freopen64 getline fgets fgets_unlocked"),
-    ("handle", 3, "fwrite fwrite_unlocked fread fread_unlocked getdelim __getdelim"),
-    ("handle?", 0, "fflush fflush_unlocked"),
-    ("time_t", 0, "localtime gmtime ctime localtime_r gmtime_r ctime_r"),
-    ("struct tm", 0, "asctime asctime_r"),
-    ("struct tm", 3, "strftime"),
-    ("struct timespec", 0, "nanosleep"),
-    ("fpos_t", 1, "fsetpos"),
-    ("sigset_t?", 1, "sigprocmask"),
-)
-_READS: Final[dict[str, list[tuple[int, str]]]] = {}
-for _what, _number, _names in READS_BY_KIND:
-    for _name in _names.split():
-        _READS.setdefault(_name, []).append((_number, _what))
+# Objects of known types that functions read: the number of the argument, and the type; `?`: it may be null.
+OBJECTS: Final[dict[str, tuple[int, str]]] = {
+    **dict.fromkeys(("localtime", "gmtime", "ctime", "localtime_r", "gmtime_r", "ctime_r"), (0, "time_t")),
+    **dict.fromkeys(("asctime", "asctime_r"), (0, "struct tm")),
+    **{"strftime": (3, "struct tm"), "nanosleep": (0, "struct timespec"), "fsetpos": (1, "fpos_t")},
+    **{"sigprocmask": (1, "sigset_t?")},
+}
 # Arguments that point to as many bytes as the product of other arguments says.
 _RANGES: Final[dict[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
     **dict.fromkeys(("fwrite", "fwrite_unlocked"), ((0, (1, 2)),)),
@@ -281,16 +248,17 @@ _RANGES: Final[dict[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
 _FORMATS: Final = {"asprintf": 1, "err": 1, "errx": 1, "errc": 2, "error": 2, "error_at_line": 4}
 
 
-def check_reads(call: LibraryCall) -> None:
-    """Check what the tables say about a call."""
-    for number, what in _READS.get(call.name, ()):
+def check_reads(call: LibraryCall, reads: tuple[tuple[int, str], ...]) -> None:
+    """Check what a call reads: `reads` is what the signature says (`c_types.reads_of`)."""
+    objects = (OBJECTS[call.name],) if call.name in OBJECTS else ()
+    for number, what in (*reads, *objects):
         if number >= len(call.arguments):
             continue
-        reader = _reader(call, what.removesuffix("?"))
+        read = partial(_read, call.body, what.removesuffix("?"))
         if what.endswith("?"):
-            call.when_not_null(number, reader)
+            call.when_not_null(number, read)
         else:
-            reader(call.address(number))
+            read(call.address(number))
     for number, factors in _RANGES.get(call.name, ()):
         size: Expr = build.integer(1)
         for factor in factors:
@@ -304,13 +272,13 @@ def _check_format(call: LibraryCall) -> None:
     check_strings(call, _FORMATS[call.name])
 
 
-def _reader(call: LibraryCall, what: str) -> Callable[[Expr], None]:
-    """Return the function that checks what is read at an address."""
-    body = call.body
-    if what == "string":
-        return lambda address: check_string(body, address)
-    size = 1 if what == "handle" else EXTENTS[what][body.layout.word == 8]
-    return lambda address: check(body, address, size, "read")
+def _read(body: Body, what: str, address: Expr) -> None:
+    """Check what is read at an address."""
+    if what == STRING:
+        check_string(body, address)
+    else:
+        size = 1 if what == HANDLE else EXTENTS[what][body.layout.word == 8]
+        check(body, address, size, "read")
 
 
 def check_others(call: LibraryCall) -> None:
