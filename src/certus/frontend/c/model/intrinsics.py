@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
@@ -11,7 +12,7 @@ from certus.core.program import UNSPECIFIED, Store
 from certus.core.terms import BOOL, Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
-from certus.frontend.c.ir.types import FloatType, PointerType, StructType, Type, VectorType, VoidType
+from certus.frontend.c.ir.types import FloatType, PointerType, StructType, Type, VoidType
 from certus.frontend.c.model import external_calls, floats, math_functions, memory, operations, terms
 from certus.frontend.c.model.checks import check
 from certus.frontend.c.model.initialisers import copy_constant
@@ -103,22 +104,19 @@ def _va_start(body: Body, address: Expr) -> None:
 
 def _arithmetic(body: Body, instruction: ir.Call, name: str) -> None:
     """Lower an operation on numbers, or on vectors element by element."""
-    arguments = [value_of(body, argument.operand) for argument in instruction.arguments]
-    counts = [len(value.parts) for value in arguments if isinstance(value, terms.Lanes)]
-    if counts:
-        elements = [
-            [v.parts[index] if isinstance(v, terms.Lanes) else body.scalar(v) for v in arguments]
-            for index in range(max(counts))
-        ]
-        lanes = tuple(_computed(body, instruction, name, each) for each in elements)
-        body.registers.define(instruction, terms.Lanes(lanes))
-        return
-    numbers = [body.scalar(value) for value in arguments]
+    arguments = [value_of(body, operand) for operand in _numbers(instruction)]
     if is_checked(name):
         type_ = instruction.arguments[0].operand.type
-        body.registers.define(instruction, _pair(body, type_, *checked(name, *numbers)))
+        value: Value = _pair(body, type_, *checked(name, *map(body.scalar, arguments)))
     else:
-        body.registers.define(instruction, _computed(body, instruction, name, numbers))
+        compute = functools.partial(_computed, body, instruction, name)
+        value = operations.lanewise(body, compute, *arguments)
+    body.registers.define(instruction, value)
+
+
+def _numbers(instruction: ir.Call) -> list[Operand]:
+    """Return the arguments that are values; with `-frounding-math` words for the compiler follow them."""
+    return [each.operand for each in instruction.arguments if not isinstance(each.operand, ir.Metadata)]
 
 
 def _pair(body: Body, type_: Type, value: Expr, condition: Expr) -> Pieces:
@@ -160,17 +158,11 @@ def _reduced(value: Value, operation: str) -> Expr:
     return functools.reduce(lambda a, b: combine(operation, a, b), operations.lanes(value))
 
 
-def _float(body: Body, instruction: ir.Call, name: str, numbers: list[Expr]) -> Expr:
+def _float(body: Body, instruction: ir.Call, name: str, numbers: Sequence[Expr]) -> Expr:
     """Return the result of an intrinsic on floating-point numbers."""
-
-    def element(type_: Type) -> Type:
-        return type_.element if isinstance(type_, VectorType) else type_
-
-    result = element(instruction.result)
-    operands = [argument.operand.type for argument in instruction.arguments]
-    given = [(n, element(t)) for n, t in zip(numbers, operands, strict=True) if t.text != "metadata"]
-    types = [t for _, t in given]
-    value = math_functions.intrinsic(body, name, [n for n, _ in given], types, result)
+    result = operations.element_of(instruction.result)
+    types = [operations.element_of(operand.type) for operand in _numbers(instruction)]
+    value = math_functions.intrinsic(body, name, numbers, types, result)
     if value is None:
         raise Unmodelled("unsupported-float", f"the builtin `{name}`")
     if isinstance(result, FloatType) and not math_functions.passes_operand(name):
@@ -178,7 +170,7 @@ def _float(body: Body, instruction: ir.Call, name: str, numbers: list[Expr]) -> 
     return value
 
 
-def _computed(body: Body, instruction: ir.Call, name: str, numbers: list[Expr]) -> Expr:
+def _computed(body: Body, instruction: ir.Call, name: str, *numbers: Expr) -> Expr:
     if math_functions.is_float_intrinsic(name):
         return _float(body, instruction, name, numbers)
     if name.startswith("llvm.abs."):
@@ -216,7 +208,7 @@ def _saturated(name: str, a: Expr, b: Expr) -> Expr:
     return build.ite(exceeds, limit, result)
 
 
-def _bits(body: Body, operation: str, numbers: list[Expr]) -> Expr:
+def _bits(body: Body, operation: str, numbers: Sequence[Expr]) -> Expr:
     """Count, reverse or shift the bits of a number."""
     if operation in ("fshl", "fshr"):
         return _funnel(operation, numbers)
@@ -250,7 +242,7 @@ def _bits(body: Body, operation: str, numbers: list[Expr]) -> Expr:
     return total
 
 
-def _funnel(operation: str, numbers: list[Expr]) -> Expr:
+def _funnel(operation: str, numbers: Sequence[Expr]) -> Expr:
     """Shift two concatenated numbers; return the high or the low half."""
     width = machine_sort(numbers[0]).width
     wide, sort = machine(2 * width, signed=False), machine(width, signed=False)

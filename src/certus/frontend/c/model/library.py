@@ -47,10 +47,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the library; `name` is the name to show, `reads` what `c_types.reads_of` says. `passed` are
-    the numbers of the call's arguments that belong to the function, as in `0 2 ...`, where all later ones do
-    as well; empty: all. The checked variants (`__memcpy_chk`) of Clang and glibc have further arguments, which
-    do not matter."""
+    """A function of the library; `name` is the name to show, `reads` what `c_types.reads_of` says. `passed`
+    are the numbers of the call's arguments that belong to the function, as in `0 2 ...`, where all later ones
+    do as well; empty: all. The checked variants (`__memcpy_chk`) of Clang and glibc have further arguments,
+    which do not matter."""
 
     name: str
     signature: str

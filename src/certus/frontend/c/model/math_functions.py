@@ -287,7 +287,7 @@ def is_float_intrinsic(name: str) -> bool:
     return re.search(r"\.f(?:16|32|64|80)\b", name) is not None
 
 
-def intrinsic(body: Body, name: str, args: list[Expr], types: Sequence[Type], result: Type) -> Expr | None:
+def intrinsic(body: Body, name: str, args: Operands, types: Sequence[Type], result: Type) -> Expr | None:
     """Return the result of an intrinsic on floating-point numbers before it is opened; None if it is not
     known."""
     match = _INTRINSIC.match(name)

@@ -35,11 +35,13 @@ _OPEN: Final = "an element of a vector that is left open"
 
 
 def lanewise(body: Body, compute: Callable[..., Expr], *values: Value) -> Value:
-    """Compute an operation on scalars or, if all operands are vectors, element by element."""
-    lanes = [value.parts for value in values if isinstance(value, Lanes)]
-    if lanes and len(lanes) == len(values):
-        return Lanes(tuple(compute(*parts) for parts in zip(*lanes, strict=True)))
-    return compute(*map(body.scalar, values))
+    """Compute an operation on scalars or, if an operand is a vector, element by element, each with all of the
+    scalars."""
+    count = max((len(value.parts) for value in values if isinstance(value, Lanes)), default=0)
+    if not count:
+        return compute(*map(body.scalar, values))
+    parts = [v.parts if isinstance(v, Lanes) else (body.scalar(v),) * count for v in values]
+    return Lanes(tuple(compute(*each) for each in zip(*parts, strict=True)))
 
 
 def binary(body: Body, instruction: ir.Binary) -> Value:
@@ -51,7 +53,7 @@ def binary(body: Body, instruction: ir.Binary) -> Value:
 
 
 def _float_binary(body: Body, instruction: ir.Binary) -> Value:
-    format = floats.format_of(_element(instruction.left.type))
+    format = floats.format_of(element_of(instruction.left.type))
 
     def compute(a: Expr, b: Expr) -> Expr:
         a, b = floats.pattern(a, format), floats.pattern(b, format)
@@ -65,13 +67,13 @@ def _float_binary(body: Body, instruction: ir.Binary) -> Value:
     return lanewise(body, compute, value_of(body, instruction.left), value_of(body, instruction.right))
 
 
-def _element(type_: Type) -> Type:
+def element_of(type_: Type) -> Type:
     """Return the type of the elements of a vector, or the type itself."""
     return type_.element if isinstance(type_, VectorType) else type_
 
 
 def negate(body: Body, instruction: ir.Negate) -> Value:
-    format = floats.format_of(_element(instruction.operand.type))
+    format = floats.format_of(element_of(instruction.operand.type))
 
     def compute(a: Expr) -> Expr:
         return floats.negated(format, floats.pattern(a, format))
@@ -84,7 +86,7 @@ def _is_float_conversion(operation: str) -> bool:
 
 
 def _float_conversion(body: Body, instruction: ir.Convert) -> Value:
-    source, target = _element(instruction.operand.type), _element(instruction.type)
+    source, target = element_of(instruction.operand.type), element_of(instruction.type)
 
     def compute(a: Expr) -> Expr:
         result = floats.convert(instruction.operation, a, source, target, body.unit.rounding)
@@ -97,7 +99,7 @@ def _float_conversion(body: Body, instruction: ir.Convert) -> Value:
 
 def compare(body: Body, instruction: ir.Compare) -> Value:
     if instruction.floating:
-        format = floats.format_of(_element(instruction.left.type))
+        format = floats.format_of(element_of(instruction.left.type))
         left, right = value_of(body, instruction.left), value_of(body, instruction.right)
 
         def test(a: Expr, b: Expr) -> Expr:
@@ -130,8 +132,6 @@ def convert(body: Body, instruction: ir.Convert) -> Value:
 def select(body: Body, instruction: ir.Select) -> Value:
     test = value_of(body, instruction.condition)
     then, otherwise = value_of(body, instruction.then), value_of(body, instruction.otherwise)
-    if isinstance(then, Lanes) and not isinstance(test, Lanes):
-        test = Lanes((body.scalar(test),) * len(then.parts))
     if isinstance(then, Expr) and body.is_watched(instruction):
         condition = terms.truth(body.scalar(test))
         return _branch_to_value(body, instruction, condition, then, body.scalar(otherwise))

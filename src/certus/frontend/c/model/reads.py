@@ -5,9 +5,9 @@ How long a printed text is depends on the values that are printed. Integers, cha
 lengths. For other values the format bounds the length: proofs must allow for every length between the bounds,
 and counterexamples rely only on the least one.
 
-Signatures name the arguments that are strings, and handles such as streams, of which at least a byte is read;
-a table names those that are objects of a known type. A function may read any number of bytes through an
-argument that nothing mentions: no proof can bound it, and no counterexample depends on it.
+Signatures name the arguments that are strings or handles such as streams (at least a byte is read), a table
+those that are objects of a known type. A function may read any number of bytes through an argument that
+nothing mentions: no proof can bound it, and no counterexample depends on it.
 """
 
 from __future__ import annotations

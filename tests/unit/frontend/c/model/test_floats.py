@@ -53,6 +53,11 @@ PROGRAMS = {
         int main(void) { CHECK(1.00000017881393432617187499f == 0x1.000002p0f); /* through double:
         0x1.000004p0f */ CHECK((float)1.00000017881393432617187499 == 0x1.000004p0f); }
     """,
+    "builtins that round": """
+        int fesetround(int); int main(void) { double two = 2, root = __builtin_sqrt(two); fesetround(0x400);
+        CHECK(root == 0x1.6a09e667f3bcdp+0 && __builtin_elementwise_sqrt(two) == 0x1.6a09e667f3bccp+0 &&
+        __builtin_elementwise_rint(-root) == -2 && __builtin_fma(root, 1, -root) == 0); }
+    """,
     "zeros": """
         int main(void) { double p = 0.0, n = -0.0; CHECK(p == n && !(n < p) && 1 / n < 0 && p + n == 0 &&
         1 / (p + n) > 0 && 1 / (n + n) < 0 && 1 / (n * 1) < 0 && 1 / (0 * -p) < 0 && __builtin_sqrt(n)
