@@ -30,15 +30,14 @@ Compute = Callable[["Body", Format, Operands], Expr]
 # ---------------------------------------------------------------------------------- exact functions
 
 
-def _rounding(mode: int) -> Compute:
-    def compute(_: Body, format: Format, args: Operands) -> Expr:
-        return floats.operation(Kind.F_RTI, format, args[0], mode=build.constant(mode, float_terms.ROUNDING))
+def _rounded(mode: int | None) -> Compute:
+    """Round to an integer in a mode; None: the present one."""
+
+    def compute(body: Body, format: Format, args: Operands) -> Expr:
+        rounding = body.unit.rounding if mode is None else build.constant(mode, float_terms.ROUNDING)
+        return floats.operation(Kind.F_RTI, format, args[0], mode=rounding)
 
     return compute
-
-
-def _by_mode(body: Body, format: Format, args: Operands) -> Expr:
-    return floats.operation(Kind.F_RTI, format, args[0], mode=body.unit.rounding)
 
 
 def _difference(body: Body, format: Format, args: Operands) -> Expr:
@@ -56,22 +55,14 @@ def _arithmetic(kind: Kind) -> Compute:
     return compute
 
 
-def _least(body: Body, format: Format, args: Operands) -> Expr:
-    return floats.minimum(body, format, args[0], args[1], largest=False)
-
-
-def _greatest(body: Body, format: Format, args: Operands) -> Expr:
-    return floats.minimum(body, format, args[0], args[1], largest=True)
-
-
 _COMPUTED: Final[dict[str, tuple[int, Compute]]] = {  # the number of operands, and the result
-    "floor": (1, _rounding(DOWN)),
-    "ceil": (1, _rounding(UP)),
-    "trunc": (1, _rounding(TO_ZERO)),
-    "round": (1, _rounding(AWAY)),
-    "roundeven": (1, _rounding(NEAREST)),
-    "rint": (1, _by_mode),
-    "nearbyint": (1, _by_mode),
+    "floor": (1, _rounded(DOWN)),
+    "ceil": (1, _rounded(UP)),
+    "trunc": (1, _rounded(TO_ZERO)),
+    "round": (1, _rounded(AWAY)),
+    "roundeven": (1, _rounded(NEAREST)),
+    "rint": (1, _rounded(None)),
+    "nearbyint": (1, _rounded(None)),
     "sqrt": (1, _arithmetic(Kind.F_SQRT)),
     "fma": (3, _arithmetic(Kind.F_FMA)),
     "fmod": (2, lambda _, f, a: floats.remainder_of_division(f, a[0], a[1])),
@@ -81,20 +72,11 @@ _COMPUTED: Final[dict[str, tuple[int, Compute]]] = {  # the number of operands, 
 _PASSED: Final[dict[str, tuple[int, Compute]]] = {  # the result may be an operand
     "fabs": (1, lambda _, f, a: floats.magnitude(f, a[0])),
     "copysign": (2, lambda _, f, a: floats.with_sign(f, a[0], a[1])),
-    "fmin": (2, _least),
-    "fmax": (2, _greatest),
+    "fmin": (2, lambda body, f, a: floats.minimum(body, f, a[0], a[1], largest=False)),
+    "fmax": (2, lambda body, f, a: floats.minimum(body, f, a[0], a[1], largest=True)),
 }
 _INTRINSICS: Final = {"minnum": "fmin", "maxnum": "fmax", "minimumnum": "fmin", "maximumnum": "fmax"}
 _TO_INTEGER: Final = {"lrint": None, "llrint": None, "lround": AWAY, "llround": AWAY}
-
-
-def _integer(body: Body, name: str, format: Format, a: Expr, type_: Type) -> Expr:
-    """Return the result of `lrint` or `lround`."""
-    mode = _TO_INTEGER[name]
-    rounding = body.unit.rounding if mode is None else build.constant(mode, float_terms.ROUNDING)
-    sort = sort_of(type_, signed=True)
-    assert isinstance(sort, MachineSort)
-    return floats.to_integer(format, floats.operation(Kind.F_RTI, format, a, mode=rounding), sort)
 
 
 # ------------------------------------------------------------------------------------ classification
@@ -126,6 +108,11 @@ def _classified(body: Body, name: str, format: Format, a: Expr, sort: MachineSor
 
 
 # ------------------------------------------------------------------------------- bounded functions
+
+
+_COUNTS: Final = {
+    name: count for name, (count, _) in (*_COMPUTED.items(), *_PASSED.items(), *BOUNDED.items())
+}
 
 
 def _bounded(body: Body, format: Format, name: str, args: Operands, called: str) -> Expr:
@@ -167,8 +154,26 @@ def _patterns(call: LibraryCall, format: Format, count: int) -> list[Expr]:
 def _plain_name(name: str) -> str:
     """Return the name of a function without the suffix of its type and underscores."""
     bare = name.strip("_")
-    known = (*_COMPUTED, *_PASSED, *_TO_INTEGER, *BOUNDED, *_CLASSES)
+    known = (*_COUNTS, *_TO_INTEGER, *_CLASSES)
     return bare if bare in known else bare[:-1]
+
+
+def _result(
+    body: Body, name: str, format: Format, operands: Operands, type_: Type, shown: str
+) -> Expr | None:
+    """Return the result of a function before its bits are open; None if the function is not known."""
+    if name in BOUNDED:
+        return _bounded(body, format, name, operands, shown)
+    if name in _COMPUTED or name in _PASSED:
+        count, compute = _COMPUTED[name] if name in _COMPUTED else _PASSED[name]
+        return compute(body, format, operands[:count])
+    if name not in _TO_INTEGER and name not in _CLASSES:
+        return None
+    sort = sort_of(type_, signed=True)
+    assert isinstance(sort, MachineSort)
+    if name in _CLASSES:
+        return _classified(body, name, format, operands[0], sort)
+    return floats.to_integer(format, _rounded(_TO_INTEGER[name])(body, format, operands), sort)
 
 
 def function(call: LibraryCall) -> None:
@@ -177,22 +182,9 @@ def function(call: LibraryCall) -> None:
     format = _format(call)
     if name not in _TO_INTEGER and name not in _CLASSES and floats.format_of(result) is not format:
         raise Unmodelled("unsupported-library-function", f"the type of `{call.name}`")
-    if name in BOUNDED:
-        call.define(_bounded(body, format, name, _patterns(call, format, BOUNDED[name][0]), call.name))
-        return
-    if name in _TO_INTEGER:
-        call.define(_integer(body, name, format, _patterns(call, format, 1)[0], result))
-        return
-    if name in _CLASSES:
-        sort = sort_of(result, signed=True)
-        assert isinstance(sort, MachineSort)
-        call.define(_classified(body, name, format, _patterns(call, format, 1)[0], sort))
-        return
-    count, compute = _COMPUTED[name] if name in _COMPUTED else _PASSED[name]
-    value = compute(body, format, _patterns(call, format, count))
-    if name in _COMPUTED:
-        value = floats.opened(body, value, format, call.instruction.name)
-    call.define(value)
+    value = _result(body, name, format, _patterns(call, format, _COUNTS.get(name, 1)), result, call.name)
+    assert value is not None
+    call.define(floats.opened(body, value, format, call.instruction.name) if name in _COMPUTED else value)
 
 
 def set_rounding(call: LibraryCall) -> None:
@@ -258,7 +250,7 @@ def _names(table: Sequence[str], signature: str) -> str:
 
 def _table() -> tuple[tuple[Meaning, str], ...]:
     lists: dict[str, list[str]] = {}
-    for name, (count, _) in (*_COMPUTED.items(), *_PASSED.items(), *BOUNDED.items()):
+    for name, count in _COUNTS.items():
         lists.setdefault(f"f({'f' * count})", []).append(name)
     texts = [_names(names, signature) for signature, names in lists.items()]
     texts.append(_names([*_TO_INTEGER], "i(f)"))
@@ -300,18 +292,9 @@ def intrinsic(body: Body, name: str, args: Operands, types: Sequence[Type], resu
     if word == "is.fpclass":
         mask = args[1]
         return floats.is_class(format, operands[0], int(mask.value)) if mask.kind is Kind.CONST else None
-    if word in _COMPUTED or word in _PASSED:
-        count, compute = _COMPUTED[word] if word in _COMPUTED else _PASSED[word]
-        return compute(body, format, operands[:count])
-    if word in BOUNDED:
-        return _bounded(body, format, word, operands, name)
-    if word in _TO_INTEGER:
-        return _integer(body, word, format, operands[0], result)
     if word in ("fptosi.sat", "fptoui.sat") and isinstance(result, IntegerType):
         return _saturated(format, operands[0], machine(result.bits, signed=word == "fptosi.sat"))
-    if word == "canonicalize":
-        return operands[0]
-    return None
+    return operands[0] if word == "canonicalize" else _result(body, word, format, operands, result, name)
 
 
 def _saturated(format: Format, a: Expr, sort: MachineSort) -> Expr:
