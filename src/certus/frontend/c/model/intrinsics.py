@@ -78,6 +78,9 @@ def lower(body: Body, instruction: ir.Call, name: str) -> None:
     elif name.startswith("llvm.objectsize"):
         what = "the result of `__builtin_object_size`, which depends on the compiler"
         body.registers.define(instruction, body.havoc(sort_of(instruction.result), approximates=what))
+    elif name == "llvm.get.rounding":
+        number = math_functions.rounding_number(body, sort_of(instruction.result))
+        body.registers.define(instruction, number)
     elif name.startswith("llvm.vector.reduce."):
         body.registers.define(instruction, _reduced(value_of(body, arguments[0]), name.split(".")[3]))
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build, float_terms
 from certus.core.floats import AWAY, DOWN, NEAREST, TO_ZERO, UP, Format
 from certus.core.program import UNSPECIFIED, Assign
-from certus.core.terms import Expr, Kind, MachineSort, machine
+from certus.core.terms import Expr, Kind, MachineSort, Sort, machine
 from certus.frontend.c.ir.types import FloatType, IntegerType, StructType, Type, VectorType
 from certus.frontend.c.model import floats, math_bounds, memory
 from certus.frontend.c.model.math_bounds import BOUNDED
@@ -212,6 +212,15 @@ def get_rounding(call: LibraryCall) -> None:
     assert isinstance(sort, MachineSort)
     mode = build.wrap(call.body.unit.rounding, sort)
     call.define(build.shl(mode, build.constant(10, sort)))
+
+
+def rounding_number(body: Body, sort: Sort) -> Expr:
+    """Return the value of `FLT_ROUNDS`."""
+    number = build.constant(1, sort)
+    for mode, other in ((DOWN, 3), (UP, 2), (TO_ZERO, 0)):
+        same = build.eq(body.unit.rounding, build.constant(mode, float_terms.ROUNDING))
+        number = build.ite(same, build.constant(other, sort), number)
+    return number
 
 
 def complex_result(call: LibraryCall) -> None:
