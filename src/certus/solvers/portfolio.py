@@ -40,6 +40,7 @@ from certus.solvers.z3.terms import Z3Terms
 Z3_SECOND: Final = 3_000_000  # z3's units of effort in about a second: mostly 2 to 5 million
 PATIENCE: Final = 1.0  # effort of the incremental solver, in seconds
 FLOAT_PATIENCE: Final = 8.0  # and for floating point, where the translation alone may take seconds
+FLOAT_TERMS: Final = 1 / 3  # part of a turn that z3 has for floating point
 INTEGERS: Final = 1.0  # effort of the turn on integers, in seconds
 TURN: Final = 1.5  # effort of the first turn of each fresh solver, in seconds
 GROWTH: Final = 3  # factor from one round of turns to the next
@@ -132,14 +133,15 @@ class SolverPortfolio:
             if attempts.record(answer is not Answer.UNKNOWN):
                 return answer
             budget.check()
-        return self._in_turns((*self._formulas(), *assumptions), budget, purpose)
+        return self._in_turns(tuple(assumptions), budget, purpose)
 
     def _formulas(self) -> Iterator[Expr]:
         return (formula for level in self._levels for formula in level)
 
-    def _in_turns(self, formulas: Sequence[Expr], budget: Budget, purpose: str) -> Answer:
-        """Run fresh solvers in turns and return the first answer other than UNKNOWN."""
-        fresh: dict[Role, AnySolver] = {}
+    def _in_turns(self, assumptions: tuple[Expr, ...], budget: Budget, purpose: str) -> Answer:
+        """Run solvers in turns and return the first answer other than UNKNOWN."""
+        formulas = (*self._formulas(), *assumptions)
+        solvers: dict[Role, AnySolver] = {}
         racing, seconds, taken = list(self._order), TURN, 0
         if self._has_floats:
             racing.remove("integers")  # which know nothing of floating point
@@ -152,10 +154,16 @@ class SolverPortfolio:
                     answer = self._over_integers(formulas, budget, purpose)
                     racing.remove(role)
                 else:
-                    solver = self._answered = fresh.get(role) or self._fresh(role, formulas)
-                    fresh[role] = solver
+                    continues = (
+                        role == "bits" and self._has_floats and isinstance(self._first, BitwuzlaSolver)
+                    )
+                    if role not in solvers:
+                        solvers[role] = self._first if continues else self._fresh(role, formulas)
+                    solver = self._answered = solvers[role]
                     part = budget.part(1 / 3, at_least=0.5)
-                    answer = _ask(solver, part, f"{purpose}.fresh", seconds)
+                    effort = seconds * FLOAT_TERMS if self._has_floats and role == "terms" else seconds
+                    assumed = assumptions if continues else ()
+                    answer = _ask(solver, part, f"{purpose}.fresh", effort, assumed)
                     if not solver.was_ended:  # more effort does not help
                         racing.remove(role)
                 if answer is not Answer.UNKNOWN:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
-from certus.core import build
+from certus.core import build, float_terms, floats
 from certus.core.accounting import Budget, Statistics
 from certus.core.solver import Answer
-from certus.core.terms import machine
+from certus.core.terms import Kind, machine
 from certus.solvers import portfolio
 from certus.solvers.portfolio import Backoff, SolverPortfolio
 
@@ -68,3 +70,26 @@ def test_a_solver_that_keeps_failing_is_tried_less_often(monkeypatch: pytest.Mon
         assert not solver.was_easy
     assert statistics.counters["solver.test"] == 3  # the first, third and seventh time
     assert statistics.counters["solver.test.fresh"] == 8  # the solver that answered starts the next time
+
+
+@pytest.mark.parametrize(("square", "expected"), [(2.25, Answer.SAT), (2.0, Answer.UNSAT)])
+def test_with_floating_point_the_incremental_solver_continues(
+    monkeypatch: pytest.MonkeyPatch, square: float, expected: Answer
+) -> None:
+    """No float has the square 2. What Bitwuzla has learned until its first turn ends is not lost."""
+    monkeypatch.setattr(portfolio, "FLOAT_PATIENCE", NONE)
+    x = build.var("x", float_terms.float_sort(floats.F32))
+    number = build.constant(floats.from_fraction(floats.F32, floats.NEAREST, Fraction(square)), x.sort)
+    product = float_terms.float_term(Kind.F_MUL, "f32", (x, x, float_terms.TO_NEAREST))
+    claim = float_terms.float_term(Kind.F_EQ, "f32", (product, number))
+    statistics = Statistics()
+    solver = SolverPortfolio(statistics, cores=True)
+    assert solver.check([claim], budget=Budget(60), purpose="test") is expected
+    assert statistics.counters["solver.test.fresh"] > 0
+    assert solver.was_easy
+    if expected is Answer.SAT:
+        root = solver.value(x)
+        assert isinstance(root, int)
+        assert floats.to_fraction(floats.F32, root) in (Fraction(3, 2), Fraction(-3, 2))
+    else:
+        assert solver.core() == (claim,)
