@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LINT_IMPORTS = (
     "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
 )
-TESTS = ["-m", "pytest", "-q", "-n", "auto", "--durations=10"]
+# Neighbouring tests share fixtures, so each worker gets a stretch of them, and helps others at the end.
+TESTS = ["-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal", "--durations=10"]
 QUIET = {"NO_MKDOCS_2_WARNING": "1"}  # mkdocs-material advertises another program
 NATIVE = ["tests/unit/check/challenge", "tests/unit/check/replay/test_compiled.py"]
 WHOLE_RUNS = [f"tests/unit/{name}" for name in ("engines", "run", "fuzz", "witness", "frontend/c")] + NATIVE

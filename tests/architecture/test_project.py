@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 README = (ROOT / "README.md").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 TRUSTED = ("core", "codec", "encoding", "solvers", "frontend", "interpreter", "check")
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return the nodes of the syntax tree of a module."""
+    return list(ast.walk(ast.parse(path.read_text())))
 
 
 def project_files() -> list[Path]:
@@ -48,7 +55,7 @@ def test_no_vague_class_names() -> None:
     found = [
         f"{path.name}: {node.name}"
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef) and vague.search(node.name)
     ]
     assert found == []
@@ -64,7 +71,7 @@ def test_classes_have_at_most_15_fields() -> None:
     sizes = {
         node.name: len(_fields(node))
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef)
     }
     assert {name: size for name, size in sizes.items() if size > LARGER.get(name, 15)} == {}
@@ -92,7 +99,7 @@ def test_signatures_of_the_trusted_part_are_without_any() -> None:
     for path in SOURCES:
         if path.relative_to(ROOT / "src/certus").parts[0] not in TRUSTED:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef):
                 arguments = [part.annotation for part in ast.walk(node.args) if isinstance(part, ast.arg)]
                 types = [part for part in (*arguments, node.returns) if part is not None]

@@ -7,6 +7,7 @@ it is registered."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ from certus.engines.registry import ENGINES
 from certus.frontend.lp.load import load_lp
 from certus.passes.large_blocks import MODES, LargeBlocks, Mode
 from certus.run.publish import examine
+from certus.witness.read import read_witness
+from certus.witness.write import render_witness, witness_of
 
 UNPROMISED = 3  # seconds for an engine that may answer UNKNOWN
 # Limits that keep a search without an answer short.
@@ -38,7 +41,11 @@ OPTIONS: Mapping[str, Mapping[str, int]] = {
 
 # Every engine runs on large blocks. One engine tries the other sizes: these are the same for all engines.
 RUNS = [(name, "large") for name in ENGINES] + [("bmc", mode) for mode in MODES if mode != "large"]
-C_RUNS = [(program, name) for program in all_expected("c/*.c") for name in sorted(program.decided_by)]
+C_RUNS = [
+    (program, name)
+    for program in all_expected("c/*.c")
+    for name in sorted(program.decided_by) or ["auto"]  # all engines in turn
+]
 
 
 def answer(engine: Engine[Any], program: Program, expected: Expected, mode: Mode) -> Verdict:
@@ -88,7 +95,9 @@ def test_definite_answers_are_right_and_checked(engine: str, expected: Expected,
 @pytest.mark.parametrize(
     ("expected", "engine"), C_RUNS, ids=lambda x: x if isinstance(x, str) else x.path.stem
 )
-def test_c_programs_are_decided_by_the_engines_they_name(expected: Expected, engine: str) -> None:
+def test_c_programs_are_decided_by_the_engines_they_name(
+    expected: Expected, engine: str, tmp_path: Path
+) -> None:
     settings = Settings(engine=engine, property_name=expected.property_name, timeout=120)
     outcome = verify(expected.path, settings)
     assert outcome.answer == expected.answer, outcome.verdict
@@ -96,6 +105,12 @@ def test_c_programs_are_decided_by_the_engines_they_name(expected: Expected, eng
     if isinstance(outcome.verdict, Unsafe):
         assert isinstance(outcome.subject, Program)
         assert error_line(outcome.subject, outcome.verdict) in expected.violated
+    result = witness_of(outcome)
+    assert not isinstance(result, str), result
+    witness, remark = result
+    file = tmp_path / "witness.yml"
+    file.write_text(render_witness(witness, engine=engine, remark=remark, created="2024-01-01"))
+    assert read_witness(file) == witness
 
 
 def test_programs_name_registered_engines() -> None:
