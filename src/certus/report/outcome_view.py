@@ -361,6 +361,9 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         sentences.append("memory accesses are valid")
     elif READ in checked and FREE not in checked and "heap" in ended:
         sentences.append("calls of `free` are valid")
+    assumed = [f"{KINDS[kind].claim} ({kind}: {answer})" for kind, answer in outcome.assumed]
+    if outcome.vacuous:
+        return (*sentences, *assumed)
     if isinstance(verdict.proof, Partitioned):
         partition = verdict.proof.partition
         observed = any(region.layout == "free" for region in partition.regions)
@@ -381,8 +384,7 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
         sentences.append("assembly writes only objects that its operands point to")
     if "evaluation-order" in codes:
         sentences.append("operands are evaluated in the order of Clang")
-    sentences += [f"{KINDS[kind].claim} ({kind}: {answer})" for kind, answer in outcome.assumed]
-    return tuple(sentences)
+    return (*sentences, *assumed)
 
 
 def answer_parts(outcome: Outcome) -> list[tuple[Outcome, list[str]]]:

@@ -111,7 +111,11 @@ def _render_answers(outcome: Outcome, *, detail: Detail, palette: Palette, full_
     """Render the answers to the default question: a sentence for each violation, then a part for each answer.
     Kinds with the same evidence, or the same reason for UNKNOWN, share a part."""
     parts = answer_parts(outcome)
-    lines = [printable(sentence_of(part)) for part, _ in parts if isinstance(part.verdict, Unsafe)]
+    lines = [
+        printable(f"{sentence_of(part)}{_weakness(part)}")
+        for part, _ in parts
+        if isinstance(part.verdict, Unsafe)
+    ]
     said: list[Diagnostic] = [] if detail == "quiet" else list(_undefined(outcome))
     lines += [_shown(outcome, diagnostic, palette) for diagnostic in said]
     for part, kinds in parts:
@@ -205,7 +209,7 @@ def _proof(outcome: Outcome, *, every_point: bool) -> Iterator[str]:
         yield f"  the invariants are {proof.k}-inductive"
     formulas: list[str] = []
     for invariant in invariants(outcome):
-        if every_point or invariant.location.loop is not None:
+        if every_point or (invariant.location.loop is not None and not outcome.vacuous):
             formula = invariant.formula if every_point else invariant.brief
             if len(formula) <= _WIDE or len(invariant.conjuncts) == 1:
                 yield f"  {_place(invariant)}: {formula}"
@@ -213,7 +217,7 @@ def _proof(outcome: Outcome, *, every_point: bool) -> Iterator[str]:
                 yield f"  {_place(invariant)}:"
                 yield from (f"    {part}" for part in invariant.conjuncts)
             formulas.append(formula)
-    for name, formula in summaries(outcome):
+    for name, formula in summaries(outcome) if every_point or not outcome.vacuous else ():
         yield f"  procedure {name}: {formula}"
         formulas.append(formula)
     if explained := legend(formulas):
@@ -258,17 +262,23 @@ def refutation_lines(outcome: Outcome, palette: Palette, *, full_trace: bool = F
 
     trace = counterexample(outcome)
     if trace is not None:
-        yield from _defect(trace)
+        if not outcome.kind:  # with several kinds, the report begins with this sentence
+            yield from _defect(trace, outcome)
         yield from _counterexample(trace, file_of(outcome), palette, full=full_trace)
         yield from _failed_claim(trace, outcome, palette)
 
 
-def _defect(trace: Counterexample) -> Iterator[str]:
+def _defect(trace: Counterexample, outcome: Outcome) -> Iterator[str]:
     """Yield what is wrong with memory, in one line."""
     if trace.defect is not None:
         place = "" if trace.error.span is None else f"{trace.error.span.file}:{trace.error.span.line}: "
-        weakness = "" if trace.defect.cwe is None else f" (CWE-{trace.defect.cwe})"
-        yield f"  {printable(f'{place}{trace.wrong}{weakness}')}"
+        yield f"  {printable(f'{place}{trace.wrong}{_weakness(outcome)}')}"
+
+
+def _weakness(outcome: Outcome) -> str:
+    """Return the weakness that a memory error is; empty for other answers."""
+    defect = outcome.check.defect if isinstance(outcome.check, Replay) else None
+    return "" if defect is None or defect.cwe is None else f" (CWE-{defect.cwe})"
 
 
 def _counterexample(trace: Counterexample, file: str, palette: Palette, *, full: bool) -> Iterator[str]:

@@ -54,6 +54,7 @@ HEAD_START = 1.0  # seconds of the first engine alone: it answers most small pro
 TOO_LATE = frozenset({"time-limit", "evidence-not-checked"})  # reasons that more time could change
 DEFECTS = frozenset({"engine-crashed", "internal-contradiction", "second-solver-missing"})
 EARLIER = "earlier "  # before the source of facts from an earlier question about the same program
+HARDLY = 2.0  # seconds: an engine keeps half of them for the check, and with fewer it says nothing
 GRACE = 1.0  # seconds at most, for children to end after the time limit
 UNLIMITED = 60.0  # seconds that shares refer to if there is no time limit
 
@@ -84,8 +85,9 @@ class Schedule:
     """One task and the engines that work on it.
 
     `seconds` is what is left of the time limit, `cpu` where CPU time ends, as `cpu_seconds` counts it. If
-    they are only a `part` of the time left, messages say so. `allowances`: how long each engine may run.
-    `failures`: why engines ended without an answer. `facts`: what engines have sent for others, by source.
+    they are only a `part` of the time left, messages say so. `allowances`: how long each engine may run;
+    `given`: the seconds that were left for it. `failures`: why engines ended without an answer. `facts`: what
+    engines have sent for others, by source.
     `pause`: the engine to suspend, and when."""
 
     task: Task
@@ -99,6 +101,7 @@ class Schedule:
     processes: int = field(init=False, default=1)
     waiting: deque[Turn] = field(init=False, default_factory=deque)
     allowances: dict[str, Allowance] = field(default_factory=dict)
+    given: dict[str, float | None] = field(default_factory=dict)
     failures: dict[str, Outcome] = field(default_factory=dict)
     facts: dict[str, bytes] = field(default_factory=dict)
     pause: tuple[str, Budget] | None = None
@@ -162,8 +165,10 @@ class Schedule:
 
     def _no_answer(self) -> Outcome:
         """Return UNKNOWN with the reasons of the engines. That a tentative engine finds nothing is none,
-        unless it crashed or lacked time."""
+        unless it crashed or lacked time; nor is that an engine which hardly ran lacked time."""
         reasons = [o for name, o in self.failures.items() if not _is_tentative(name) or _is_reason(o)]
+        brief = [name for name, seconds in self.given.items() if seconds is not None and seconds < HARDLY]
+        reasons = [o for o in reasons if not (_needs_time(o) and o.engine in brief)] or reasons
         from certus.run.advice import advise
 
         outcome = advise(reasons or list(self.failures.values()), self.settings)
@@ -187,6 +192,7 @@ class Schedule:
             else:
                 seconds, allowance = share, Allowance(share, shared=True)
         self.allowances[engine] = allowance
+        self.given[engine] = seconds
         settings = replace(self.settings, engine=engine, timeout=seconds, evidence=None)
         received = dict(self.facts)
 

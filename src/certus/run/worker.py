@@ -105,7 +105,10 @@ def _answer(
     if isinstance(task.subject, Program) and engine.form is not ProgramForm.ORIGINAL:
         try:
             with statistics.timed("passes"):
-                passes = _passes(task.subject, settings, engine, options, exchange, budget, statistics)
+                if _has_errors(task):
+                    passes = _passes(task.subject, settings, engine, options, exchange, budget, statistics)
+                else:
+                    passes = _only_memory(task.subject)
                 prepared, back, sizes = apply_passes(task, passes)
         except Unsupported as refused:
             reason = Unknown(refused.diagnostic)
@@ -159,6 +162,13 @@ def _passes(
         ranges = replace(exchange, inlined=inlines).ranges
         facts = [RangeFacts(budget, statistics, ranges, late=wanted is Facts.ON_DEMAND)]
     return [*memory, Constants(), Slice(), *inline, Bounds(), *facts, block_pass(settings)]
+
+
+def _only_memory(program: Program) -> list[Pass]:
+    """Return the passes for a program without error locations: a proof needs the partition of its memory."""
+    from certus.passes.memory import Memory
+
+    return [Memory()] if uses_memory(program) else []
 
 
 def _run(engine: Engine[Any], task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:

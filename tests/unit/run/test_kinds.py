@@ -13,6 +13,7 @@ from certus.core.evidence import Unknown
 from certus.core.outcome import Outcome
 from certus.core.vocabulary import KINDS, SUPPORTED, default_kinds
 from certus.frontend import load_question, read_question
+from certus.report.text import render_text
 from certus.run.recheck import recheck
 from certus.run.schedule import Schedule
 from certus.run.settings import Settings
@@ -207,3 +208,25 @@ def test_evidence_about_another_kind_is_refused(tmp_path: Path) -> None:
     manifest.write_text(manifest.read_text().replace('"kind": "assert"', '"kind": "shift"'))
     with pytest.raises(InputError, match="not about assert"):
         recheck(saved)
+
+
+def test_a_kind_without_sites_needs_no_invariant_and_no_assumption_about_memory(tmp_path: Path) -> None:
+    text = """#include <stdlib.h>
+    int main(void) {
+        char *a = malloc(4);
+        for (int i = 0; i <= 4; i++) a[i] = 0;
+        free(a);
+    }
+    """
+    settings = Settings(timeout=30, checks=("assert", "memory", "shift"))
+    outcome = asked(tmp_path, text, settings)
+    assert said(outcome) == {"assert": HOLDS, "memory": VIOLATED, "shift": HOLDS}
+    report = render_text(outcome).splitlines()
+    assert report[0].endswith("which has 4 bytes, allocated at line 5 (CWE-787)")
+    assert sum("which has 4 bytes" in line for line in report) == 1
+    start = next(number for number, line in enumerate(report) if line.startswith(HOLDS))
+    assert [line.split(" (")[0] for line in report[start + 1 : start + 3]] == [
+        "  nothing to check: assert, shift",
+        "  assuming: memory accesses are valid, and no memory is lost",
+    ]
+    assert report[start + 3].startswith("  checked: no clause needs a solver")

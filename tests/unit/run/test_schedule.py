@@ -18,11 +18,11 @@ from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import Engine, NoOptions, Role, Task
 from certus.core.evidence import Inductive, Safe, Trace, Unknown, Unsafe, Verdict
-from certus.core.outcome import ProofCheck, Undecided
+from certus.core.outcome import Outcome, ProofCheck, Undecided
 from certus.core.program import Program
 from certus.core.solver import Answer
 from certus.engines.registry import ENGINES
-from certus.frontend import read_question
+from certus.frontend import load_question, read_question
 from certus.run import schedule
 from certus.run.schedule import Allowance, Schedule
 from certus.system.child import ChildResult
@@ -313,3 +313,16 @@ def test_contradicting_answers_are_a_defect_and_both_saved(program: Path, tmp_pa
         assert json.loads((place / who / "manifest.json").read_text())["verdict"] == answer
     assert outcome.verdict.reason.hint is not None
     assert str(place) in outcome.verdict.reason.hint
+
+
+def test_an_engine_that_hardly_ran_is_no_reason(program: Path) -> None:
+    subject = load_question(read_question(program)).program
+    late = Unknown(Diagnostic("time-limit", "no answer in time", Severity.NOTE))
+    planned = Schedule(Task(subject, "unreach-call"), Settings(timeout=60))
+    planned.failures = {
+        name: Outcome(subject, "unreach-call", late, name) for name in ("bmc", "kind", "linear")
+    }
+    planned.given = {"bmc": 30.0, "kind": 0.2, "linear": 1.0}
+    assert planned._no_answer().engine == "bmc"
+    planned.given = dict.fromkeys(planned.failures, 0.2)
+    assert len(planned._no_answer().diagnostics) == 2
