@@ -35,7 +35,6 @@ from certus.system.programs import Limits, run_program
 MESSAGES: Final = 1 << 20  # bytes kept of the messages of a tool
 
 
-
 class ToolFailed(CertusError):
     """An external tool reached a limit or could not be run."""
 
