@@ -90,7 +90,8 @@ def render(outcome: Outcome, arguments: argparse.Namespace) -> str:
         from certus.report.json import render_json
 
         return render_json(outcome)
-    from certus.report.text import Detail, render_clauses
+    from certus.report.chc import render_clauses
+    from certus.report.text import Detail
 
     detail: Detail = "quiet" if arguments.quiet else "verbose" if arguments.verbose else "normal"
     return render_clauses(outcome, detail=detail)

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 Detail = Literal["quiet", "normal", "verbose"]
 _ANSWER_COLOURS: Final = {"HOLDS": "green", "VIOLATED": "red", "UNKNOWN": "yellow"}
-_CHC_ANSWERS: Final = {"HOLDS": "sat", "VIOLATED": "unsat", "UNKNOWN": "unknown"}
 _PLACE_WIDTH: Final = 6  # at least
 _STATEMENT_WIDTH: Final = 60  # at most; longer statements push their effect to the right
 _EFFECT_WIDTH: Final = 32
@@ -220,7 +219,7 @@ def _proof(outcome: Outcome, *, every_point: bool) -> Iterator[str]:
     for name, formula in summaries(outcome) if every_point or not outcome.vacuous else ():
         yield f"  procedure {name}: {formula}"
         formulas.append(formula)
-    if explained := legend(formulas):
+    if formulas and (explained := legend(formulas)):
         yield f"  where {explained}"
     yield from (f"  assuming: {assumption}" for assumption in assumptions(outcome))
 
@@ -423,44 +422,6 @@ def render_passes(outcome: Outcome) -> str:
             f"{each.name:<20} {before.locations:>10} {after.locations:>8} {before.edges:>8} {after.edges:>8}"
         )
     return "\n".join(lines)
-
-
-# ----------------------------------------------------------------------------------- Horn clauses
-
-
-def render_clauses(outcome: Outcome, *, detail: Detail = "normal") -> str:
-    """Render an outcome about Horn clauses as in CHC-COMP: `sat`, `unsat` or `unknown`, then the evidence. A
-    model is a list of SMT-LIB definitions, and the rest is in comments, so that the text stays SMT-LIB. A
-    quiet report is a single word."""
-    word = _CHC_ANSWERS[outcome.answer]
-    if detail == "quiet":
-        return word
-    return "\n".join([word, *_model(outcome), *_comments(outcome, detail)])
-
-
-def _model(outcome: Outcome) -> Iterator[str]:
-    from certus.codec.smtlib_horn import definition
-
-    proof = proof_of(outcome)
-    if isinstance(proof, Model):
-        yield "("
-        for relation, (parameters, formula) in proof.relations.items():
-            yield f"  {definition(relation, parameters, formula)}"
-        yield ")"
-
-
-def _comments(outcome: Outcome, detail: Detail) -> Iterator[str]:
-    verdict = outcome.verdict
-    lines: list[str] = []
-    if isinstance(verdict, Unknown):
-        lines += render_diagnostic(verdict.reason, outcome.subject.source, label="unknown").splitlines()
-    lines += refutation_lines(outcome, PLAIN)
-    lines += check_lines(outcome)
-    for diagnostic in outcome.diagnostics:
-        lines += render_diagnostic(diagnostic, outcome.subject.source).splitlines()
-    if detail == "verbose":
-        lines += [*finding_lines(outcome), *statistics_lines(outcome)]
-    yield from (f"; {line}".rstrip() for line in lines)
 
 
 # -------------------------------------------------------------------------------------- diagnostics
