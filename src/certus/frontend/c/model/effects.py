@@ -16,6 +16,7 @@ from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.cells import UNROLLED, cells_at, words
 from certus.frontend.c.model.checks import check, is_checked
+from certus.frontend.c.model.formats import counts
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
 from certus.frontend.c.model.terms import NULL, Unmodelled
 
@@ -106,7 +107,7 @@ def target(call: LibraryCall, argument: int, type_: str) -> None:
 
 
 def _store_new(call: LibraryCall, address: Expr) -> None:
-    nondeterminism.store_pointer(call.body, address, nondeterminism.library_object(call.body, "heap"))
+    nondeterminism.store_pointer(call.body, address, allocated(call))
 
 
 @with_options
@@ -165,13 +166,18 @@ def new_result(call: LibraryCall) -> Expr:
     return nondeterminism.library_object(call.body)
 
 
+def allocated(call: LibraryCall) -> Expr:
+    """Return a new object that the program has to free."""
+    return nondeterminism.library_object(call.body, "heap")
+
+
 @with_options
-def same(call: LibraryCall, argument: int) -> Expr:
-    """Return an argument, or a new object of the library if the argument is null."""
+def same(call: LibraryCall, argument: int, otherwise: Result = new_result) -> Expr:
+    """Return an argument, or a new object if the argument is null."""
     base = call.address(argument)
     if base is NULL:
-        return new_result(call)
-    return call.body.choose(build.ne(base, NULL), lambda: base, lambda: new_result(call))
+        return otherwise(call)
+    return call.body.choose(build.ne(base, NULL), lambda: base, lambda: otherwise(call))
 
 
 @with_options
@@ -226,7 +232,8 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (effects(returns=False), "i(i) raise alarm i(ii) kill killpg ualarm i() pause"),
     # other effects
     (effects(result=new_result, input_null=True), "r(SS) fopen popen fopen64 r() tmpfile tmpfile64"),
-    (effects(result=new_result, input_null=True), "r(S) opendir p(S?S?) tempnam *(S?i) dlopen"),
+    (effects(result=new_result, input_null=True), "r(S) opendir *(S?i) dlopen"),
+    (effects(result=allocated, input_null=True), "p(S?S?) tempnam"),
     (effects(result=new_result), "r(iS) fdopen"),
     (effects(result=same(2), input_null=True), "r(S?SH) freopen freopen64"),
     (shared("getenv"), "p(S) getenv secure_getenv __secure_getenv"),
@@ -273,17 +280,18 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (effects(some(1), target(2, "int")), "i(iup) accept getsockname getpeername"),
     (effects(up_to(2, argument=1), some(4), target(5, "int")), "i(i*iiup) recvfrom"),
     (effects(line_buffer(0), target(1, "size_t")), "i(ppH) getline i(ppiH) getdelim __getdelim"),
-    (effects(new_object(0)), "i(pp...) asprintf i(pSa) vasprintf"),
+    (effects(new_object(0), counts(1)), "i(pp...) asprintf"),
+    (effects(new_object(0), counts(None)), "i(pSa) vasprintf"),
     (effects(up_to(2, argument=0)), "i(pSi) strxfrm"),
     (effects(up_to(1, argument=0)), "i(piSr) strftime i(pi) gethostname getdomainname"),
-    (effects(up_to(1, argument=0), result=same(0), input_null=True), "p(pi) getcwd"),
+    (effects(up_to(1, argument=0), result=same(0, allocated), input_null=True), "p(pi) getcwd"),
     (effects(up_to(2, argument=1)), "i(Spi) readlink i(ipi) ttyname_r confstr"),
     (effects(up_to(2, argument=1), result=anywhere_or_into("strerror_r", 1)), "p(ipi) strerror_r"),
     (effects(some(0), result=same(0), input_null=True), "p(p) gets getwd"),
     (effects(some(0), result=same(0)), "p(p) tmpnam_r ctermid_r p(S) mktemp mkdtemp"),
     (effects(some(0)), "i(S) mkstemp i(p) pipe i(Si) mkostemp i(pi) wctomb pipe2 i(ppi) mbstowcs wcstombs"),
     (effects(some(1), result=same(1)), "p(rp) asctime_r p(pp) ctime_r"),
-    (effects(some(1), result=same(1), input_null=True), "p(Sp) realpath"),
+    (effects(some(1), result=same(1, allocated), input_null=True), "p(Sp) realpath"),
     (effects(some(0)), "i(rii) poll"),
     (effects(end_pointer(1, string=0)), "f(Sp) strtod strtof strtold"),
 )

@@ -7,7 +7,6 @@ executions.
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -16,8 +15,7 @@ from certus.core.floats import F32, F64
 from certus.core.program import Store
 from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.frontend.c.ir.instructions import Operand
-from certus.frontend.c.ir.types import PointerType
-from certus.frontend.c.model import floats, nondeterminism
+from certus.frontend.c.model import floats, formats, nondeterminism
 from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall, any_count, maybe, with_options
@@ -107,11 +105,12 @@ def input_memory(call: LibraryCall) -> None:
 
 
 @with_options
-def block(call: LibraryCall, to: int, count: int, size: int | None = None) -> None:
+def block(call: LibraryCall, to: int, count: int, size: int | None = None, flags: int | None = None) -> None:
     """Read an input, the number of elements read, and as many bytes of input to where the argument `to`
     points. `size` is the argument with the size of an element; without it, an element is a byte, and the
     result may be -1, always if argument 0, the file, is negative. The rest of an incomplete element is
-    unknown."""
+    unknown. `flags` is the argument with options of `recv`: the same bytes may be read again, and the result
+    may be the length of a message that is longer than what is read."""
     _begin(call, scanned=True)
     body, start, most = call.body, call.integer(to), call.integer(count)
     width = build.integer(1) if size is None else call.integer(size)
@@ -121,7 +120,12 @@ def block(call: LibraryCall, to: int, count: int, size: int | None = None) -> No
         file = build.wrap(call.term(0), machine(32, signed=True))
         closed = build.lt(file, build.constant(0, machine(32, signed=True)))
         least, limit = build.integer(-1), build.ite(closed, build.integer(-1), most)
-    body.assume(build.and_(build.le(least, number), build.le(number, limit)))
+    if flags is not None and as_sort(call.term(flags), INT) is not NULL:
+        body.bar_counterexamples(_read(call))
+        body.assume(build.le(least, number))
+        number = build.ite(build.lt(most, number), most, number)
+    else:
+        body.assume(build.and_(build.le(least, number), build.le(number, limit)))
     read = build.ite(build.lt(number, NULL), NULL, build.mul(number, width))
     check(body, start, read, "write")
     run_model(body, "__certus_input1", (start, read))
@@ -156,37 +160,7 @@ def line(call: LibraryCall) -> None:
 
 # ------------------------------------------------------------------------------------- scanf, printf
 
-_CONVERSION: Final = re.compile(r"%(\*?)(\d*)(hh?|ll?|[jztLqm])?([a-zA-Z\[])")
-_FLOATING: Final = "float"
 _SIGNALLING: Final = 1  # the class of these NaNs
-_FLOATS: Final = {"": 4, "l": 8}  # sizes of floating-point numbers
-_SIZES: Final = {"hh": 1, "h": 2, "": 4, "ll": 8, "j": 8, "q": 8}
-
-
-def _conversions(text: str | None, number: int, word: int) -> list[tuple[str, int]]:
-    """Return what a format gives each of a number of targets: `any` value of a number of bytes; `some` value,
-    if a width limits it or it is a character; a `float`; or `text`, of at most that number of bytes unless it
-    is 0. Empty if the format is not understood."""
-    conversions = [m for m in _CONVERSION.findall(text or "") if not m[0]]
-    if len(conversions) != number or any(letter == "n" for *_, letter in conversions):
-        return []
-    targets: list[tuple[str, int]] = []
-    for _, width, length, letter in conversions:
-        if letter in "s[SC" or (letter == "c" and width):
-            narrow = letter in "s[c" and not length
-            most = int(width) + (letter != "c") if narrow and width else 0
-            targets.append(("text", most))
-        elif letter in "cp":
-            targets.append(("some", 1 if letter == "c" else word))
-        elif letter in "diouxX":
-            targets.append(("some" if width else "any", _SIZES.get(length, word)))
-        elif letter in "aefgAEFG" and length in _FLOATS:
-            targets.append(("some" if width else _FLOATING, _FLOATS[length]))
-        else:
-            return []
-    return targets
-
-
 _SCANNED_TEXT: Final = "the text that a function of the `scanf` family reads"
 
 
@@ -198,9 +172,12 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
     its pointer. The value comes from outside, unless a string is read or the format is not understood: then
     nothing is known about it. Where no conversion succeeded, none will succeed if it is tried again.
     """
-    body, targets = call.body, call.arguments[format + 1 :]
-    text = body.module.literal(call.operand(format))
-    conversions = _conversions(text, len(targets), body.layout.word)
+    body, targets, text = call.body, call.arguments[format + 1 :], formats.literal(call, format)
+    conversions = formats.scanned(text, len(targets), body.layout.word)
+    if text is None and is_checked(body, "read"):
+        from certus.frontend.c.model import reads
+
+        reads.check_string(body, call.address(format))
     outside = outside and bool(conversions)
     what = "" if outside else _read(call)
     if outside:
@@ -210,10 +187,10 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
         _try_again(call, result)
     for number, target in enumerate(targets):
         kind, size = conversions[number] if conversions else ("text", 0)
-        reads = what or ("" if kind in ("any", _FLOATING) else _SCANNED_TEXT)
+        unknown = what or ("" if kind in ("any", formats.FLOATING) else _SCANNED_TEXT)
         below = build.lt(build.constant(number, result.sort), result)
         success = below if conversions else maybe(body, what)
-        body.when(success, partial(_scanned, body, target, kind, size, reads))
+        body.when(success, partial(_scanned, body, target, kind, size, unknown))
     call.define(result)
 
 
@@ -226,7 +203,7 @@ def _scanned(body: Body, target: Operand, kind: str, size: int, reads: str) -> N
     elif kind != "text":
         check(body, address, size, "write")
         value = body.havoc(machine(8 * size, signed=False), approximates=reads)
-        if kind == _FLOATING:
+        if kind == formats.FLOATING:
             format = F32 if size == 4 else F64
             body.assume(build.not_(floats.is_class(format, value, _SIGNALLING)))
         body.emit(Store(address, value))
@@ -243,7 +220,6 @@ def _try_again(call: LibraryCall, result: Expr) -> None:
     body.registers.assign(failed, build.ite(build.eq(result, zero), _ONE, _ZERO))
 
 
-_COUNT: Final = re.compile(r"%[-+ #0-9.*]*(?:hh?|ll?|[jztLq])?n")
 _PRINTED: Final = "the text that a function of the `printf` family writes"
 
 
@@ -266,20 +242,5 @@ def print_(
         )
     elif buffer is not None:
         nondeterminism.write_extent(body, call.operand(buffer), call.address(buffer), _PRINTED)
-    if format is not None and format < len(call.arguments):
-        text = body.module.literal(call.arguments[format])
-        if text is None or _COUNT.search(text.replace("\0", "")):
-            for operand in call.arguments[format + 1 :]:
-                if isinstance(operand.type, PointerType) and address_of(body, operand) is not NULL:
-                    _count(body, address_of(body, operand), text)
+    formats.counts(format)(call)
     call.define_anything()
-
-
-def _count(body: Body, address: Expr, text: str | None) -> None:
-    """Write what `%n` may count where a pointer argument leads."""
-    what = "what `%n` counts"
-    if text is None or address.kind is Kind.CONST:
-        nondeterminism.write_some(body, address, what)
-    else:
-        check(body, address, 4, "write")
-        body.emit(Store(address, body.havoc(machine(32, signed=False), approximates=what)))

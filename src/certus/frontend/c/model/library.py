@@ -20,7 +20,7 @@ from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
 from certus.frontend.c.ir.types import IntegerType, PointerType, word_set
 from certus.frontend.c.library import models as c_models
-from certus.frontend.c.model import external_calls, inputs, math_functions, memory
+from certus.frontend.c.model import external_calls, formats, inputs, math_functions, memory
 from certus.frontend.c.model.allocation import allocate, reallocate, release
 from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be, reads_of, without_reads
 from certus.frontend.c.model.cells import element
@@ -152,10 +152,15 @@ def stop(call: LibraryCall) -> None:
 
 
 @with_options
-def exit_(call: LibraryCall, *, registered: bool = True, status: int | None = None) -> None:
+def exit_(
+    call: LibraryCall, *, registered: bool = True, status: int | None = None, format: int | None = None
+) -> None:
     """End the execution; with `registered`, first run the functions that `atexit` registered. If `status` is
-    an argument, the execution ends only if the argument is not zero."""
+    an argument, the execution ends only if the argument is not zero. `format` is that of a text that is
+    printed before."""
     body = call.body
+    if format is not None:
+        formats.counts(format)(call)
 
     def end() -> None:
         if registered:
@@ -212,7 +217,8 @@ _ENDS: Final[tuple[tuple[Meaning, str], ...]] = (  # of the execution
     (stop, "v() abort v(i) _exit _Exit v(ppip) __assert_fail"),
     (exit_(), "v(i) exit v(ip...) err errx v(ipa) verr verrx v(iip...) errc v(iipa) verrc"),
     (exit_(registered=False), "v(i) quick_exit"),
-    (exit_(status=0), "v(iip...) error v(iipip...) error_at_line"),
+    (exit_(status=0, format=2), "v(iip...) error"),
+    (exit_(status=0, format=4), "v(iipip...) error_at_line"),
 )
 _CONDITIONS: Final[tuple[tuple[Meaning, str], ...]] = (  # which end the execution unless they hold
     (assume, "v(i) " + " ".join(ASSUMING)),
@@ -241,7 +247,8 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (inputs.character, "i() getchar getchar_unlocked"),
     (inputs.character, "i(H) getc fgetc getc_unlocked fgetc_unlocked _IO_getc"),
     (inputs.time, "i(p) time"),
-    (inputs.block(to=1, count=2), "i(i*i) read i(i*ii) recv pread"),
+    (inputs.block(to=1, count=2), "i(i*i) read i(i*ii) pread"),
+    (inputs.block(to=1, count=2, flags=3), "i(i*ii) recv"),
     (inputs.block(to=0, count=2, size=1), "i(*iiH) fread fread_unlocked"),
     (inputs.line, "p(piH) fgets fgets_unlocked"),
     (inputs.input_memory, "__VERIFIER_nondet_memory"),
@@ -264,7 +271,7 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (_REFUSED, "sigaction on_exit at_quick_exit sbrk brk putenv getopt getopt_long getopt_long_only"),
     (_REFUSED, "pthread_once call_once pthread_atfork qsort_r lfind lsearch ftw nftw scandir tsearch tfind"),
     (_REFUSED, "tdelete twalk sigset timer_create fmemopen open_memstream open_wmemstream initstate"),
-    (_REFUSED, "setstate readv preadv dlsym"),
+    (_REFUSED, "setstate readv preadv dlsym __cxa_atexit"),
 )
 
 
@@ -292,7 +299,7 @@ FUNCTIONS: Final = _functions()
 ALLOCATING: Final = word_set(
     "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc "
     "realloc strdup __strdup strndup getline getdelim __getdelim asprintf vasprintf __asprintf_chk "
-    "__vasprintf_chk"
+    "__vasprintf_chk tempnam getcwd __getcwd_chk realpath __realpath_chk"
 )
 ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}

@@ -12,20 +12,17 @@ nothing mentions: no proof can bound it, and no counterexample depends on it.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.terms import INT, Expr, machine
-from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.ir.types import PointerType
-from certus.frontend.c.model import nondeterminism
+from certus.frontend.c.model import formats, nondeterminism
 from certus.frontend.c.model.c_types import HANDLE, STRING
 from certus.frontend.c.model.checks import check, is_checked
 from certus.frontend.c.model.effects import EXTENTS
+from certus.frontend.c.model.formats import Conversion
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall
 from certus.frontend.c.model.operands import address_of
@@ -34,49 +31,9 @@ from certus.frontend.c.model.terms import NULL, as_sort
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
-_CONVERSION: Final = re.compile(
-    r"%(?:(%)|([-+ #0']*)(\*|\d*)(?:(\.)(\*|\d*))?(hh|h|ll|l|[jztLq])?([a-zA-Z]))"
-)
 _LONGEST: Final = build.integer(2**31)  # more characters than any string that is printed has
-_BITS: Final = {"hh": 8, "h": 16, "": 32, "ll": 64, "j": 64, "q": 64}  # of integers; others have a word
 _BASES: Final = {"d": 10, "i": 10, "u": 10, "x": 16, "X": 16, "o": 8}
 _TEXT: Final = "the length of the text that a function of the `printf` family writes"
-
-
-@dataclass(frozen=True, slots=True)
-class _Conversion:
-    """A conversion of a format: its letter, the numbers of the arguments with its value, and with its width
-    and its precision if these are arguments (`*`). A width or precision of None is not stated."""
-
-    letter: str
-    length: str
-    flags: str
-    argument: int
-    width: int | None
-    precision: int | None
-    width_argument: int | None
-    precision_argument: int | None
-
-
-def _conversions(text: str, number: int) -> Iterator[_Conversion]:
-    """Yield the conversions of a format; `number` is the number of the first argument behind it."""
-    for percent, flags, width, dot, precision, length, letter in _CONVERSION.findall(text):
-        if percent:
-            continue
-        arguments: list[int | None] = []
-        for stated in (width, precision):
-            arguments.append(number if stated == "*" else None)
-            number += stated == "*"
-        yield _Conversion(
-            letter,
-            length,
-            flags,
-            number,
-            int(width) if width.isdigit() else None,
-            None if not dot or precision == "*" else int(precision or 0),
-            *arguments,
-        )
-        number += 1
 
 
 # ------------------------------------------------------------------------------------- strings read
@@ -88,8 +45,9 @@ def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
     body, lengths = call.body, dict[int, Expr]()
     if not is_checked(body, "read"):
         return lengths
-    text = _literal(call, format)
-    if format is None or text is None:
+    text = formats.literal(call, format)
+    conversions = None if text is None or format is None else formats.printed(text, format + 1)
+    if conversions is None:
         if format is not None:
             check_string(body, call.address(format))
         for operand in call.arguments[0 if format is None else format + 1 :]:
@@ -97,10 +55,10 @@ def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
                 what = f"what `{call.name}` reads"
                 nondeterminism.read_unknown(body, address_of(body, operand), what)
         return lengths
-    for each in _conversions(text, format + 1):
+    for each in conversions:
         if each.letter in "sS" and each.argument < len(call.arguments):
             wide = each.letter == "S" or each.length == "l"
-            literal = None if wide else _literal(call, each.argument)
+            literal = None if wide else formats.literal(call, each.argument)
             most = _most_read(call, each)
             if literal is not None:
                 lengths[each.argument] = _minimum(most, build.integer(len(literal)))
@@ -112,7 +70,7 @@ def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
     return lengths
 
 
-def _most_read(call: LibraryCall, string: _Conversion) -> Expr:
+def _most_read(call: LibraryCall, string: Conversion) -> Expr:
     """Return how many characters of a string are read at most; a negative precision is none."""
     if string.precision_argument is not None:
         stated = build.to_int(as_sort(call.term(string.precision_argument), machine(32, signed=True)))
@@ -157,13 +115,13 @@ def write_text(
 def _bounds(call: LibraryCall, format: int | None, lengths: dict[int, Expr]) -> tuple[Expr, Expr | None]:
     """Return bounds of the number of bytes that are written, with the zero at the end. They are one term if
     the number is exact."""
-    text = _literal(call, format)
-    if text is None or format is None:
+    text = formats.literal(call, format)
+    conversions = None if text is None or format is None else formats.printed(text, format + 1)
+    if text is None or conversions is None:
         return build.integer(1), None
-    plain = len(_CONVERSION.sub(lambda match: "%" if match[1] else "", text)) + 1
-    least: Expr = build.integer(plain)
+    least: Expr = build.integer(formats.plain_length(text) + 1)
     most: Expr | None = least
-    for each in _conversions(text, format + 1):
+    for each in conversions:
         low, high = _bounds_of(call, each, lengths)
         width = build.integer(each.width or 0)
         low = _maximum(low, width)
@@ -175,7 +133,7 @@ def _bounds(call: LibraryCall, format: int | None, lengths: dict[int, Expr]) -> 
     return least, most
 
 
-def _bounds_of(call: LibraryCall, each: _Conversion, lengths: dict[int, Expr]) -> tuple[Expr, Expr | None]:
+def _bounds_of(call: LibraryCall, each: Conversion, lengths: dict[int, Expr]) -> tuple[Expr, Expr | None]:
     """Return bounds of the length of a conversion, without its width."""
     one = build.integer(1)
     if each.argument in lengths:
@@ -193,17 +151,18 @@ def _bounds_of(call: LibraryCall, each: _Conversion, lengths: dict[int, Expr]) -
     return (NULL if each.letter in "diuxXosS" else one), None
 
 
-def _length_of_number(call: LibraryCall, each: _Conversion) -> Expr:
+def _length_of_number(call: LibraryCall, each: Conversion) -> Expr:
     """Return how many characters an integer has: its digits, and a sign."""
     signed = each.letter in "di"
-    sort = machine(_BITS.get(each.length, 8 * call.body.layout.word), signed=signed)
+    size = formats.size_of_integer(each.length, call.body.layout.word)
+    sort = machine(8 * size, signed=signed)
     value = build.to_int(as_sort(call.term(each.argument), sort))
     negative = build.lt(value, NULL)
-    size = build.ite(negative, build.neg(value), value) if signed else value
+    amount = build.ite(negative, build.neg(value), value) if signed else value
     length: Expr = build.integer(1)
     power = base = _BASES[each.letter]
     while power <= sort.high + 1:
-        length = build.add(length, build.ite(build.le(build.integer(power), size), build.integer(1), NULL))
+        length = build.add(length, build.ite(build.le(build.integer(power), amount), build.integer(1), NULL))
         power *= base
     sign = build.ite(negative, build.integer(1), build.integer(int("+" in each.flags or " " in each.flags)))
     return build.add(length, sign) if signed else length
@@ -215,18 +174,6 @@ def _minimum(a: Expr, b: Expr) -> Expr:
 
 def _maximum(a: Expr, b: Expr) -> Expr:
     return build.ite(build.lt(a, b), b, a)
-
-
-def _literal(call: LibraryCall, number: int | None) -> str | None:
-    """Return an argument that is a string literal of ASCII characters."""
-    operand = None if number is None else call.operand(number)
-    if not isinstance(operand, Symbol):
-        return None
-    variable = call.body.module.globals.get(operand.name)
-    text = call.body.module.literal(operand)
-    if variable is None or not variable.constant or text is None or not text.isascii():
-        return None
-    return text.split("\0")[0]
 
 
 # ------------------------------------------------------------------------------------ other functions

@@ -206,8 +206,7 @@ char *strsep(char **rest, const char *set)
 
 char *strtok_r(char *s, const char *set, char **rest)
 {
-    if (!s) s = *rest;
-    if (!s) return 0;
+    if (!s) s = *rest; /* a string, as C demands: null is an invalid access */
     s += strspn(s, set);
     if (!*s) {
         *rest = s;

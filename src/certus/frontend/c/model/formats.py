@@ -1,0 +1,170 @@
+"""Formats of the `printf` and the `scanf` family, and what `%n` writes.
+
+A format is understood only as a whole: if one of its conversions is not, as in `%1$d`, then nothing is known
+about the arguments, and a function may do with each of them what any conversion does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from certus.core.program import Store
+from certus.core.terms import Expr, machine
+from certus.frontend.c.ir.instructions import Symbol
+from certus.frontend.c.ir.types import PointerType
+from certus.frontend.c.model import nondeterminism
+from certus.frontend.c.model.checks import check
+from certus.frontend.c.model.nondeterminism import LibraryCall, with_options
+from certus.frontend.c.model.operands import address_of
+from certus.frontend.c.model.terms import NULL, Unmodelled
+
+if TYPE_CHECKING:
+    from certus.frontend.c.ir.module import Module
+
+_LENGTH: Final = "(hh|h|ll|l|[jztLq])?"
+_PRINTED: Final = re.compile(
+    rf"%(?:(%)|([-+ #0'I]*)(\*|\d*)(?:(\.)(\*|\d*))?{_LENGTH}([diouxXbBeEfFgGaAcsCSpnm]))"
+)
+_COUNT: Final = re.compile(r"%[^a-zA-Z%]*[hljztLqI]*n")
+_SIZES: Final = {"hh": 1, "h": 2, "": 4, "ll": 8, "j": 8, "q": 8, "L": 8}  # of integers; others have a word
+
+
+def literal(call: LibraryCall, number: int | None) -> str | None:
+    """Return an argument that is a string literal of ASCII characters, up to its first zero."""
+    operand = None if number is None else call.operand(number)
+    if not isinstance(operand, Symbol):
+        return None
+    variable = call.body.module.globals.get(operand.name)
+    text = call.body.module.literal(operand)
+    if variable is None or not variable.constant or text is None or not text.isascii():
+        return None
+    return text.split("\0")[0]
+
+
+def size_of_integer(length: str, word: int) -> int:
+    """Return the size in bytes of an integer whose conversion has a length such as `ll`."""
+    return _SIZES.get(length, word)
+
+
+# ---------------------------------------------------------------------------------------- printf
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A conversion that prints: its letter, the numbers of the arguments with its value, and with its width
+    and its precision if these are arguments (`*`). A width or precision of None is not stated."""
+
+    letter: str
+    length: str
+    flags: str
+    argument: int
+    width: int | None
+    precision: int | None
+    width_argument: int | None
+    precision_argument: int | None
+
+
+def printed(text: str, number: int) -> list[Conversion] | None:
+    """Return the conversions of a format of the `printf` family; `number` is the number of the first argument
+    behind it. None if the format is not understood."""
+    if "%" in _PRINTED.sub("", text):
+        return None
+    conversions = []
+    for percent, flags, width, dot, precision, length, letter in _PRINTED.findall(text):
+        if percent:
+            continue
+        arguments: list[int | None] = []
+        for stated in (width, precision):
+            arguments.append(number if stated == "*" else None)
+            number += stated == "*"
+        wide = int(width) if width.isdigit() else None
+        precise = None if not dot or precision == "*" else int(precision or 0)
+        conversions.append(Conversion(letter, length, flags, number, wide, precise, *arguments))
+        number += letter != "m"
+    return conversions
+
+
+def plain_length(text: str) -> int:
+    """Return how many characters of an understood format are not part of a conversion."""
+    return len(_PRINTED.sub(lambda match: "%" if match[1] else "", text))
+
+
+@with_options
+def counts(call: LibraryCall, format: int | None) -> None:
+    """Write what `%n` counts. `format` is None if the arguments come in a `va_list`, behind a format that
+    is one of the arguments, too.
+
+    A format that is not known may contain `%n`; then every pointer that is passed may lead to where it
+    writes. The pointers in a `va_list` are not known: the call is refused if the program has a string with
+    `%n`, and otherwise no format is assumed to have one."""
+    if format is None:
+        texts = [literal(call, number) for number in range(len(call.arguments) - 1)]
+        text = next((each for each in texts if each is not None), None)
+        if _COUNT.search(text) if text is not None else _has_counting_text(call.body.module):
+            what = f"`%n` among the arguments that `{call.name}` gets in a `va_list`"
+            raise Unmodelled("unsupported-library-function", what)
+        return
+    if format >= len(call.arguments):
+        return
+    text = literal(call, format)
+    conversions = None if text is None else printed(text, format + 1)
+    if conversions is None and (text is None or _COUNT.search(text)):
+        for operand in call.arguments[format + 1 :]:
+            if isinstance(operand.type, PointerType) and address_of(call.body, operand) is not NULL:
+                nondeterminism.write_some(call.body, address_of(call.body, operand), _COUNTED)
+    for each in conversions or ():
+        if each.letter == "n" and each.argument < len(call.arguments):
+            size = size_of_integer(each.length, call.body.layout.word)
+            _write_count(call, call.address(each.argument), size)
+
+
+_COUNTED: Final = "what `%n` counts"
+
+
+def _write_count(call: LibraryCall, address: Expr, size: int) -> None:
+    body = call.body
+    check(body, address, size, "write")
+    body.emit(Store(address, body.havoc(machine(8 * size, signed=False), approximates=_COUNTED)))
+
+
+def _has_counting_text(module: Module) -> bool:
+    """Whether a string of the program may be a format with `%n`."""
+    texts = (module.literal(Symbol(each.type, each.name)) for each in module.globals.values())
+    return any(_COUNT.search(text.replace("\0", "")) for text in texts if text)
+
+
+# ---------------------------------------------------------------------------------------- scanf
+
+_SCANNED: Final = re.compile(rf"%(?:%|(\*?)(\d*){_LENGTH}(\[\^?\]?[^\]]*\]|[a-zA-Z]))")
+FLOATING: Final = "float"
+_FLOATS: Final = {"": 4, "l": 8}  # sizes of floating-point numbers
+
+
+def scanned(text: str | None, number: int, word: int) -> list[tuple[str, int]]:
+    """Return what a format gives each of a number of targets: `any` value of a number of bytes; `some` value,
+    if a width limits it or it is a character; a `float`; or `text`, of at most that number of bytes unless it
+    is 0. Empty if the format is not understood."""
+    if text is None or "%" in _SCANNED.sub("", text):
+        return []
+    conversions = [each for each in _SCANNED.findall(text) if each[-1] and not each[0]]
+    if len(conversions) != number:
+        return []
+    targets: list[tuple[str, int]] = []
+    for _, width, length, conversion in conversions:
+        letter = conversion[0]
+        if letter in "s[SC" or (letter == "c" and width):
+            narrow = letter in "s[c" and not length
+            most = int(width) + (letter != "c") if narrow and width else 0
+            targets.append(("text", most))
+        elif letter in "cp":
+            wide = 4 if length or letter == "C" else 1
+            targets.append(("some", word if letter == "p" else wide))
+        elif letter in "diouxX":
+            targets.append(("some" if width else "any", size_of_integer(length, word)))
+        elif letter in "aefgAEFG" and length in _FLOATS:
+            targets.append(("some" if width else FLOATING, _FLOATS[length]))
+        else:
+            return []
+    return targets
