@@ -355,3 +355,17 @@ class Layout:
 
 def _round_up(size: int, align: int) -> int:
     return -(-size // align) * align
+
+
+def holds_pointers(type_: Type) -> bool:
+    """Whether an object of a type contains pointers."""
+    stack = [type_]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, PointerType):
+            return True
+        if isinstance(part, StructType):
+            stack += part.fields
+        elif isinstance(part, ArrayType | VectorType):
+            stack.append(part.element)
+    return False

@@ -251,12 +251,15 @@ def _words(body: Body, access: Access, count: Expr) -> str:
 # ------------------------------------------------------------------------------------------- the heap
 
 
-def check_heap(body: Body) -> None:
-    """Check the objects on the heap where the program ends."""
+def check_heap(body: Body, unless: str = "") -> None:
+    """Check the objects on the heap where the program ends. `unless` says what may keep it from ending here;
+    then no counterexample ends here."""
     unit = body.unit
     kinds = [each for each in _HEAP if each[0] in unit.rules.memory]
     if not kinds or not unit.environment.allocates or body.name in ASSUMING:
         return
+    if unless:
+        body.bar_counterexamples(unless)
     for kind, retained, text in kinds:
         if retained == "tracked" and unit.environment.strangers:
             escaped = build.eq(unit.library.variable(_ESCAPED, U8), build.constant(1, U8))

@@ -18,11 +18,11 @@ from certus.core.vocabulary import BUILTIN, RESERVED, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import Debug
 from certus.frontend.c.ir.instructions import Local, Operand
-from certus.frontend.c.ir.types import ArrayType, PointerType, StructType, Type, VoidType
+from certus.frontend.c.ir.types import ArrayType, PointerType, StructType, Type, VoidType, holds_pointers
 from certus.frontend.c.library.models import STANDARD
 from certus.frontend.c.model import c_types, nondeterminism
 from certus.frontend.c.model.cells import Root, cells_between
-from certus.frontend.c.model.checks import check, is_checked, note_escape, when_valid
+from certus.frontend.c.model.checks import check, check_heap, is_checked, note_escape, when_valid
 from certus.frontend.c.model.operands import address_of
 from certus.frontend.c.model.terms import NULL, U8, Cell, Piece, Pieces, Unmodelled
 
@@ -34,8 +34,12 @@ _PURE: Final = "willreturn"  # Clang's word for the attributes `pure` and `const
 _ESCAPED: Final = "escaped-address"
 _KEPT: Final = "`{}` is not defined and gets an address: it is assumed not to use it after it has returned."
 _ASSUMED: Final = (
-    "`{}` is not defined: its result is nondeterministic, and it is assumed to write only where its "
-    "arguments point to, and not to call back."
+    "`{}` is not defined: its result is nondeterministic, and it is assumed to return, to write only where "
+    "its arguments point to, and not to call back."
+)
+_POINTS: Final = (
+    " The pointer that it returns is assumed to lead to an object of its own, to what an argument points to, "
+    "or to no object."
 )
 _DEFINE: Final = "Name the file that defines it, too, or define it in the program."
 _WRITES: Final = "The function `{}` is not defined and may write through the pointer it gets here."
@@ -50,7 +54,8 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
         if name.startswith(RESERVED):
             what = f"the function `{name}`, which is not defined,"
             raise Unmodelled("unsupported-verifier-function", what)
-        body.unit.warn(name, "undefined-function", _ASSUMED.format(name), body.cursor.span, _DEFINE)
+        assumed = _ASSUMED.format(name) + _POINTS * isinstance(instruction.result, PointerType)
+        body.unit.warn(name, "undefined-function", assumed, body.cursor.span, _DEFINE)
     body.registers.before_call()
     function = body.module.functions.get(name)
     declared = [] if function is None else body.module.debug.signature(function.debug)[1:]
@@ -65,6 +70,7 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
             if of_library and address_of(body, operand) is not NULL:
                 nondeterminism.read_unknown(body, address_of(body, operand), f"what `{name}` reads")
     if function is not None and ("noreturn" in function.attributes or "noreturn" in instruction.words):
+        check_heap(body, f"whether `{name}` ends the program")
         body.stop()
         return
     if approximate and not of_library and not pure:
@@ -122,7 +128,7 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
     if (size == 0 and root is None) or (plain is not None and c_types.holds_pointers(debug, target)):
         hint = f"Define `{name}`, or declare the pointer's target const."
         raise Unmodelled("unsupported-external-function", _WRITES.format(name), hint)
-    if root is not None and _holds_pointers(root.type):
+    if root is not None and holds_pointers(root.type):
         raise Unmodelled("unsupported-external-function", _WRITES.format(name))
     what = f"what `{name}` writes" if approximate else ""
     if root is not None:
@@ -201,20 +207,6 @@ def write_around(body: Body, name: str, address: Expr, size: int) -> None:
     first, width = build.sub(address, build.scale(max(size, 1), before)), size if size in (1, 2, 4, 8) else 1
     write = partial(nondeterminism.write_bytes, body, first, count, what, width)
     when_valid(body, first, build.scale(width, count), write)
-
-
-def _holds_pointers(type_: Type) -> bool:
-    """Whether an object of a type contains pointers."""
-    stack = [type_]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, PointerType):
-            return True
-        if isinstance(part, StructType):
-            stack += part.fields
-        elif hasattr(part, "element"):
-            stack.append(part.element)
-    return False
 
 
 # ------------------------------------------------------------------------------------------- results

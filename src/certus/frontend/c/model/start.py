@@ -14,7 +14,7 @@ from certus.core.vocabulary import LEAK, NOT_FREED, WRITE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Aggregate, Integer, Local, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
-from certus.frontend.c.ir.types import NotUnderstood
+from certus.frontend.c.ir.types import NotUnderstood, holds_pointers
 from certus.frontend.c.library.models import STREAMS, VARIABLES
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.checks import check_heap
@@ -29,6 +29,11 @@ from certus.frontend.graph import Draft
 START: Final = "$start"
 # Variables in these sections are lists of functions that run before and after `main`.
 _RUN_SECTIONS: Final = (".init_array", ".fini_array", ".preinit_array", ".ctors", ".dtors")
+_FROM_OUTSIDE: Final = (
+    "`{}` is not defined: its value is nondeterministic, and pointers in it are assumed to lead to no object "
+    "and no function of the program."
+)
+_DEFINE: Final = "Name the file that defines it, too, or define it in the program."
 _NUMBERS: Final = re.compile(r"p\d+ (?:omnipotent char|short|int|long|long long)")
 
 
@@ -112,8 +117,11 @@ class Start:
             self._note_foreign(static.module, static.variable)
 
     def _note_foreign(self, module: Module, variable: GlobalVariable) -> None:
-        """Note that a variable from outside may hold pointers to functions. Clang shows its type only in
-        accesses."""
+        """Note that a variable from outside may hold pointers, also to functions. Clang shows its type only
+        in accesses."""
+        if variable.name not in VARIABLES and self.unit.is_program(module) and holds_pointers(variable.type):
+            span, message = self.body.cursor.span, _FROM_OUTSIDE.format(variable.name)
+            self.unit.warn(f"variable {variable.name}", "undefined-variable", message, span, _DEFINE)
         if _NUMBERS.fullmatch(self.unit.symbols.usage.accesses.get(variable.name, "")):
             return
         type_ = None if variable.debug is None else module.debug.variable(variable.debug).type

@@ -343,7 +343,8 @@ class Symbols:
         return scalar
 
     def changes_by_itself(self, body: Body, pointer: Operand) -> bool:
-        """Whether a pointer leads into a variable that is defined outside the program."""
+        """Whether a pointer leads into a variable that is defined outside the program, or is a
+        constant number, the address of a register of a device."""
         for _ in range(_LONGEST):
             definition = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None
             if isinstance(definition, ir.GetElementPointer):
@@ -352,6 +353,8 @@ class Symbols:
                 pointer = pointer.operands[0]
             else:
                 break
+        if isinstance(pointer, ir.Expression):
+            return pointer.operation == "inttoptr" and isinstance(pointer.operands[0], ir.Integer)
         if not isinstance(pointer, Symbol):
             return False
         home, name = self.resolve(body.module, pointer.name)

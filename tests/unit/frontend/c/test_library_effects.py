@@ -1,0 +1,128 @@
+"""Programs whose error a library function causes by what is easily forgotten: no proof may exclude it. The
+answer is UNKNOWN where the model leaves a value open on which the counterexample depends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from certus import Settings, verify
+
+PROGRAMS = {
+    "count of another size": (
+        "unreach-call",
+        '#include <stdio.h>\nint main(void) { long x = -1; printf("a%ln", &x); if (x == 1) reach_error(); }',
+    ),
+    "count in too small an object": (
+        "valid-deref",
+        '#include <stdio.h>\nint main(void) { int x; printf("%lln", (long long *)&x); }',
+    ),
+    "count by an argument with a number": (
+        "unreach-call",
+        '#include <stdio.h>\nint main(void) { int x = -1; printf("a%1$n", &x); if (x == 1) reach_error(); }',
+    ),
+    "count in allocated text": (
+        "unreach-call",
+        "#define _GNU_SOURCE\n#include <stdio.h>\nint main(void) { int x = -1; char *s;\n"
+        'asprintf(&s, "a%n", &x); if (x == 1) reach_error(); }',
+    ),
+    "count in a va_list": (
+        "unreach-call",
+        "#include <stdarg.h>\n#include <stdio.h>\nstatic void print(const char *f, ...) { va_list a;\n"
+        'va_start(a, f); vprintf(f, a); va_end(a); }\nint main(void) { int x = -1; print("a%n", &x);\n'
+        "if (x == 1) reach_error(); }",
+    ),
+    "count by a format that changes": (
+        "unreach-call",
+        "#include <stdio.h>\nstatic char f[] = \"ab\";\nint main(void) { int x = -1; f[0] = '%';\n"
+        "f[1] = 'n'; printf(f, &x); if (x == 0) reach_error(); }",
+    ),
+    "scan by a format that changes": (
+        "unreach-call",
+        "#include <stdio.h>\nstatic char f[] = \"%hhd\";\nint main(void) { int x = 0; f[1] = 'd';\n"
+        "f[2] = 0; if (scanf(f, &x) == 1 && x == 1000) reach_error(); }",
+    ),
+    "scan by a format without an end": (
+        "valid-deref",
+        "#include <stdio.h>\nint main(void) { char f[1] = {'a'}; scanf(f); }",
+    ),
+    "text of an argument with a number": (
+        "valid-deref",
+        '#include <stdio.h>\nint main(void) { char b[5]; sprintf(b, "%1$d", -100000); }',
+    ),
+    "text behind a message": (
+        "valid-deref",
+        "#include <stdio.h>\nint main(void) { char b[2] = {'a', 'b'}; printf(\"%m %s\", b); }",
+    ),
+    "power of a negative zero": (
+        "unreach-call",
+        "#include <math.h>\ndouble zero = -0.0;\nint main(void) { if (pow(zero, -1) < 0) reach_error(); }",
+    ),
+    "no text to divide": (
+        "valid-deref",
+        '#include <string.h>\nint main(void) { strtok(0, ","); }',
+    ),
+    "message longer than the buffer": (
+        "unreach-call",
+        "#include <sys/socket.h>\nint main(void) { char b[10];\n"
+        "if (recv(3, b, 10, MSG_TRUNC) > 10) reach_error(); }",
+    ),
+    "allocated path": (
+        "valid-memtrack",
+        '#include <stdlib.h>\nint main(void) { char *p = realpath("/", 0); p = 0; }',
+    ),
+    "end in a function without a body": (
+        "valid-memcleanup",
+        "#include <stdlib.h>\nextern void die(void) __attribute__((noreturn));\n"
+        "int main(void) { char *p = malloc(1); die(); }",
+    ),
+    "end by a trap": (
+        "valid-memcleanup",
+        "#include <stdlib.h>\nint main(void) { char *p = malloc(1); __builtin_trap(); }",
+    ),
+    "function that runs at the end": (
+        "unreach-call",
+        "extern int __cxa_atexit(void (*)(void *), void *, void *);\n"
+        "static void f(void *p) { reach_error(); }\n"
+        "int main(void) { return __cxa_atexit(f, 0, 0); }",
+    ),
+    "register of a device": (
+        "unreach-call",
+        "#define DEVICE (*(volatile unsigned *)0x40021000)\n"
+        "int main(void) { unsigned a = DEVICE, b = DEVICE; if (a != b) reach_error(); }",
+    ),
+}
+
+
+@pytest.mark.parametrize(("property", "text"), PROGRAMS.values(), ids=list(PROGRAMS))
+def test_the_error_is_not_excluded(property: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.c"
+    path.write_text(f"extern void reach_error(void);\n{text}\n")
+    answer = verify(path, Settings(engine="bmc", property_name=property, timeout=60, execute=False)).answer
+    assert answer in ("VIOLATED", "UNKNOWN")
+
+
+REFUTED_WRONGLY = {
+    "count of one byte": (
+        "valid-deref",
+        '#include <stdio.h>\nint main(void) { signed char c; printf("%s%hhn", "a", &c); }',
+    ),
+    "no conversion": (
+        "unreach-call",
+        '#include <stdio.h>\nint main(void) { int x = 5; scanf("%%d", &x); if (x != 5) reach_error(); }',
+    ),
+    "end of the format": (
+        "unreach-call",
+        '#include <stdio.h>\nint main(void) { int x, y = 5; scanf("%d\\0%d", &x, &y);\n'
+        "if (y != 5) reach_error(); }",
+    ),
+}
+
+
+@pytest.mark.parametrize(("property", "text"), REFUTED_WRONGLY.values(), ids=list(REFUTED_WRONGLY))
+def test_what_cannot_happen_is_no_counterexample(property: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.c"
+    path.write_text(f"extern void reach_error(void);\n{text}\n")
+    answer = verify(path, Settings(engine="bmc", property_name=property, timeout=60, execute=False)).answer
+    assert answer in ("HOLDS", "UNKNOWN")
