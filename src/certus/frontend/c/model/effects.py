@@ -112,8 +112,22 @@ def _store_new(call: LibraryCall, address: Expr) -> None:
 
 @with_options
 def new_object(call: LibraryCall, argument: int) -> None:
-    """Write a pointer to a new object, which the program may free."""
-    call.when_not_null(argument, lambda address: _store_new(call, address))
+    """Write a pointer to a new object, which the program may free. If allocations may fail, it may also be
+    null, or stay as it is."""
+    body = call.body
+
+    def fail(address: Expr) -> None:
+        null = maybe(body, call.written)
+        body.when(null, lambda: nondeterminism.store_pointer(body, address, NULL))
+
+    def write(address: Expr) -> None:
+        if body.unit.rules.malloc_may_fail:
+            failed = maybe(body, call.written)
+            body.when(failed, lambda: fail(address), lambda: _store_new(call, address))
+        else:
+            _store_new(call, address)
+
+    call.when_not_null(argument, write)
 
 
 @with_options
