@@ -57,7 +57,7 @@ CHECKS: Final = {
     "overflow": ("-fno-wrapv", "-fsanitize=signed-integer-overflow,shift", "-fno-sanitize-recover=all"),
     "division-by-zero": ("-fsanitize=integer-divide-by-zero", "-fno-sanitize-recover=all"),
     "shift": ("-fno-wrapv", "-fsanitize=shift", "-fno-sanitize-recover=all"),  # without it, bases may wrap
-    "array-bounds": ("-fsanitize=array-bounds", "-fno-sanitize-recover=all"),
+    "array-bounds": ("-fsanitize=array-bounds", "-fno-sanitize-recover=all", "-fstrict-flex-arrays=2"),
     "float-cast-overflow": ("-fsanitize=float-cast-overflow", "-fno-sanitize-recover=all"),
     "float-division-by-zero": ("-fsanitize=float-divide-by-zero", "-fno-sanitize-recover=all"),
 }

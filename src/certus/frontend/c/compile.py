@@ -130,6 +130,10 @@ def compile_file(
     return Compiled(result.text, result.file, blanked=text is not data, warnings=warnings)
 
 
+# Only an array without a length, or of length 0, at the end of a structure may be longer than its type says.
+_CHECKED: Final = ("-fno-sanitize-recover=all", "-fstrict-flex-arrays=2")
+
+
 def checked_by_clang(property: str) -> str:
     """Return the property, or those of several kinds of checks, that sanitizers of Clang check."""
     return ",".join(each for each in property.split(",") if each in _CHECKS)
@@ -138,7 +142,7 @@ def checked_by_clang(property: str) -> str:
 def check_flags(property: str) -> list[str]:
     """Return the flags that make Clang check a property, or kinds of checks."""
     sanitizers = [_CHECKS[each] for each in property.split(",") if each in _CHECKS]
-    return [f"-fsanitize={','.join(sanitizers)}", "-fno-sanitize-recover=all"] if sanitizers else []
+    return [f"-fsanitize={','.join(sanitizers)}", *_CHECKED] if sanitizers else []
 
 
 def without_markers(data: bytes) -> bytes:
