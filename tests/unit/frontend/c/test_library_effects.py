@@ -87,6 +87,22 @@ PROGRAMS = {
         "static void f(void *p) { reach_error(); }\n"
         "int main(void) { return __cxa_atexit(f, 0, 0); }",
     ),
+    "record that is not filled": (
+        "no-uninitialised-read",
+        '#include <sys/stat.h>\nint main(void) { struct stat s; stat("none", &s); return s.st_size != 0; }',
+    ),
+    "text shorter than the buffer": (
+        "no-uninitialised-read",
+        '#include <stdio.h>\nint main(void) { char b[9]; snprintf(b, 9, "%d", 1); return b[5]; }',
+    ),
+    "nothing written by a function without a body": (
+        "no-uninitialised-read",
+        "void f(int *p);\nint main(void) { int x; f(&x); return x; }",
+    ),
+    "index outside of the last member": (
+        "array-bounds",
+        "struct s { int n, a[2]; };\nint main(void) { struct s x; int i = 2; x.a[i] = 1; return 0; }",
+    ),
     "register of a device": (
         "unreach-call",
         "#define DEVICE (*(volatile unsigned *)0x40021000)\n"
@@ -126,3 +142,15 @@ def test_what_cannot_happen_is_no_counterexample(property: str, text: str, tmp_p
     path.write_text(f"extern void reach_error(void);\n{text}\n")
     answer = verify(path, Settings(engine="bmc", property_name=property, timeout=60, execute=False)).answer
     assert answer in ("HOLDS", "UNKNOWN")
+
+
+def test_allocated_text_may_be_missing(tmp_path: Path) -> None:
+    path = tmp_path / "program.c"
+    path.write_text(
+        "#define _GNU_SOURCE\n#include <stdio.h>\n"
+        'int main(void) { char *p = 0; asprintf(&p, "x"); p[0] = 1; return 0; }\n'
+    )
+    settings = Settings(
+        engine="bmc", property_name="valid-deref", timeout=60, execute=False, malloc_may_fail=True
+    )
+    assert verify(path, settings).answer == "UNKNOWN"

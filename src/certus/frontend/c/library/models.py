@@ -94,7 +94,7 @@ FILES: Final = {name: file for file, text in MODELS for name, _ in signed_names(
 
 # functions and variables that only the lowering and other models mention
 INTERNAL: Final = (
-    (re.compile(r"__certus_(?:copy|move|fill|unknown|input)\d"), "memory.c"),
+    (re.compile(r"__certus_(?:copy|move|fill|unknown|perhaps|input)\d"), "memory.c"),
     (re.compile(r"__certus_(?:qsort|bsearch)\w*|__certus_errno"), "stdlib.c"),
     (re.compile(r"__certus_(?:arguments|run_registered|line)"), "world.c"),
     (re.compile("__certus_move_object"), "memory.c"),

@@ -130,7 +130,7 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
         raise Unmodelled("unsupported-external-function", _WRITES.format(name), hint)
     if root is not None and holds_pointers(root.type):
         raise Unmodelled("unsupported-external-function", _WRITES.format(name))
-    what = f"what `{name}` writes" if approximate else ""
+    what = f"what `{name}` writes" if approximate or body.initialisation is not None else ""
     if root is not None:
         start, length = _named(body, operand, root, size)
         if isinstance(root.type, ArrayType) and isinstance(root.type.element, ArrayType):

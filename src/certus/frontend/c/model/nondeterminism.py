@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from certus.core import build
@@ -129,16 +130,25 @@ def any_count(body: Body, what: str) -> Expr:
 
 
 def write_cells(body: Body, address: Expr, cells: list[Cell], what: str) -> None:
-    """Give cells arbitrary contents."""
-    for offset, size in cells:
+    """Give cells arbitrary contents. If reads without a value are errors, those that `what` describes may
+    also stay as they are: nothing says that the function succeeds, and writes all of them."""
+
+    def write(offset: int, size: int) -> None:
         value = body.havoc(machine(8 * size, signed=False), approximates=what)
         body.emit(Store(build.add(address, build.integer(offset)), value))
+
+    for offset, size in cells:
+        if what and body.initialisation is not None:
+            body.when(maybe(body, what), partial(write, offset, size))
+        else:
+            write(offset, size)
 
 
 def write_bytes(body: Body, address: Expr, count: Expr, what: str, width: int = 1) -> None:
     """Give `count` elements arbitrary contents; these are inputs if `what` is empty."""
     if what:
-        run_model(body, f"__certus_unknown{width}", (address, count))
+        kind = "unknown" if body.initialisation is None else "perhaps"
+        run_model(body, f"__certus_{kind}{width}", (address, count))
     else:
         run_model(body, "__certus_input1", (address, build.scale(width, count)))
 

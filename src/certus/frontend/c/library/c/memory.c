@@ -20,6 +20,11 @@
     void __certus_unknown##bytes(type *to, size_t count) /* the elements get any values */                            \
     {                                                                                                                 \
         for (size_t i = 0; i < count; i++) to[i] = __certus_unknown_##word();                                         \
+    }                                                                                                                 \
+    void __certus_perhaps##bytes(type *to, size_t count) /* the elements may get any values, or stay as they are */   \
+    {                                                                                                                 \
+        for (size_t i = 0; i < count; i++)                                                                            \
+            if (__certus_unknown_byte()) to[i] = __certus_unknown_##word();                                           \
     }
 
 LOOPS(1, byte, byte)
