@@ -103,6 +103,10 @@ PROGRAMS = {
         "array-bounds",
         "struct s { int n, a[2]; };\nint main(void) { struct s x; int i = 2; x.a[i] = 1; return 0; }",
     ),
+    "write to a constant variable without memory": (
+        "valid-deref",
+        "const int c = 3;\nint main(void) { *(int *)&c = 4; return 0; }",
+    ),
     "register of a device": (
         "unreach-call",
         "#define DEVICE (*(volatile unsigned *)0x40021000)\n"

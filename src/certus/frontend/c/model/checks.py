@@ -193,6 +193,15 @@ def check(body: Body, address: Expr, size: int | Expr, access: Access) -> None:
         body.checked.append(Checked(base, offset, offset + int(count.value), access == "write"))
 
 
+def check_constant(body: Body, pointer: Operand, size: int) -> None:
+    """Make it an error to write `size` bytes to a static variable without memory if the variable is
+    constant."""
+    if isinstance(pointer, Symbol) and is_checked(body, "write"):
+        home, name = body.unit.symbols.resolve(body.module, pointer.name)
+        if home.globals[name].constant:
+            body.claim(build.FALSE, WRITE, _words(body, "write", build.integer(size)))
+
+
 def check_free(body: Body, address: Expr) -> None:
     """Make it an error if an address is neither null nor the start of a live object on the heap."""
     if is_checked(body, "free") and address is not NULL:

@@ -15,7 +15,7 @@ from certus.frontend.c.ir.instructions import Local, Operand, Symbol
 from certus.frontend.c.model import cells as layouts
 from certus.frontend.c.model import terms
 from certus.frontend.c.model.cells import UNROLLED, Root, cells_at, cells_between
-from certus.frontend.c.model.checks import check, is_checked, is_valid
+from certus.frontend.c.model.checks import check, check_constant, is_checked, is_valid
 from certus.frontend.c.model.operands import address_of, value_is_signed, value_of
 from certus.frontend.c.model.symbols import thread_local
 from certus.frontend.c.model.terms import Cell, Lanes, Piece, Pieces, Value, as_sort
@@ -166,6 +166,7 @@ def store(body: Body, instruction: ir.Store) -> None:
         if body.initialisation is not None:
             body.initialisation.check_store(instruction, address, size)
         return
+    check_constant(body, instruction.pointer, body.layout.store_size(operand.type))
     term = body.scalar(value)
     single = isinstance(operand, Local) and body.flow.only_use(operand.name) is instruction
     name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
