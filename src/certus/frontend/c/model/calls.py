@@ -74,8 +74,8 @@ def call(body: Body, instruction: ir.Call) -> None:
         probes.lower_probe(body, instruction, body.cursor.probe)
     elif name.startswith("__ubsan_handle_"):
         checks.lower_check(body, instruction, name)
-    elif name in unit.rules.functions and unit.is_program(body.module):
-        checks.lower_error_call(body, unit.rules.functions[name], name, instruction)
+    elif (error := unit.error_function(body.module, name)) is not None:
+        checks.lower_error_call(body, unit.rules.functions[error], error, instruction)
     elif (defined := unit.definition(body.module, name)) is not None:
         direct(body, instruction, defined)
     else:

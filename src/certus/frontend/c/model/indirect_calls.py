@@ -122,7 +122,7 @@ def expand(call: IndirectCall, functions: Sequence[Callee]) -> None:
 def _defined(unit: Unit, module: Module, name: str) -> Body | None:
     """Return the body of a function; None if it has none, or if its call is an error."""
     try:
-        return None if name in unit.rules.functions else unit.definition(module, name)
+        return None if unit.error_function(module, name) is not None else unit.definition(module, name)
     except Unmodelled:
         return None
 
@@ -155,10 +155,11 @@ def _give(call: IndirectCall, value: Value | None, type_: Type) -> None:
 def _external(call: IndirectCall, function: Function) -> None:
     """Call a function without a body, or one whose call is an error."""
     body, name, own = call.body, function.name, function.type
-    if name in body.unit.rules.functions:
-        program = body.unit.program
+    program = body.unit.program
+    error = body.unit.error_function(program, name)
+    if error is not None:
         body.cursor.span = body.unit.span_of(program, program.functions.get(name)) or body.cursor.span
-        checks.lower_error_call(body, body.unit.rules.functions[name], name)
+        checks.lower_error_call(body, body.unit.rules.functions[error], error)
         return
     types = (*own.parameters, *(a.type for a in call.arguments[len(own.parameters) :] if own.variadic))
     arguments = []

@@ -131,6 +131,13 @@ class Unit:
         function = home.functions.get(name)
         return None if function is None or not function.defined else self.body(home, function)
 
+    def error_function(self, module: Module, name: str) -> str | None:
+        """Return the error function that a symbol of the program means, perhaps as an alias."""
+        if not self.is_program(module):
+            return None
+        names = (name, self.symbols.resolve(module, name)[1]) if name in module.aliases else (name,)
+        return next((each for each in names if each in self.rules.functions), None)
+
     def body(self, module: Module, function: Function) -> Body:
         """Return the body of a function; a new one is queued to be lowered."""
         name = self.symbols.procedure_name(module, function.name)
