@@ -15,7 +15,7 @@ from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.cells import UNROLLED, cells_at, words
-from certus.frontend.c.model.checks import check, is_checked
+from certus.frontend.c.model.checks import check, check_heap, is_checked
 from certus.frontend.c.model.formats import counts
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
 from certus.frontend.c.model.terms import NULL, Unmodelled
@@ -57,12 +57,24 @@ def effects(
 
         reads.check_others(call)
     if not returns:
-        call.body.bar_counterexamples(f"what happens after `{call.name}`")
+        _may_end(call)
     if result is None or not isinstance(call.instruction.result, PointerType):
         call.define_anything()
     elif call.instruction.name is not None:
         failed = maybe(call.body, "" if input_null else call.result)
         call.define(call.body.choose(failed, lambda: NULL, lambda: result(call)))
+
+
+def _may_end(call: LibraryCall) -> None:
+    """Let the program end here, or go on; no counterexample does either."""
+    body = call.body
+
+    def end() -> None:
+        check_heap(body)
+        body.stop()
+
+    body.bar_counterexamples(f"what happens after `{call.name}`")
+    body.when(maybe(body), end)
 
 
 # ---------------------------------------------------------------------------------------- writes
