@@ -107,6 +107,16 @@ PROGRAMS = {
         "valid-deref",
         "const int c = 3;\nint main(void) { *(int *)&c = 4; return 0; }",
     ),
+    "end by a signal": (
+        "valid-memcleanup",
+        "#include <signal.h>\n#include <stdlib.h>\n"
+        "int main(void) { char *p = malloc(4); raise(SIGABRT); free(p); }",
+    ),
+    "another name of the error function": (
+        "unreach-call",
+        'void __VERIFIER_error(void) {}\nvoid bad(void) __attribute__((alias("__VERIFIER_error")));\n'
+        "int main(void) { bad(); }",
+    ),
     "register of a device": (
         "unreach-call",
         "#define DEVICE (*(volatile unsigned *)0x40021000)\n"
