@@ -59,6 +59,12 @@ PROGRAMS = {
         "unreach-call",
         "#include <math.h>\ndouble zero = -0.0;\nint main(void) { if (pow(zero, -1) < 0) reach_error(); }",
     ),
+    "power with a signalling NaN": (
+        "unreach-call",
+        "#include <math.h>\n#include <string.h>\nint main(void) {\n"
+        "unsigned long long bits = 0x7ff0000000000001; double x; memcpy(&x, &bits, 8);\n"
+        "if (isnan(pow(1, x))) reach_error(); }",
+    ),
     "no text to divide": (
         "valid-deref",
         '#include <string.h>\nint main(void) { strtok(0, ","); }',

@@ -16,6 +16,8 @@ from certus.core.floats import DOWN, UP, Format
 from certus.core.terms import Expr
 from certus.frontend.c.model import floats
 
+_SIGNALLING: Final = 1  # the class of NaNs for which C fixes nothing, and libraries return a NaN
+
 
 class Known(NamedTuple):
     """What is known about a result: exact values under conditions, and bounds in rounding to nearest."""
@@ -55,6 +57,7 @@ class _Facts:
         self.one = floats.constant(numbers.from_integer(format, 1), format)
         self.infinity = floats.constant(format.infinity, format)
         self.is_nan = build.not_(floats.is_number(format, r))
+        self.quiet = build.conjunction(build.not_(floats.is_class(format, a, _SIGNALLING)) for a in args)
 
     def known(self, condition: Expr, fact: Expr) -> None:
         self.bounds.append(build.implies(condition, fact))
@@ -137,7 +140,7 @@ def _logarithm(b: _Facts) -> None:
 def _power(b: _Facts) -> None:
     x, y = b.args
     zero, one = floats.equal(b.format, y, b.zero), floats.equal(b.format, x, b.one)
-    b.exact.append((build.or_(zero, one), b.one))  # also if the other argument is NaN
+    b.exact.append((build.and_(build.or_(zero, one), b.quiet), b.one))  # also if the other argument is NaN
     not_below = build.and_(floats.less_equal(b.format, b.zero, x), floats.is_number(b.format, y))
     b.number(not_below)
     negative_zero = floats.is_negative(b.format, x)  # its power -3 is negative infinity
@@ -150,7 +153,7 @@ def _length(b: _Facts) -> None:
     b.known(both, floats.less_equal(b.format, b.zero, b.r))
     x, y = (floats.magnitude(b.format, a) for a in b.args)
     infinite = build.or_(*(floats.equal(b.format, a, b.infinity) for a in (x, y)))
-    b.exact.append((infinite, b.infinity))  # also if the other argument is NaN
+    b.exact.append((build.and_(infinite, b.quiet), b.infinity))  # also if the other argument is NaN
     b.exact.append((build.and_(both, floats.equal(b.format, x, b.zero)), y))
     b.exact.append((build.and_(both, floats.equal(b.format, y, b.zero)), x))
 
