@@ -27,12 +27,11 @@ class Known(NamedTuple):
 
 
 def known(format: Format, name: str, args: Sequence[Expr], result: Expr) -> Known:
-    """Return what is known about the result of a function of `BOUNDED`."""
-    count, bound = BOUNDED[name]
+    """Return what is known about the result of a function of `math_functions.BOUNDED`."""
     facts = _Facts(format, result, args)
-    if count == 1:
+    if len(args) == 1:
         facts.nan_if(build.not_(floats.is_number(format, args[0])))
-    bound(facts)
+    _KNOWN[name](facts)
     return Known(facts.exact, build.conjunction(facts.bounds))
 
 
@@ -109,6 +108,10 @@ def _arc(low: Fraction | int, high: Fraction | int) -> Callable[[_Facts], None]:
         b.nan_if(build.not_(inside))
         b.number(inside)
         b.known(inside, _between(b.format, b.r, low, high))
+        if low:
+            b.exactly(b.zero, b.args[0])
+        else:  # `acos`
+            b.exactly(b.one, b.zero)
 
     return bound
 
@@ -175,25 +178,25 @@ def _through_zero(b: _Facts) -> None:
     b.exactly(b.zero, b.args[0])
 
 
-BOUNDED: Final[dict[str, tuple[int, Callable[[_Facts], None]]]] = {
-    "sin": (1, lambda b: _periodic(b, name="sin")),
-    "cos": (1, lambda b: _periodic(b, name="cos")),
-    "tan": (1, lambda b: _periodic(b, name="tan")),
-    "asin": (1, _arc(-_QUARTER, _QUARTER)),
-    "acos": (1, _arc(0, _HALF)),
-    "atan": (1, _odd(_QUARTER)),
-    "tanh": (1, _odd(1)),
-    "erf": (1, _odd(1)),
-    "atan2": (2, _angle),
-    "exp": (1, _exponential),
-    "exp2": (1, _exponential),
-    "exp10": (1, _exponential),
-    "log": (1, _logarithm),
-    "log2": (1, _logarithm),
-    "log10": (1, _logarithm),
-    "pow": (2, _power),
-    "hypot": (2, _length),
-    **dict.fromkeys(("sinh", "asinh", "atanh", "cbrt", "expm1", "log1p"), (1, _through_zero)),
-    "cosh": (1, lambda b: b.exactly(b.zero, b.one)),
-    **dict.fromkeys(("acosh", "erfc", "tgamma", "lgamma", "gamma", "j0", "j1", "y0", "y1"), (1, _anything)),
+_KNOWN: Final[dict[str, Callable[[_Facts], None]]] = {
+    "sin": lambda b: _periodic(b, name="sin"),
+    "cos": lambda b: _periodic(b, name="cos"),
+    "tan": lambda b: _periodic(b, name="tan"),
+    "asin": _arc(-_QUARTER, _QUARTER),
+    "acos": _arc(0, _HALF),
+    "atan": _odd(_QUARTER),
+    "tanh": _odd(1),
+    "erf": _odd(1),
+    "atan2": _angle,
+    "exp": _exponential,
+    "exp2": _exponential,
+    "exp10": _exponential,
+    "log": _logarithm,
+    "log2": _logarithm,
+    "log10": _logarithm,
+    "pow": _power,
+    "hypot": _length,
+    **dict.fromkeys(("sinh", "asinh", "atanh", "cbrt", "expm1", "log1p"), _through_zero),
+    "cosh": lambda b: b.exactly(b.zero, b.one),
+    **dict.fromkeys(("acosh", "erfc", "tgamma", "lgamma", "gamma", "j0", "j1", "y0", "y1"), _anything),
 }

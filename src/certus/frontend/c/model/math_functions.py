@@ -15,8 +15,7 @@ from certus.core.floats import AWAY, DOWN, NEAREST, TO_ZERO, UP, Format
 from certus.core.program import UNSPECIFIED, Assign
 from certus.core.terms import Expr, Kind, MachineSort, Sort, machine
 from certus.frontend.c.ir.types import FloatType, IntegerType, StructType, Type, VectorType
-from certus.frontend.c.model import floats, math_bounds, memory
-from certus.frontend.c.model.math_bounds import BOUNDED
+from certus.frontend.c.model import floats, memory
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning
 from certus.frontend.c.model.operands import assembled
 from certus.frontend.c.model.terms import Lanes, Unmodelled, from_bool, sort_of
@@ -109,9 +108,19 @@ def _classified(body: Body, name: str, format: Format, a: Expr, sort: MachineSor
 
 # ------------------------------------------------------------------------------- bounded functions
 
+_OF_ONE_OPERAND: Final = (
+    "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 exp10 expm1 log log2 log10 log1p "
+    "cbrt erf erfc tgamma lgamma gamma j0 j1 y0 y1"
+)
+BOUNDED: Final = {  # the number of operands
+    **dict.fromkeys(_OF_ONE_OPERAND.split(), 1),
+    **dict.fromkeys(("atan2", "pow", "hypot"), 2),
+}
+
 
 _COUNTS: Final = {
-    name: count for name, (count, _) in (*_COMPUTED.items(), *_PASSED.items(), *BOUNDED.items())
+    **{name: count for name, (count, _) in (*_COMPUTED.items(), *_PASSED.items())},
+    **BOUNDED,
 }
 
 
@@ -120,6 +129,8 @@ def _bounded(body: Body, format: Format, name: str, args: Operands, called: str)
 
     Libraries keep the bounds in rounding to nearest only: upwards, `expf` of a small negative number is more
     than 1."""
+    from certus.frontend.c.model import math_bounds  # few programs need it
+
     result = body.fresh(float_terms.float_sort(format))
     known = math_bounds.known(format, name, args, result)
     for condition, exact in known.exact:
@@ -163,7 +174,7 @@ def _result(
 ) -> Expr | None:
     """Return the result of a function before its bits are open; None if the function is not known."""
     if name in BOUNDED:
-        return _bounded(body, format, name, operands, shown)
+        return _bounded(body, format, name, operands[: BOUNDED[name]], shown)
     if name in _COMPUTED or name in _PASSED:
         count, compute = _COMPUTED[name] if name in _COMPUTED else _PASSED[name]
         return compute(body, format, operands[:count])
