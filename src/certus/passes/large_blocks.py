@@ -142,7 +142,8 @@ def encode(
     threshold: int = THRESHOLD,
     fresh: Iterator[int] | None = None,
 ) -> Encoding:
-    """Encode one procedure; `fresh` yields the indices of edges that hold a block."""
+    """Encode one procedure by the rules in the order of chapter 3; `fresh` yields the indices of edges that
+    hold a block."""
     if mode not in MODES:
         raise ValueError(f"no block mode {mode!r}: expected one of {', '.join(MODES)}")
     sinked = tuple(e for e in procedure.edges if e.source not in errors)

@@ -80,6 +80,8 @@ class Reachability:
         return None
 
     def _successors(self, item: Item) -> Iterator[Item]:
+        """Yield the consequences of an item: of its steps, of calls with the summaries so far, and as a
+        summary at the calls reached so far."""
         procedure = self._procedure(item)
         for edge in procedure.successors[item.location]:
             if isinstance(edge.op, Call):

@@ -98,6 +98,7 @@ class BoundSchedule:
 
 
 def run(task: Task, options: Options, budget: Budget, statistics: Statistics) -> Verdict:
+    """For growing bounds: unroll, search for an error within the bound, and for an execution beyond it."""
     assert isinstance(task.subject, Program)
     solver = SolverPortfolio(statistics, cores=options.narrow)
     unrolled = UnrolledProgram(task.subject, solver, task.bounds)

@@ -44,7 +44,7 @@ def run(task: Task, options: Options, budget: Budget, statistics: Statistics) ->
 
 
 class _Search:
-    """The loop of Figure 4, its phases, and the data that all its rounds share."""
+    """The loop of Figure 4, its phases, and the data that all its rounds share. `abstraction` is alpha."""
 
     def __init__(self, system: HornSystem, options: Options, prover: Prover) -> None:
         self.system = system
@@ -58,6 +58,8 @@ class _Search:
         self.changed: list[int] = []  # clauses with steps excluded since the last fixpoint
 
     def verdict(self) -> Verdict:
+        """CAR: if the Boolean clauses [P]^alpha have a trace that cannot be satisfied, explicate it (ETC) and
+        join the collapsed explication to alpha."""
         while True:
             fixpoint, error = self.abstract_derivation()
             if error is None:

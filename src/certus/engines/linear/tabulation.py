@@ -85,7 +85,8 @@ class Tabulation:
         return sum(len(store.edges) for store in self.paths.values())
 
     def step(self, at: PathEdge) -> None:
-        """Propagate all consequences of one path edge."""
+        """Apply the rule for the vertex of one path edge: calls, returns, and for conditionals and all other
+        statements prop(successor, Join(P_i, tau)) for each successor."""
         procedure = self.transitions.program.procedures[at.vertex.procedure]
         for edge in procedure.successors[at.vertex]:
             if isinstance(edge.op, Call):
@@ -96,6 +97,8 @@ class Tabulation:
             self.exit(at)
 
     def call(self, at: PathEdge, edge: Edge, callee: str) -> None:
+        """Procedure calls: prop(entry, SelfLoop(Join(P_i, tau_i))), which enters the callee only with new
+        vectors, and prop(Next(i), SEJoin(P_i, S)), which passes over it."""
         frame = self.transitions.frames[callee]
         entered = self_loop(join(at.relation, self.transitions.binding(edge)))
         self.prop(frame.procedure.entry, entered.then(self.transitions.opening(frame)), Entered(at, edge))
@@ -110,7 +113,8 @@ class Tabulation:
             self.prop(edge.target, returned, Returned(at, edge, ended))
 
     def exit(self, at: PathEdge) -> None:
-        """Add a summary edge, and use it at every recorded call that may enter with its entry vector."""
+        """Return from procedure calls: add s = Lift(P_i) to S, and prop(Next(c), SEJoin(P_c, s)) at every
+        recorded call c that may enter with the entry vector of s."""
         name = at.vertex.procedure
         sigma = lift(at.relation, self.transitions.frames[name])
         vector = sigma.fixed()[: sigma.inputs]

@@ -109,6 +109,7 @@ class _Search:
         self.report = Report(self.program, self.statistics)
 
     def verdict(self) -> Verdict:
+        """Figure 1: model checking of the abstraction, simulation of the path, refinement."""
         while True:
             error = self.reach()
             if error is None:

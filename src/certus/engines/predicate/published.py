@@ -46,6 +46,8 @@ def search(program: Program, most: int, budget: Budget, statistics: Statistics) 
 
 @dataclass(slots=True, eq=False)
 class _Published:
+    """The loop, and the predicates by their scope: shared by all procedures, or of one procedure."""
+
     program: Program
     most: int
     budget: Budget
