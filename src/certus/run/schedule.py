@@ -62,11 +62,12 @@ UNLIMITED = 60.0  # seconds that shares refer to if there is no time limit
 @dataclass(frozen=True, slots=True)
 class Allowance:
     """The seconds that a child had: the whole time limit or that `part` of it that its question had, or its
-    share of this time."""
+    share of this time. `left`: the seconds until it had to end when it started."""
 
     seconds: float | None
     shared: bool = False
     part: bool = False
+    left: float | None = None
 
     def is_less_than(self, left: float | None) -> bool:
         """Return whether it was a share, and less than what is left."""
@@ -85,9 +86,8 @@ class Schedule:
     """One task and the engines that work on it.
 
     `seconds` is what is left of the time limit, `cpu` where CPU time ends, as `cpu_seconds` counts it. If
-    they are only a `part` of the time left, messages say so. `allowances`: how long each engine may run;
-    `given`: the seconds that were left for it. `failures`: why engines ended without an answer. `facts`: what
-    engines have sent for others, by source.
+    they are only a `part` of the time left, messages say so. `allowances`: how long each engine may run.
+    `failures`: why engines ended without an answer. `facts`: what engines have sent for others, by source.
     `pause`: the engine to suspend, and when."""
 
     task: Task
@@ -101,7 +101,6 @@ class Schedule:
     processes: int = field(init=False, default=1)
     waiting: deque[Turn] = field(init=False, default_factory=deque)
     allowances: dict[str, Allowance] = field(default_factory=dict)
-    given: dict[str, float | None] = field(default_factory=dict)
     failures: dict[str, Outcome] = field(default_factory=dict)
     facts: dict[str, bytes] = field(default_factory=dict)
     pause: tuple[str, Budget] | None = None
@@ -167,7 +166,7 @@ class Schedule:
         """Return UNKNOWN with the reasons of the engines. That a tentative engine finds nothing is none,
         unless it crashed or lacked time; nor is that an engine which hardly ran lacked time."""
         reasons = [o for name, o in self.failures.items() if not _is_tentative(name) or _is_reason(o)]
-        brief = [name for name, seconds in self.given.items() if seconds is not None and seconds < HARDLY]
+        brief = [n for n, each in self.allowances.items() if each.left is not None and each.left < HARDLY]
         reasons = [o for o in reasons if not (_needs_time(o) and o.engine in brief)] or reasons
         from certus.run.advice import advise
 
@@ -191,8 +190,7 @@ class Schedule:
                 self.pause = (engine, Budget(share))
             else:
                 seconds, allowance = share, Allowance(share, shared=True)
-        self.allowances[engine] = allowance
-        self.given[engine] = seconds
+        self.allowances[engine] = replace(allowance, left=seconds)
         settings = replace(self.settings, engine=engine, timeout=seconds, evidence=None)
         received = dict(self.facts)
 

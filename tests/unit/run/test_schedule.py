@@ -322,7 +322,8 @@ def test_an_engine_that_hardly_ran_is_no_reason(program: Path) -> None:
     planned.failures = {
         name: Outcome(subject, "unreach-call", late, name) for name in ("bmc", "kind", "linear")
     }
-    planned.given = {"bmc": 30.0, "kind": 0.2, "linear": 1.0}
+    left = {"bmc": 30.0, "kind": 0.2, "linear": 1.0}
+    planned.allowances = {name: Allowance(60, left=seconds) for name, seconds in left.items()}
     assert planned._no_answer().engine == "bmc"
-    planned.given = dict.fromkeys(planned.failures, 0.2)
+    planned.allowances = dict.fromkeys(planned.failures, Allowance(60, left=0.2))
     assert len(planned._no_answer().diagnostics) == 2
