@@ -19,8 +19,8 @@ from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
 from certus.frontend.c.model import floats, terms
 from certus.frontend.c.model.cells import Roots, Signature, make_signature
 from certus.frontend.c.model.flow import Flow
+from certus.frontend.c.model.lifetimes import Scopes
 from certus.frontend.c.model.local_variables import LocalVariables
-from certus.frontend.c.model.scopes import Scopes
 from certus.frontend.c.model.sources import Cursor
 from certus.frontend.c.model.steps import Steps
 from certus.frontend.c.model.terms import Lanes, Piece, Pieces, Unmodelled, Value

@@ -23,6 +23,7 @@ from certus.frontend.c.ir.instructions import Integer, Local, Operand
 from certus.frontend.c.ir.types import IntegerType, StructType, Type
 from certus.frontend.c.model.initialisers import leave_open, padding
 from certus.frontend.c.model.lifetimes import (
+    LITERAL,
     StackArrays,
     calls,
     comes_back,
@@ -32,7 +33,6 @@ from certus.frontend.c.model.lifetimes import (
     outlives_scope,
 )
 from certus.frontend.c.model.operands import value_is_signed
-from certus.frontend.c.model.scopes import LITERAL
 from certus.frontend.c.model.stays import END, START
 from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from certus.system.child import Kind
-from certus.system.programs import Limits, run_program
+from certus.system.tools import Limits, run_program
 
 SOURCE = str(Path(__file__).parents[3] / "src")
 SHELL = ("/bin/sh", "-c")
@@ -79,7 +79,7 @@ def test_limits(tmp_path: Path) -> None:
 PARENT = """
 import os, sys
 sys.path.insert(0, {source!r})
-from certus.system.programs import Limits, run_program
+from certus.system.tools import Limits, run_program
 
 with open(os.devnull, "r+b") as nothing:
     command = ("/bin/sh", "-c", "sleep 1; echo $$ > pid.new; mv pid.new pid; exec sleep 60")
