@@ -236,6 +236,9 @@ def find_clang() -> Clang:
     return Clang((str(tool),))
 
 
+_GLIBC_MINOR: Final = 36  # of the glibc that the headers declare: they do not say it themselves
+
+
 @cache
 def _packaged_zig() -> Path | None:
     """Return the compiler in the `ziglang` wheel."""
@@ -253,7 +256,7 @@ def _zig(binary: Path) -> Clang:
             for part in ("x86-linux-gnu", "generic-glibc", "x86-linux-any", "any-linux-any")
         ),
     )
-    flags = ["-nostdinc", "-nostdlibinc"]
+    flags = ["-nostdinc", "-nostdlibinc", f"-D__GLIBC_MINOR__={_GLIBC_MINOR}"]
     for directory in headers:
         flags += ["-isystem", str(directory)]
     return Clang((str(binary), "clang"), tuple(flags))

@@ -65,6 +65,10 @@ PROGRAMS = {
         "unsigned long long bits = 0x7ff0000000000001; double x; memcpy(&x, &bits, 8);\n"
         "if (isnan(pow(1, x))) reach_error(); }",
     ),
+    "memory of a function of newer libraries": (
+        "valid-memcleanup",
+        "#define _GNU_SOURCE\n#include <stdlib.h>\nint main(void) { reallocarray(0, 4, 4); }",
+    ),
     "no text to divide": (
         "valid-deref",
         '#include <string.h>\nint main(void) { strtok(0, ","); }',
