@@ -66,8 +66,40 @@ HOLDING = {
         for (int i = 0; i < 1000; i++) b[i] = __VERIFIER_nondet_int();
         for (int i = 0; i < 1000; i++) if (a[i] != b[i]) same = 0;
         if (same) for (int x = 0; x < 1000; x++) if (a[x] != b[x]) reach_error();""",
+    "counters that move together": """
+        unsigned n = __VERIFIER_nondet_int(), i = n, j = 4;
+        while (i) { i--; j++; }
+        if (j != n + 4) reach_error();""",
+    "counters that move by multiples": """
+        unsigned long n = (unsigned)__VERIFIER_nondet_int(), i = 0, j = 7;
+        while (i < 2 * n) { i += 2; j += 3; }
+        if (i == 2 * n && 2 * j != 14 + 3 * i) reach_error();""",
+    "counters that branches move": """
+        unsigned n = __VERIFIER_nondet_int(), i = n, j = 0, k = 0;
+        while (i) {
+            if (__VERIFIER_nondet_int()) { i--; j++; } else if (i > 1) { i -= 2; j += 2; k = i; }
+            i += 4; j -= 4;
+            i -= 4; j += 4;
+        }
+        if (j != n) reach_error();""",
+    "the end of a counter": """
+        int n = __VERIFIER_nondet_int(), i;
+        if (n < 0) n = 0;
+        for (i = 0; i < n; i++) ;
+        if (i != n) reach_error();""",
+    "one of few constants": """
+        int mode = 1, next = 1;
+        for (int i = 0; i < 1000; i++) {
+            mode = next;
+            next = __VERIFIER_nondet_int() ? mode : 1;
+        }
+        if (mode != 1) reach_error();""",
 }
 NOT_HOLDING = {
+    "counters that branches do not move together": """
+        unsigned n = __VERIFIER_nondet_int(), i = n, j = 0;
+        while (i) if (__VERIFIER_nondet_int()) { i--; j++; } else i--;
+        if (j != n) reach_error();""",
     "one too far": """
         int n = __VERIFIER_nondet_int();
         for (int i = 0; i < 999; i++) a[i] = n;
@@ -101,7 +133,7 @@ def test_nothing_is_claimed_of_elements_that_differ(name: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ("int i = __VERIFIER_nondet_int(); while (i > 9) i--; if (i > 9) reach_error();", "no-claims"),
+        ("while (__VERIFIER_nondet_int()) ; if (__VERIFIER_nondet_int()) reach_error();", "no-claims"),
         ("a[0] = f(3); if (a[0] != 3) reach_error();", "calls-left"),
     ],
 )

@@ -25,7 +25,7 @@ from certus.encoding.block_formula import BlockFormula
 MOST: Final = 400  # limit of claims
 CONDITIONS: Final = 6  # limit of conditions on other variables
 PLACES: Final = 12  # limit of indices of a sort
-_COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT})
+COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT})
 _ACCESSES: Final = frozenset({Kind.SELECT, Kind.STORE})
 
 Step = tuple[Edge, BlockFormula]
@@ -118,36 +118,36 @@ def _index_terms(formula: BlockFormula) -> Iterator[Expr]:
     """Yield the terms that are converted to an index."""
     symbols = frozenset(formula.symbols)
     for cast in postorder(*_indices(*_terms(formula))):
-        if cast.kind is Kind.WRAP and isinstance(cast.args[0].sort, MachineSort) and not _reads(cast):
+        if cast.kind is Kind.WRAP and isinstance(cast.args[0].sort, MachineSort) and not reads(cast):
             term = cast.args[0]
             if term.kind is not Kind.VAR and symbols.isdisjoint(variables(term)):
                 yield term
 
 
-def _atoms(formula: BlockFormula) -> Iterator[Expr]:
-    return (t for t in postorder(formula.guard, *formula.definitions) if t.kind in _COMPARISONS)
+def comparisons(formula: BlockFormula) -> Iterator[Expr]:
+    return (t for t in postorder(formula.guard, *formula.definitions) if t.kind in COMPARISONS)
 
 
 def _limits(formula: BlockFormula, counters: Iterable[Expr]) -> Iterator[Expr]:
     """Yield the terms that counters are compared with."""
     counting = frozenset(counters)
     excluded = counting | frozenset(formula.symbols)
-    for atom in _atoms(formula):
+    for atom in comparisons(formula):
         for one, other in (atom.args, reversed(atom.args)):
-            if one in counting and excluded.isdisjoint(variables(other)) and not _reads(other):
+            if one in counting and excluded.isdisjoint(variables(other)) and not reads(other):
                 yield other
 
 
 def _conditions(formula: BlockFormula, counting: frozenset[Expr]) -> Iterator[Expr]:
     """Yield comparisons of variables that are not counters, and their negations."""
     excluded = counting | frozenset(formula.symbols)
-    for atom in _atoms(formula):
+    for atom in comparisons(formula):
         about = variables(atom)
-        if about and excluded.isdisjoint(about) and not _reads(atom):
+        if about and excluded.isdisjoint(about) and not reads(atom):
             yield from (atom, build.not_(atom))
 
 
-def _reads(term: Expr) -> bool:
+def reads(term: Expr) -> bool:
     return any(part.kind in _ACCESSES for part in postorder(term))
 
 
@@ -162,15 +162,15 @@ def _patterns(program: Program, step: Step) -> Iterator[Expr]:
     written = list(written_elements(formula))
     inputs = dict(_inputs(written, symbols))
     formulas = [build.eq(element, value) for element, value in written]
-    chosen = [atom for atom in _atoms(formula) if atom.kind is Kind.EQ and not _reads(atom)]
+    chosen = [atom for atom in comparisons(formula) if atom.kind is Kind.EQ and not reads(atom)]
     formulas += [build.or_(atom, p) for p in tuple(formulas) for a in chosen for atom in (a, build.not_(a))]
-    formulas += _atoms(formula) if inputs else ()
+    formulas += comparisons(formula) if inputs else ()
     if edge.target in program.error_locations:
-        conditions = [atom for atom in _atoms(formula) if _reads(atom)]
+        conditions = [atom for atom in comparisons(formula) if reads(atom)]
         formulas += [build.not_(formula.guard), *conditions, *map(build.not_, conditions)]
     for term in formulas:
         pattern = substitute(term, inputs)
-        if symbols.isdisjoint(variables(pattern)) and _reads(pattern):
+        if symbols.isdisjoint(variables(pattern)) and reads(pattern):
             yield pattern
 
 

@@ -1,8 +1,9 @@
 """Invariants about all elements of arrays and all objects: guess claims, keep the inductive ones.
 
-All claims (`claims`, `objects`) are candidates at all loop heads. Claims that do not hold when a head is
-reached, assuming the others, are dropped until the rest is inductive (`search`). If the remaining claims rule
-out every error, those needed for that are the proof, with the facts of the task.
+Claims about variables (`states`, `equations`), all elements (`claims`) and all objects (`objects`) are
+candidates at all loop heads. Those that do not hold when a head is reached, assuming the others, are dropped
+until the rest is inductive (`search`). If the remaining claims rule out every error, those needed for that
+are the proof, with the facts of the task. Claims about variables are tried alone first.
 
 Soundness: `check` checks the proof, quantifiers included. Answers Unknown if calls are left that were not
 inlined, and if the claims are not enough; it never reports a violation.
@@ -10,7 +11,7 @@ inlined, and if the claims are not enough; it never reports a violation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from certus.core import build
 from certus.core.accounting import Budget, Statistics
@@ -24,9 +25,10 @@ from certus.core.vocabulary import LEAK
 from certus.core.walk import variables
 from certus.encoding.block_formula import edge_formula
 from certus.engines.arrays.claims import Claim, Step, guess
-from certus.engines.arrays.objects import Region, accesses, claims, regions
+from certus.engines.arrays.equations import equations
+from certus.engines.arrays.objects import Region, claims, regions
 from certus.engines.arrays.search import Search
-from certus.engines.arrays.states import state_claims
+from certus.engines.arrays.states import order_claims, state_claims
 
 
 def run(task: Task, options: NoOptions, budget: Budget, statistics: Statistics) -> Verdict:
@@ -39,27 +41,47 @@ def run(task: Task, options: NoOptions, budget: Budget, statistics: Statistics) 
     by_object = frozenset(x for each in task.objects.values() for x in each.arrays)
     guesses = guess(program, steps, by_object)
     heap = regions(task.objects, [formula for _, formula in steps])
-    heads = loop_forest(main).heads
-    about = (*guesses.claims, *claims(heap, _roots(program)), *state_claims(program, steps))
-    candidates = _candidates(task, steps, about, heads)
-    if not any(map(accesses, (formula for _, formula in steps))) or not any(candidates.values()):
-        return _unknown("no-claims", "no loop writes or reads elements of an array or objects on the heap")
-    total = len(dict.fromkeys(c for each in candidates.values() for c in each))
-    statistics.counters["arrays.claims"] = total
-    statistics.progress(f"{total} claims about elements of arrays and objects")
+    tracked = _tracked(program, heap)
+    quantified = (*guesses.claims, *claims(heap, _roots(program)))
+    known = _known_variables(task, steps, loop_forest(main).heads)
+    states = state_claims(program, steps)
     facts = {p.location: f for p, f in task.facts.items() if not p.calls}
-    search = Search(program, steps, guesses, facts, candidates, budget, statistics)
-    search.prune()
-    needed = search.needed(_tracked(program, heap))
-    if needed is None:
+    candidates: dict[Location, list[Claim]] = {at: [] for at in known}
+    tried = False
+    for quantifiers in (True,) if tracked else (False, True):
+        if quantifiers:
+            _add(candidates, (*quantified, *states), known)
+        else:
+            for at, equal in equations(program, steps, known, budget).items():
+                candidates[at] += (Claim(None, each) for each in equal)
+            _add(candidates, (*order_claims(program, steps), *states), known)
+        total = len(dict.fromkeys(c for each in candidates.values() for c in each))
+        if not total:
+            continue
+        tried = True
+        statistics.counters["arrays.claims"] = total
+        statistics.progress(f"{total} claims about variables, elements of arrays and objects")
+        search = Search(program, steps, guesses, facts, candidates, budget, statistics)
+        search.prune()
+        needed = search.needed(tracked)
+        if needed is not None:
+            return Safe(_proof(known, facts, needed))
+        candidates = {at: list(kept) for at, kept in search.kept.items()}
+    if tried:
         return _unknown("claims-not-enough", "the claims that hold do not rule out every error")
-    return Safe(
-        Inductive(
-            {
-                Point(at): build.and_(facts.get(at, build.TRUE), *(c.formula for c in needed.get(at, ())))
-                for at in heads
-            }
-        )
+    return _unknown("no-claims", "no loop counts, or writes or reads elements of an array or objects")
+
+
+def _proof(
+    heads: Iterable[Location],
+    facts: Mapping[Location, Expr],
+    needed: Mapping[Location, Iterable[Claim]],
+) -> Inductive:
+    return Inductive(
+        {
+            Point(at): build.and_(facts.get(at, build.TRUE), *(c.formula for c in needed.get(at, ())))
+            for at in heads
+        }
     )
 
 
@@ -70,20 +92,35 @@ def _steps(program: Program) -> Iterable[Step]:
             yield edge, formula
 
 
-def _candidates(
-    task: Task, steps: Sequence[Step], about: Iterable[Claim], heads: Iterable[Location]
-) -> dict[Location, list[Claim]]:
-    """Return the claims to try at each loop head. Those without indices are about variables of the source
-    that have a value there, and about live ones: others would be of no use later."""
+def _add(
+    candidates: Mapping[Location, list[Claim]],
+    about: Iterable[Claim],
+    known: Mapping[Location, frozenset[Expr]],
+) -> None:
+    """Add claims to those to try at each loop head. Those without indices are about variables that are known:
+    others would be of no use later."""
+    for at, names in known.items():
+        here = {claim.body for claim in candidates[at] if claim.each is None}
+        candidates[at] += (
+            c
+            for c in about
+            if (c.each and not c.objects)
+            or (names.issuperset(c.variables) and (c.each or c.body not in here))
+        )
+
+
+def _known_variables(
+    task: Task, steps: Sequence[Step], heads: Iterable[Location]
+) -> dict[Location, frozenset[Expr]]:
+    """Return the variables of the source that have a value at each loop head, and the live ones."""
     program = task.subject
     assert isinstance(program, Program)
     live = _live_variables(steps)
-    candidates: dict[Location, list[Claim]] = {}
+    known: dict[Location, frozenset[Expr]] = {}
     for at in heads:
         named = (x for x in program.source_names if task.frames.has(at, x))
-        known = live.get(at, frozenset()).union(program.globals, named)
-        candidates[at] = [c for c in about if (c.each and not c.objects) or known.issuperset(c.variables)]
-    return candidates
+        known[at] = live.get(at, frozenset()).union(program.globals, named)
+    return known
 
 
 def _live_variables(steps: Sequence[Step]) -> dict[Location, frozenset[Expr]]:
