@@ -146,8 +146,41 @@ class _Linking:
             raise Clash("defined-twice", name, chosen, other)
         if not _fits(*(_aliased(self._modules[each.unit], each.symbol) for each in (chosen, other))):
             raise Clash("declared-otherwise", name, chosen, other)
-        if other.strength is Strength.INLINE and self._place(chosen) != self._place(other):
+        if other.strength is Strength.INLINE and not self._same_text(chosen, other):
             raise Clash("inline-otherwise", name, chosen, other)
+
+    def _same_text(self, one: Mention, other: Mention) -> bool:
+        """Return whether two definitions of a function have the same place and the same meaning: macros and
+        types that a header uses may differ between the files."""
+        if self._place(one) != self._place(other):
+            return False
+        (first, parts), (second, others) = self._body(one), self._body(other)
+        return first == second and all(map(same_type, parts, others))
+
+    def _body(self, mention: Mention) -> tuple[list[str], list[types.Type]]:
+        """Return the text of a function and of all internal variables that it uses, without the numbers and
+        names that each file has for itself, and the structures and types in their place."""
+        module, function = self._modules[mention.unit], mention.symbol
+        assert isinstance(function, Function)
+        numbers: dict[str, int] = {}  # of the internal variables
+        parts: list[types.Type] = []
+        pending = list(function.lines or ())
+
+        def token(match: re.Match[str]) -> str:
+            name = name_of(match[0]) if match[1] else ""
+            variable = module.globals.get(name) if match[1] == "@" else None
+            if match[0].startswith(("%struct.", "%union.")):
+                parts.append(module.types.structure(match[0]))
+                return "%"
+            if variable is None or variable.linkage not in _INTERNAL:
+                return match[2] or match[0]
+            if name not in numbers:
+                numbers[name] = len(numbers)
+                parts.append(variable.type)
+                pending.append(" ".join(variable.initialiser or ()))
+            return f"@{numbers[name]}"
+
+        return [_TOKEN.sub(token, text) for text in pending], parts
 
     def _place(self, mention: Mention) -> tuple[str, int]:
         """Return file and line of a function."""

@@ -284,6 +284,50 @@ def test_inline_functions_that_differ_are_refused(tmp_path: Path, second: str) -
     assert caught.value.diagnostic.code == "inline-otherwise"
 
 
+INLINE = {  # a header, what the first file and what the second file says before it
+    "a macro": ("inline int f(void) { return N; }", "#define N 4", "#define N 5"),
+    "a literal": ("inline int f(void) { return *N; }", '#define N "a"', '#define N "b"'),
+    "a structure": (
+        "inline int f(struct S *s) { return s->x; }",
+        "struct S { int x, y; };",
+        "struct S { int y, x; };",
+    ),
+    "the size of a structure": (
+        "inline long f(struct S *s) { return (long)(s + 1); }",
+        "struct S { int x; };",
+        "struct S { long x; };",
+    ),
+    "a literal in a table": (
+        "inline int f(void) { static const char *const t[] = {N}; return **t; }",
+        '#define N "a"',
+        '#define N "b"',
+    ),
+}
+
+
+@pytest.mark.parametrize(("header", "one", "other"), INLINE.values(), ids=INLINE)
+def test_an_inline_function_may_mean_something_else_in_each_file(
+    tmp_path: Path, header: str, one: str, other: str
+) -> None:
+    (tmp_path / "f.h").write_text(header + "\n")
+    use = '#include "f.h"\nvoid *kept = f; int value(void) { return 0; }'
+    with pytest.raises(Unsupported) as caught:
+        load_c(files(tmp_path, (f"{one}\n{use}", f'{other}\n#include "f.h"\nextern __typeof(f) f;')))
+    assert caught.value.diagnostic.code == "inline-otherwise"
+
+
+def test_the_names_of_literals_do_not_matter_in_inline_functions(tmp_path: Path) -> None:
+    (tmp_path / "f.h").write_text(
+        'inline int f(void) { static const char *t[] = {"a"}; return **t + *"b"; }\n'
+    )
+    texts = (
+        '#include "f.h"\nint g(void); int value(void) { return f() + g(); }',
+        '#include <stddef.h>\nconst char *s(void) { return "c"; }\n#include "f.h"\n'
+        "extern int f(void); int g(void) { return *s(); }",
+    )
+    assert not reaches_error(load_c(files(tmp_path, texts, 97 + 98 + 99)).program)
+
+
 def test_error_functions_keep_their_meaning(tmp_path: Path) -> None:
     own = "static void reach_error(void) { }\n"
     texts = (
