@@ -242,7 +242,7 @@ class Steps:
     def fork(
         self, condition: Expr, then: int, otherwise: int, *, branch: bool = False, flip: bool = False
     ) -> None:
-        """Go to one of two nodes. `branch` marks a branch of the source, whose sides `flip` exchanges."""
+        """Branch to one of two nodes. `branch` marks a branch of the source, whose sides `flip` exchanges."""
         at = self.at
         for holds, target in ((True, then), (False, otherwise)):
             term = condition if holds else build.not_(condition)
@@ -259,7 +259,7 @@ class Steps:
         return value
 
     def set_freely(self, variable: Expr, function: str | None = None, approximates: str = "") -> None:
-        """Give a variable any value of its type."""
+        """Assign an arbitrary value of its type to a variable."""
         call = None if function is None else self.cursor.span
         self.emit(Havoc((variable,), function, approximates), call=call)
         self.assume(self.are_addresses((variable,)))
@@ -385,7 +385,7 @@ class Body(Steps):
         return value
 
     def unset(self, size: int) -> Expr:
-        """Return `size` bytes that have no value."""
+        """Return `size` bytes that count as never written."""
         return self.havoc(machine(8 * size, signed=False), approximates="bytes that have no value")
 
     def truth(self, value: Value) -> Expr:

@@ -1,7 +1,7 @@
 """Formats of the `printf` and the `scanf` family, and what `%n` writes.
 
-A format is understood only as a whole: if one of its conversions is not, as in `%1$d`, then nothing is known
-about the arguments, and a function may do with each of them what any conversion does.
+If one conversion of a format is not modelled, as in `%1$d`, it is unknown which conversion uses which
+argument. Then the function may do with each argument whatever any conversion does.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ def size_of_integer(length: str, word: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A conversion that prints: its letter, the numbers of the arguments with its value, and with its width
-    and its precision if these are arguments (`*`). A width or precision of None is not stated."""
+    """A conversion of `printf`. `argument` is the number of the argument that it prints; `width_argument` and
+    `precision_argument` are those of a width and a precision that are arguments (`*`). `width` and
+    `precision` are None unless the format states them as numbers."""
 
     letter: str
     length: str
@@ -67,8 +68,8 @@ class Conversion:
 
 
 def printed(text: str, number: int) -> list[Conversion] | None:
-    """Return the conversions of a format of the `printf` family; `number` is the number of the first argument
-    behind it. None if the format is not understood."""
+    """Return the conversions of a format of the `printf` family, whose first argument has this number. Return
+    None if one of them is not modelled."""
     if "%" in _PRINTED.sub("", text):
         return None
     conversions = []
@@ -87,18 +88,18 @@ def printed(text: str, number: int) -> list[Conversion] | None:
 
 
 def plain_length(text: str) -> int:
-    """Return how many characters of an understood format are not part of a conversion."""
+    """Return how many characters a format prints besides its conversions; all of these must be modelled."""
     return len(_PRINTED.sub(lambda match: "%" if match[1] else "", text))
 
 
 @with_options
 def counts(call: LibraryCall, format: int | None) -> None:
-    """Write what `%n` counts. `format` is None if the arguments come in a `va_list`, behind a format that
-    is one of the arguments, too.
+    """Write the counts of `%n`. `format` is the number of the argument with the format; it is None if the
+    last argument is a `va_list`.
 
-    A format that is not known may contain `%n`; then every pointer that is passed may lead to where it
-    writes. The pointers in a `va_list` are not known: the call is refused if the program has a string with
-    `%n`, and otherwise no format is assumed to have one."""
+    An unknown format may contain `%n`, which may write through any pointer among the arguments. The pointers
+    in a `va_list` are unknown. So the call is refused if its format contains `%n` or, where the format is
+    unknown, if any string of the program does; otherwise no format is assumed to contain it."""
     if format is None:
         texts = [literal(call, number) for number in range(len(call.arguments) - 1)]
         text = next((each for each in texts if each is not None), None)
@@ -143,9 +144,10 @@ _FLOATS: Final = {"": 4, "l": 8}  # sizes of floating-point numbers
 
 
 def scanned(text: str | None, number: int, word: int) -> list[tuple[str, int]]:
-    """Return what a format gives each of a number of targets: `any` value of a number of bytes; `some` value,
-    if a width limits it or it is a character; a `float`; or `text`, of at most that number of bytes unless it
-    is 0. Empty if the format is not understood."""
+    """Return what `scanf` writes to each of its `number` targets, as a kind and a number of bytes. `any`:
+    every value is possible. `some`: only some values are, because of a width or because the target is a
+    character. `float`: a floating-point number. `text`: a string of at most this length, or of any
+    length if it is 0. Return an empty list if a conversion is not modelled."""
     if text is None or "%" in _SCANNED.sub("", text):
         return []
     conversions = [each for each in _SCANNED.findall(text) if each[-1] and not each[0]]

@@ -2,12 +2,11 @@
 
 In C a variable lives from the entry into its block until the block ends, also if `goto` goes back to a label
 in it. Clang ends the lifetime at such a `goto`. It marks no lifetime of a variable whose declaration a `goto`
-or a `case` may skip, nor of a compound literal. Which block such an object belongs to, and which steps belong
-to the block, is in the debug information: each step has the scope of the block that it is in. `Scopes` puts a
-marker where control passes from a step outside the block to one inside, and back.
+or a `case` may skip, nor of a compound literal. For these objects `Scopes` adds the markers (`stays`): the
+debug information says which block an object belongs to, and which block each instruction is in.
 
-Where it is open which block an object belongs to, or whether control is in it (`stays`), there are no
-markers, and the program is refused if the address of the object may be used elsewhere (`outlives_scope`).
+If it does not say so clearly, there are no markers, and the program is refused if the address of the object
+may be used outside its block (`outlives_scope`).
 
 An array of variable length ends with its scope: Clang saves the end of the stack before it and restores it
 there. The object of `alloca` ends when the function returns. Lifetimes matter, and are modelled, only for
@@ -58,8 +57,8 @@ def is_function(debug: Debug, scope: int | None) -> bool:
 
 
 class Scopes:
-    """The objects of one function that Clang does not mark. `blocks` has the block of each, as far as it is
-    known; the number of a function stands for its outermost block."""
+    """The objects of one function whose lifetimes Clang does not mark. `blocks` has the block of each object,
+    if it is known; the number of a function stands for its outermost block."""
 
     def __init__(self, module: Module, sources: Sources) -> None:
         self._module, self._debug, self._sources = module, module.debug, sources
@@ -118,9 +117,9 @@ class Scopes:
     def _block_without_declaration(
         self, name: str, uses: list[ir.Instruction], declared: Iterable[ir.Declare]
     ) -> int | None:
-        """Return the block of a variable whose declaration is never reached, so that the debug information
-        does not have it: one of its name in the source, around a use of it. LLVM may have added a number to
-        the name. Other objects are temporaries of Clang."""
+        """Return the block of a variable whose declaration control never reaches. The debug information lacks
+        it, so its declaration is looked up in the source: one of this name, in a block around a use of the
+        variable. LLVM may have added a number to the name. An object without a declaration is a temporary."""
         number = next((n for use in uses if self._sources.token(n := use.location) is not None), None)
         place, token = self._debug.place(number), self._sources.token(number)
         variables = [self._debug.variable(each.variable) for each in declared]
@@ -169,8 +168,7 @@ class Scopes:
         return around[0] if self._block_at(place, token, opened) == around[0] else None
 
     def _block_at(self, place: Place, token: tuple[SourceFile, int], opened: int) -> int | None:
-        """Return the block around a place, which is that of a token, that begins at another token; None if
-        there is none."""
+        """Return the block around a place that begins at another token; None if there is none."""
         source, at = token
         line, column = source.tokens.place(source.tokens.starts[opened])
         for block in blocks_around(self._debug, place.scope):
@@ -196,8 +194,7 @@ class Scopes:
     # -------------------------------------------------------------------------------------- steps
 
     def _passed(self, instruction: ir.Instruction) -> Iterator[frozenset[int]]:
-        """Yield the scopes that control is in at an instruction and, if it is a jump between two rounds of a
-        loop, after it."""
+        """Yield the scopes around an instruction and, if it jumps back in a loop, those around the loop."""
         if not any(calls(instruction, prefix) for prefix in _BOOKKEEPING):
             yield from self._scopes(instruction.location)
         if "llvm.loop" in instruction.attached:
@@ -215,7 +212,7 @@ class Scopes:
 
 
 def calls(instruction: ir.Instruction, prefix: str) -> bool:
-    """Whether an instruction is a call of a function whose name begins like this."""
+    """Whether an instruction calls a function whose name begins with `prefix`."""
     callee = instruction.callee if isinstance(instruction, ir.Call) else None
     return isinstance(callee, Symbol) and callee.name.startswith(prefix)
 
@@ -229,9 +226,9 @@ def marked(instruction: ir.Instruction) -> str:
 
 
 def comes_back(body: Body, declare: ir.Declare) -> bool:
-    """Whether a jump to a label in the block of a variable, before its declaration, can lead to the
-    declaration again: then the object lives on, and pointers to it stay valid. The jump comes from behind the
-    declaration, in the block as well; one without a place may."""
+    """Whether control can jump back over the declaration of a variable to a label, both in the block of the
+    variable. Then the object lives on when the declaration is reached again, and pointers to it stay valid.
+    A jump or label without debug information counts as inside the block."""
     flow, debug = body.flow, body.module.debug
     blocks = blocks_around(debug, debug.variable(declare.variable).scope)[:1]
     number = flow.number[declare]
@@ -254,13 +251,13 @@ def is_outermost(body: Body, declare: ir.Declare) -> bool:
 
 
 def is_variable(body: Body, name: str, debug: DebugVariable | None) -> bool:
-    """Whether something local is a variable of the source, not a temporary of Clang."""
+    """Whether a local object is a variable of the source, not a temporary of Clang."""
     return debug is not None or name in body.scopes.undeclared
 
 
 def outlives_scope(body: Body, name: str, declare: ir.Declare | None) -> bool:
-    """Whether an object without markers may end before the function returns, and its address may be used
-    after that: it may belong to an inner block, and its address is stored or passed on."""
+    """Whether the address of an object without markers may be used after the object has ended. That needs an
+    inner block, which ends before the function returns, and a place where the address is stored or passed."""
     flow, block = body.flow, body.scopes.blocks.get(name)
     if block is not None and is_function(body.module.debug, block):
         return False
@@ -321,7 +318,7 @@ class StackArrays:
                 body.emit(Assign((kept,), (NULL,)), text="")
 
     def begin(self, alloca: ir.Alloca | None, base: Expr) -> None:
-        """Note a new object. It is an array if `alloca` belongs to a saved end of the stack."""
+        """Record a new object: an array if the end of the stack was saved before it, else one of `alloca`."""
         body, flow = self._body, self._body.flow
         if alloca is not None and self._owner(alloca) is not None:
             self._arrays[base] = alloca
@@ -333,7 +330,7 @@ class StackArrays:
             body.emit(Assign((kept,), (base,)))
 
     def restore(self, restore: ir.Call) -> None:
-        """End the arrays that certainly began in the scope that ends."""
+        """End the arrays that began after this end of the stack was saved, if that is certain."""
         flow, operand = self._body.flow, restore.arguments[0].operand
         load = flow.definitions.get(operand.name) if isinstance(operand, Local) else None
         name = getattr(load.pointer, "name", "") if isinstance(load, ir.Load) else ""
@@ -353,7 +350,7 @@ class StackArrays:
 
     @cached_property
     def _saves(self) -> dict[str, ir.Store]:
-        """By the name of a variable: the store of the end of the stack to it."""
+        """Return the stores that save the end of the stack, by the names of the variables they write."""
         flow, saves = self._body.flow, dict[str, ir.Store]()
         for each in flow.instructions():
             if (

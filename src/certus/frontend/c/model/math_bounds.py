@@ -1,7 +1,7 @@
-"""What every C library keeps of the functions of `math.h` that have no exact value, such as `sin` and `pow`.
+"""What holds in every C library for functions of `math.h` without exact results, such as `sin` and `pow`.
 
-C fixes single values (`pow(x, 0)`), which are exact. Other results are only bounded: libraries differ, and in
-rounding modes other than to nearest they keep none of these bounds.
+The C standard fixes some values, such as `pow(x, 0)`; these are exact. Other results only have bounds,
+because libraries differ. The bounds hold only while the rounding mode is to nearest.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _angle(b: _Facts) -> None:
 
 
 def _anything(_: _Facts) -> None:
-    """Know nothing but what holds for all functions."""
+    """Add nothing to what holds for all functions."""
 
 
 def _through_zero(b: _Facts) -> None:

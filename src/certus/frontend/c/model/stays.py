@@ -1,8 +1,12 @@
-"""Where control enters and leaves a block of the source: the markers of one object's lifetime.
+"""Find where control enters and leaves a block of the source, and mark there the lifetime of an object.
 
-Steps between two rounds of a loop are outside its body, but a jump from round to round may leave no such
-step. It names its loop (`!llvm.loop`), and so the scope around the loop, which control passes there. A label
-has a place as well. A step without a place decides nothing, and one that only jumps begins no stay.
+A *stay* is a part of an execution in which control is in the block of the source. The debug information of an
+instruction says which blocks it is in; an instruction without debug information neither begins nor ends a
+stay, and a jump never begins one. Control leaves the body of a loop between two iterations, although Clang
+may generate no instruction there. But the jump back names its loop (`!llvm.loop`), and thereby the scope
+around the loop, in which control is then.
+
+Below, a *block* without "of the source" is a basic block of the LLVM IR.
 """
 
 from __future__ import annotations
@@ -23,12 +27,13 @@ _JUMPS: Final = (ir.Jump, ir.Branch, ir.Switch)
 
 @dataclass(slots=True)
 class Stay:
-    """When control is in a block of the source. `pointer` is the address of an object of the block, which is
-    declared at `location`. `passed` returns the scopes that control is in at an instruction and after it.
+    """The stays in the block of the source with the number `block`. `pointer` is the address of an object of
+    this block, declared at `location`. `passed` returns the scopes of an instruction and, if it jumps back in
+    a loop, the scope around the loop.
 
-    A stay begins with a step in the block that does more than to jump. It ends with any step outside, and
-    where the function returns. So it may end before the jump out of the block, and begin after the jump into
-    it: no access to the object is in between."""
+    A stay begins at the first instruction in the block that is no jump, and ends at the first one outside or
+    at a return. The object begins and ends there. That may be after the jump into the block and before the
+    jump out of it, but no instruction in between accesses the object."""
 
     block: int
     pointer: Local
@@ -37,8 +42,8 @@ class Stay:
     passed: Callable[[ir.Instruction], Iterable[frozenset[int]]]
 
     def marked(self) -> list[Block] | None:
-        """Return the code with markers at each beginning and end; None if it is open at some step whether
-        control is in the block."""
+        """Return the code with markers at the beginning and end of each stay. Return None if it is undecided
+        for some block whether it is in a stay, or if there is no place for a marker."""
         needs = self._needs()
         ends = self._after(needs)
         if ends is None:
@@ -59,8 +64,8 @@ class Stay:
         return list(result.values())
 
     def _needs(self) -> dict[str, bool | None]:
-        """Return whether control must be in the block of the source where each block of the code begins: at
-        its first step that decides it or, if none does, at those of the blocks behind it."""
+        """Return for each block whether its beginning is in a stay. Its first instruction that decides this
+        counts or, if it has none, those of its successors; None if these differ."""
         needs = {each.label: self._inside(each, None) for each in self.code}
         needs[self.code[0].label] = False
         changed = True
@@ -73,8 +78,8 @@ class Stay:
         return needs
 
     def _inside(self, block: Block, inside: bool | None, *, last: bool = False) -> bool | None:
-        """Return whether control is in the block of the source at the first or the last step of a block of
-        the code that decides it; `inside` if none does."""
+        """Return whether the first (or `last`) instruction of a block that decides it is in a stay; `inside`
+        if none decides."""
         for each in block.instructions:
             for after in self._decides(each):
                 if not last:
@@ -93,8 +98,8 @@ class Stay:
                 yield True
 
     def _after(self, needs: Mapping[str, bool | None]) -> dict[str, bool] | None:
-        """Return whether control is in the block of the source at the end of each block of the code. Blocks
-        without a step that decides it pass it on; None if such a block is reached in both ways."""
+        """Return for each block whether its end is in a stay. A block without an instruction that decides it
+        takes the answer from its predecessors. Return None if these differ."""
         entering = _predecessors(self.code)
         ends: dict[str, bool] = {}
         for each in self.code:
@@ -113,7 +118,7 @@ class Stay:
         return {each.label: ends.get(each.label, False) for each in self.code}
 
     def _within(self, block: Block, inside: bool | None) -> Block:
-        """Return a block of the code with the markers between its steps."""
+        """Return a block with the markers between its instructions."""
         steps: list[ir.Instruction] = []
         for each in block.instructions:
             for after in self._decides(each):
@@ -130,7 +135,7 @@ class Stay:
     def _insert_between(
         self, result: dict[str, Block], source: str, target: str, *, begins: bool | None
     ) -> bool:
-        """Put a marker on the way from one block to another; return whether that is possible."""
+        """Put a marker on the edge from one block to another; return whether that is possible."""
         last = result[source].last
         if isinstance(last, ir.Jump):
             result[source].instructions.insert(-1, self._marker(begins=bool(begins)))
@@ -176,7 +181,7 @@ def _predecessors(code: list[Block]) -> dict[str, list[str]]:
 
 
 def _redirected(last: ir.Branch | ir.Switch, old: str, new: str) -> ir.Instruction:
-    """Return the end of a block with a label replaced."""
+    """Return a branch to `new` instead of `old`."""
 
     def label(name: str) -> str:
         return new if name == old else name
@@ -191,7 +196,7 @@ def _redirected(last: ir.Branch | ir.Switch, old: str, new: str) -> ir.Instructi
 
 
 def _from(instruction: ir.Instruction, old: str, new: str) -> ir.Instruction:
-    """Return a phi with the label of a predecessor replaced."""
+    """Return a phi with the predecessor `new` instead of `old`; other instructions stay as they are."""
     if not isinstance(instruction, ir.Phi):
         return instruction
     incoming = [(value, new if label == old else label) for value, label in instruction.incoming]
