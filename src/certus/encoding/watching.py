@@ -4,15 +4,16 @@ Where the partition says `watched`, live objects of the heap are not counted in 
 numbers (`encoding.lifetimes`). Instead, the question is asked about an arbitrary object: is there a live one
 that no root reaches (`encoding.tracking`) and that no live object *before* it points to? "Before" is a strict
 order of all watched objects: by regions, and in each region by numbers, upwards or downwards. If objects are
-lost, no live object before the first of them points to it, because that one would be lost, too. So the answer
-is "no" in some execution. If every live object is reached, or a live object before it points to it, then a
-chain of pointers leads to it, and the answer is "yes".
+lost, consider the first lost one: a live object before it that points to it would be lost, too, so there is
+none, and the answer is "no" in some execution. Conversely, let each live object be reached by a root, or
+have a live object before it that points to it. Then a chain of pointers leads from a root to each live one,
+and the answer is "yes".
 
-The object that points to another is not searched. Each field that holds addresses has a *holder*: an array
-with the object whose field was last set to the address of an object, 0 after the allocation. It is a hint:
-the question asks whether the holder is live and points to the object, so its value does not matter for
-soundness. It makes a singly linked list look like a doubly linked one, and invariants about all objects need
-no second quantifier.
+The encoding does not search for the object that points to another one. Each field that holds addresses has a
+*holder*: an array that maps an object to the one whose field was last set to its address, and to 0 after its
+allocation. The question asks whether the holder is live and points to the object, so a wrong holder is sound.
+Holders make a singly linked list look like a doubly linked one, and invariants about all objects need no
+second quantifier.
 
 A region has fewer than 2**(bits - 1) objects ("allocations succeed"); the lowered program assumes it.
 """
@@ -93,7 +94,7 @@ class Watching:
     # ----------------------------------------------------------------------------- the operations
 
     def begun(self, op: Alloc) -> list[BasicOp]:
-        """Return what follows the allocation of an object: nothing points to it yet."""
+        """Return the assignments to holders after an allocation: nothing points to the object yet."""
         number = self._lowering.allocated(op).region
         into = [link for each in self.objects.values() for link in each.links if link.target == number]
         start, none = self._lowering.terms.variable(op.target), self._lowering.provenance.none
@@ -101,7 +102,7 @@ class Watching:
         return [Assign(tuple(link.holder for link in into), values)] if into else []
 
     def stored(self, op: Store) -> list[tuple[Expr, Expr]]:
-        """Return what a store assigns to holders."""
+        """Return the assignments of a store to holders."""
         pointer = self._lowering.types.of(op.address)
         assert isinstance(op.value.sort, MachineSort)
         field = None if pointer is None else self._lowering.types.field(pointer, op.value.sort.width // 8)

@@ -1,8 +1,8 @@
 """Evaluate formulas of linear integer arithmetic where some variables are polynomials in an infinite number.
 
-The infinite number w is a hyperinteger that every standard integer divides. A polynomial in w has real
-coefficients, and an integer one without w. Among two numbers, the highest power whose coefficients differ
-decides which one is less; a division by a standard integer is exact on all powers.
+The infinite number w is a hyperinteger that every standard integer divides. The coefficients of a polynomial
+in w are real, but the constant term of an integer is an integer. Polynomials are compared at the highest
+power where their coefficients differ. A division by a standard integer is exact for all powers of w.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ COMPARISONS: Final = {Kind.EQ: build.eq, Kind.LE: build.le, Kind.LT: build.lt}
 
 
 def at_infinity(formula: Expr, meaning: Mapping[Expr, Polynomial]) -> Expr:
-    """Return a formula without w that says the same: `meaning` gives the variables that are polynomials."""
+    """Return an equivalent formula without w; `meaning` has the polynomials that variables stand for."""
     done: dict[Expr, Polynomial] = dict(meaning)
     return completed(formula, done, lambda term: _polynomial(term, [done[a] for a in term.args]))[0]
 
 
 def _polynomial(term: Expr, args: Sequence[Polynomial]) -> Polynomial:
-    """Return the value of a term from those of its arguments."""
+    """Return the polynomial of a term, given those of its arguments."""
     kind = term.kind
     if all(set(a) <= {0} for a in args):
         return {0: rebuild(term, [_coefficient(a, 0) for a in args])} if args else {0: term}
@@ -58,7 +58,7 @@ def _powers(*numbers: Polynomial) -> list[int]:
 
 
 def _compared(kind: Kind, a: Polynomial, b: Polynomial) -> Expr:
-    """Compare two numbers: the highest power whose coefficients differ decides."""
+    """Compare two polynomials at the highest power where their coefficients differ."""
     powers = _powers(a, b)
     pairs = [(_coefficient(a, n), _coefficient(b, n)) for n in powers]
     if kind is Kind.EQ:
@@ -80,7 +80,7 @@ def _multiplied(a: Polynomial, b: Polynomial) -> Polynomial:
 
 
 def _divided(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Divide by a number of one power, below those of the dividend or a constant."""
+    """Divide by a constant, or by a multiple of one power of w that is below those of the dividend."""
     ((power, by),) = b.items()
     quotient = {n - power: build.rdiv(_real(x), _real(by)) for n, x in a.items() if n > power}
     rest = build.div(_coefficient(a, 0), by) if power == 0 else build.integer(0)

@@ -1,9 +1,9 @@
 """Find external tools, compile C files with Clang or gcc, and run untrusted programs, all under limits.
 
-A tool gets no environment, no shell, an empty directory of its own, and limits. It is started by `vfork`: a
-copy of this process (`system.child`) takes some 4 ms of CPU time before it becomes another program, a third
-of what Clang takes for a small file. No Python runs in between, so this process sets from outside what a
-child would set for itself.
+A tool gets no environment, no shell, an empty directory of its own, and limits. It is started by `vfork`,
+because a fork of this process (`system.child`) takes some 4 ms of CPU time, a third of what Clang takes for a
+small file. With `vfork` no Python code runs in the child before the tool starts, so this process sets the
+limits of the child from outside.
 
 An untrusted program (`run_confined`) also has limits on files and processes, and no input. The harness in the
 program gives up system calls when it starts (start.c of `check`). Its output is discarded; the result is its
@@ -121,9 +121,9 @@ def run_confined(
     table: Path | None = None,
     report: Path | None = None,
 ) -> Ended:
-    """Run `program` in `directory` for at most `seconds`, with an address space of `memory` bytes. A `table`
-    of many runs is its standard input, and it may start a process for each. A `report` is its standard input
-    as well; the program may map the file and write to it, but not make it longer."""
+    """Run `program` in `directory` for at most `seconds`, with an address space of `memory` bytes. Its
+    standard input is either a `table` of many runs, and it may start a process for each, or a `report`, a
+    file that the program may map and write to, but not make longer."""
     shared = report if table is None else table
 
     def work(_: Reporter) -> bytes:
@@ -382,11 +382,11 @@ def run_program(
     limits: Limits,
 ) -> int | Kind:
     """Run a program with `files` as standard input, output and errors. Return its exit code, or minus the
-    signal that ended it; if a limit or a signal to this process ended it, which one.
+    signal that ended it. If a limit or a signal to this process ended it, return which one.
 
     The program leads a session, which ends when the program does. If this process is killed, the kernel ends
-    the program: it has the reading end of a pipe, and a signal is due when the only writing end closes. This
-    and all limits but that of the stack begin an instant after the program."""
+    the program, which has the reading end of a pipe and gets a signal when the only writing end closes. This
+    protection and all limits but that of the stack take effect an instant after the program starts."""
     standard_input, output, errors = files
     reading, writing = os.pipe()
     with recorded_signals() as received, os.fdopen(writing, "wb"), os.fdopen(reading, "rb") as alive:

@@ -2,11 +2,13 @@
 relationships among variables of a program", Acta Informatica 6, 1976).
 
 The states at a location are enclosed in the smallest affine space that all steps preserve. It is spanned by
-vectors with a coordinate for each variable and one for the constant, which is 1 for a state and 0 for a
-direction. A step maps vectors to vectors, in one way for each choice between branches in it; a value that is
-not affine is an unknown: anything. Coordinates are counted modulo a large prime: there are no fractions.
+vectors. A vector has a coordinate for each variable and one for the constant, which is 1 if the vector is a
+state and 0 if it is a direction. A step is a linear map of vectors for each combination of branches in it.
+Values that are not affine are *unknowns*: they may be anything. Coordinates are computed modulo a large
+prime, which avoids fractions.
 
-Machine integers wrap, so an equation modulo 2**bits need not hold: it is a claim for the search.
+The equations need not hold, because machine integers wrap modulo 2**bits. They are only claims for the
+search.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ _ONE: Final = build.integer(1)  # stands for the constant
 def equations(
     program: Program, steps: Sequence[Step], known: Mapping[Location, Set[Expr]], budget: Budget
 ) -> dict[Location, list[Expr]]:
-    """Return equations at each location, between the variables that are `known` there. They give variables
-    in terms of others, if possible of those that no step changes."""
+    """Return equations between the variables that are `known` at each location. Each equation expresses one
+    variable by others, preferably by variables that few steps write."""
     written = dict.fromkeys(x for _, formula in steps for x in formula.values)
     names = [x for x in dict.fromkeys((*program.globals, *written)) if isinstance(x.sort, MachineSort)]
     if len(names) > VARIABLES:
@@ -55,7 +57,7 @@ def equations(
 
 @dataclass(frozen=True, slots=True)
 class _Space:
-    """A space, by a basis: each vector has coordinate 1 at its key, and later ones have 0 there."""
+    """An affine space by its basis: each vector is 1 at its key, and all later vectors are 0 there."""
 
     basis: dict[Expr, Vector] = field(default_factory=dict)
 
@@ -103,8 +105,8 @@ def _spaces(
 
 
 def _values(formula: BlockFormula) -> Iterator[dict[Expr, Expr]]:
-    """Yield the new values of the variables that a step writes: with the first branch of each choice, and
-    with another branch of one choice. The combinations are in the space that these span."""
+    """Yield the values that a step writes: first with the first branch of all choices, then with each other
+    branch of one choice. The results of all other combinations are in the affine space of these."""
     merges = [d for d in formula.defined if isinstance(d, Merge)]
     ways = dict.fromkeys(tuple(selector for selector, _ in merge.choices) for merge in merges)
     for chosen, branch in ((None, 0), *((way, n) for way in ways for n in range(1, len(way)))):
@@ -117,7 +119,7 @@ def _values(formula: BlockFormula) -> Iterator[dict[Expr, Expr]]:
 
 @dataclass(frozen=True, slots=True)
 class _Map:
-    """The new values of the variables that a step writes, and the directions of the unknowns in them."""
+    """The linear map of a step: the values that it writes, and one direction for each unknown in them."""
 
     values: Mapping[Expr, Vector]
     directions: Sequence[Vector]
@@ -141,7 +143,7 @@ class _Map:
 
 
 def _form(term: Expr, forms: Mapping[Expr, Vector]) -> Vector:
-    """Return a value as a sum, given those of its parts; the whole term is an unknown if it is not affine."""
+    """Return a term as an affine sum, given those of its parts; a term that is not affine is an unknown."""
     sort, args = term.sort, term.args
     if not isinstance(sort, MachineSort):
         return {}
@@ -169,8 +171,8 @@ def _signed(constant: Expr) -> int:
 
 
 def _equations(space: _Space, names: Sequence[Expr]) -> Iterator[Expr]:
-    """Yield the equations of a space between some variables: those that are the first coordinate of a vector
-    of its basis are independent, and the others are sums of them."""
+    """Yield the equations between `names` that hold in a space. The variables that are keys of its basis are
+    independent; each other variable is a sum of them."""
     own = _Space()
     for vector in space.basis.values():
         own.add({x: value for x, value in vector.items() if x in names}, names)
@@ -186,7 +188,8 @@ def _equations(space: _Space, names: Sequence[Expr]) -> Iterator[Expr]:
 
 
 def _equation(x: Expr, parts: Vector) -> Expr | None:
-    """Return that a multiple of a variable is the sum of others; None if the coefficients are too large."""
+    """Return the equation of a multiple of `x` and a sum of `parts` with integer coefficients; None if these
+    would be too large."""
     sorts = [y.sort for y in (x, *parts) if isinstance(y.sort, MachineSort)]
     sort = machine(max(each.width for each in sorts), signed=False)
     for factor in range(1, MULTIPLES + 1):

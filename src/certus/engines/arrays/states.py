@@ -29,7 +29,7 @@ def state_claims(program: Program, steps: Sequence[Step]) -> list[Claim]:
 
 
 def order_claims(program: Program, steps: Sequence[Step]) -> list[Claim]:
-    """Return inequalities between variables, and equations of variables that only get few constants."""
+    """Return inequalities between variables, and equations `x == c` for variables that get only constants."""
     inner = [formula for edge, formula in steps if edge.target not in program.error_locations]
     return _claims(chain(_constants(inner), *map(_bounds, inner), *map(_orders, inner)))
 
@@ -54,7 +54,7 @@ def _formulas(program: Program, step: Step) -> Iterator[Expr]:
 
 
 def _definitions(formula: BlockFormula) -> Iterator[tuple[Expr, Expr]]:
-    """Yield the variables that a step writes with terms that have their values after it."""
+    """Yield each variable that a step writes, with a term that has the same value after the step."""
     names = _names(formula)
     for x, value in formula.values.items():
         if not isinstance(x.sort, ArraySort) and names.get(value) is not x:
@@ -65,7 +65,8 @@ def _definitions(formula: BlockFormula) -> Iterator[tuple[Expr, Expr]]:
 
 
 def _bounds(formula: BlockFormula) -> Iterator[Expr]:
-    """Yield what is left of definitions if a variable is only counted up or down afterwards."""
+    """Yield the two inequalities of each definition: one stays true if the variable is only
+    counted up or only counted down afterwards."""
     for x, term in _definitions(formula):
         if isinstance(x.sort, MachineSort):
             yield build.le(x, term)
@@ -73,7 +74,7 @@ def _bounds(formula: BlockFormula) -> Iterator[Expr]:
 
 
 def _constants(formulas: Iterable[BlockFormula]) -> Iterator[Expr]:
-    """Yield equations of variables that only get constants and the values of each other."""
+    """Yield `x == c` for each variable to which only constants and other such variables are assigned."""
     sources: dict[Expr, dict[Expr, None]] = {}
     for formula in formulas:
         for x, value in formula.values.items():
@@ -91,7 +92,7 @@ def _constants(formulas: Iterable[BlockFormula]) -> Iterator[Expr]:
 
 
 def _choices(value: Expr, formula: BlockFormula) -> list[Expr]:
-    """Return the values that conditions and branches choose from."""
+    """Return the values between which branches and conditional expressions choose."""
     merges = {d.symbol: [v for _, v in d.choices] for d in formula.defined if isinstance(d, Merge)}
     found: dict[Expr, None] = {}
     work = [value]
@@ -107,8 +108,8 @@ def _choices(value: Expr, formula: BlockFormula) -> list[Expr]:
 
 
 def _orders(formula: BlockFormula) -> Iterator[Expr]:
-    """Yield inequalities between terms that a step compares: they may hold before it, or after it if it does
-    not change them."""
+    """Yield inequalities between the terms that a step compares, about the state before the step and
+    about the state after it."""
     symbols = frozenset(formula.symbols)
     for atom in comparisons(formula):
         if not isinstance(atom.args[0].sort, MachineSort) or reads(atom):
@@ -121,12 +122,12 @@ def _orders(formula: BlockFormula) -> Iterator[Expr]:
 
 
 def _names(formula: BlockFormula) -> dict[Expr, Expr]:
-    """Return the variables that have the values of a step after it."""
+    """Return for each value that a step computes the variable that has this value after the step."""
     return {value: x for x, value in formula.values.items() if value.kind is not Kind.CONST}
 
 
 def _after(term: Expr, formula: BlockFormula) -> Expr | None:
-    """Return a term of a step in terms of the state after it; None if there is probably none."""
+    """Return a term over the state after a step that equals a term inside the step; None if none is known."""
     names = _names(formula)
     own = frozenset(names.values())
     about = variables(named := substitute(term, names))
