@@ -109,7 +109,7 @@ def run_engines(arguments: argparse.Namespace, engines: tuple[str, ...]) -> int:
 
 
 def run_programs(arguments: argparse.Namespace) -> int:
-    """Test unusual C programs, or programs with memory bugs; an earlier run continues."""
+    """Test unusual C programs, or programs with memory bugs; continue an earlier run if there is one."""
     from certus.cli.terminal import ProgressLine, cannot_write, emit
     from certus.fuzz.corners import campaign as corner_campaign
     from certus.fuzz.memory import campaign as memory_campaign

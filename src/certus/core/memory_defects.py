@@ -101,7 +101,7 @@ class MemoryDefect:
         return ", ".join((f"{act} {place}", *self._about(target, program)))
 
     def _about(self, target: DefectObject, program: Program) -> list[str]:
-        """Return what is to be known of the object: first what makes the access invalid."""
+        """Return facts about the object for the sentence, first the one that makes the access invalid."""
         begin = _began(target, program)
         begun = [begin] if begin else []
         if self.kind is DefectKind.FREED:

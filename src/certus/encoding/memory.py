@@ -213,7 +213,7 @@ class MemoryLowering:
         return edges
 
     def _ops(self, op: Op, procedure: Procedure) -> list[BasicOp]:
-        """Return the statements that replace one."""
+        """Return the statements that replace a statement of `procedure`."""
         terms = self.terms
         if isinstance(op, Assign):
             return [self._assign(op.targets, op.values)]
@@ -304,7 +304,7 @@ class MemoryLowering:
         return Assign((target,), (build.wrap(value, sort),))
 
     def store(self, op: Store, cells: Cells | None = None) -> BasicOp:
-        """Return the statement that replaces a store, likewise."""
+        """Return the statement that replaces a store, to memory or to other `cells` of the same shape."""
         cells = cells or self
         pointer = self.types.of(op.address)
         sort = op.value.sort

@@ -53,11 +53,11 @@ class Provenance:
         return build.var(f"{x.name}$base", self._address)
 
     def twins(self, variables: Iterable[Expr]) -> list[Expr]:
-        """Return the twins of variables, of those that have one."""
+        """Return the twins of the variables that have one."""
         return [twin for x in variables if (twin := self.twin(x)) is not None]
 
     def copied(self, targets: Iterable[Expr], values: Iterable[Expr]) -> list[tuple[Expr, Expr]]:
-        """Return what an assignment of values to targets assigns to the twins."""
+        """Return the assignments to twins that accompany an assignment of values to targets."""
         pairs = zip(targets, values, strict=True)
         return [(twin, self.start(value)) for x, value in pairs if (twin := self.twin(x)) is not None]
 

@@ -1,6 +1,6 @@
 """Sources of the values that a program does not determine: a trace, random numbers, or none at all.
 
-`NoInputs` is how a run is shown to be the only one: every undetermined value is an object that raises an
+`NoInputs` shows that a program has only one run: every undetermined value is an object that raises an
 exception as soon as the run depends on it.
 """
 

@@ -76,7 +76,7 @@ def sarif_log(outcome: Outcome, *, exit_code: int) -> Json:
 
 
 def _results(outcome: Outcome, about: Sequence[Rule]) -> list[Json]:
-    """Return the results, of the default question those about all kinds of checks, each once."""
+    """Return the results without repetitions; for the default question, those of all kinds of checks."""
     return _once(result for each in outcome.answers or (outcome,) for result in results(each, about))
 
 

@@ -1,8 +1,8 @@
-"""No answer is published before its evidence is checked on the program or the clauses as the front end gave
-them. The compiled C program must reach the error of a violation, and must not contradict a HOLDS.
+"""Check the evidence of an answer before it is published, on the program or the clauses as the front end
+built them. The compiled C program must reach the error of a violation, and must not contradict a HOLDS.
 
-The native runs that challenge a HOLDS do not depend on a proof. So they happen beside the engines if a second
-core is free, and otherwise when there is a proof to challenge (`Challenger`).
+The native runs that challenge a HOLDS do not depend on a proof. So they take place beside the engines if a
+second core is free, and otherwise when there is a proof to challenge (`Challenger`).
 """
 
 from __future__ import annotations

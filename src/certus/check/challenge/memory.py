@@ -50,8 +50,9 @@ def memory_errors(
 
 
 def _is_unit(program: Program, fault: MemoryFault) -> bool:
-    """Return whether the compiled program has accessed the unit around a bit-field: more bytes than the model
-    asks about in that line, which are those with bits of the field."""
+    """Return whether the fault may be an access to the storage unit of a bit-field. The model asks only about
+    the bytes with bits of the field, so such an access has more bytes than any that it asks about in this
+    line."""
     if not fault.size or fault.line is None:
         return False
     asked = [

@@ -199,7 +199,7 @@ class _Plan:
         return tuple(b.warning for b in self.behaviours.values() if b.warning is not None)[:1]
 
     def words(self) -> dict[str, int]:
-        """Return the number of 64-bit words in a value of each function."""
+        """Return the number of 64-bit words in the result of each function."""
         return {n: 2 if isinstance(s, MachineSort) and s.width > 64 else 1 for n, s in self.functions.items()}
 
     def _drawn(self, number: int) -> dict[str, Stream]:

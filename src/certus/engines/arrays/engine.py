@@ -97,8 +97,8 @@ def _add(
     about: Iterable[Claim],
     known: Mapping[Location, frozenset[Expr]],
 ) -> None:
-    """Add claims to those to try at each loop head. Those without indices are about variables that are known:
-    others would be of no use later."""
+    """Add claims to the candidates at each loop head. A claim that is not about all elements of an array is
+    added only where all its variables are known; elsewhere it would be of no use."""
     for at, names in known.items():
         here = {claim.body for claim in candidates[at] if claim.each is None}
         candidates[at] += (

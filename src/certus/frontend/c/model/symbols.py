@@ -153,12 +153,12 @@ class Names:
         self._used: set[str] = set()
 
     def note_format(self, variable: Expr, type_: Type) -> None:
-        """Note that a variable of a floating-point type is one."""
+        """Record the format of a variable of a floating-point type."""
         if type_.text in FORMATS:
             self.formats[variable] = FORMATS[type_.text]
 
     def note_result(self, variable: Expr, term: Expr) -> None:
-        """Note that a variable is a floating-point number if a term is: reports show it as one."""
+        """Record that a variable is a floating-point number, as reports show it, if a term is one."""
         while term.kind in (Kind.ITE, Kind.BIT_XOR):
             term = term.args[1] if term.kind is Kind.ITE or term.args[0].kind is Kind.CONST else term.args[0]
         if term in self.formats:
