@@ -1,4 +1,4 @@
-"""Whether a SARIF log has the form of the standard.
+"""Check that a SARIF log has the form of the standard.
 
 The object model `sarif_om` was generated from the JSON schema of the standard: it knows the properties of
 every object and which of them are required. What these consist of is written down here, for the properties

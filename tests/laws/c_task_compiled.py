@@ -116,7 +116,7 @@ def _code(error: str) -> int:
 
 
 def _defines(source: str, name: str) -> bool:
-    """Whether the text may define the function: its name, parameters and a brace."""
+    """Return whether the text may define the function: its name, parameters and a brace."""
     return re.search(rf"\b{name}\s*\([^;{{}}]*\)\s*\{{", source) is not None
 
 

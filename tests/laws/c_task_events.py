@@ -163,7 +163,7 @@ class _Drawn(NoInputs):
         return value & 1 if self._is_truth(step) else sort.wrap(value)
 
     def _is_truth(self, step: Edge) -> bool:
-        """Whether the value is a `_Bool`: an assumption about it follows."""
+        """Return whether the value is a `_Bool`: an assumption about it follows."""
         after = self._program.procedures[step.source.procedure].successors[step.target]
         return len(after) == 1 and isinstance(after[0].op, Assume) and after[0].text == step.text
 

@@ -86,7 +86,7 @@ class Bytes:
         return 1_000_000 * self.rounds[edge] + 10_000 * edge
 
     def holds(self, address: int, width: int, *, ended: bool = False) -> bool:
-        """Whether bytes belong to one live object, or, with `ended`, to any one."""
+        """Return whether bytes belong to one live object, or, with `ended`, to any one."""
         return any(
             base <= address and address + width <= base + each.size and (each.live or ended)
             for base, each in self.objects.items()
@@ -97,7 +97,7 @@ class Bytes:
             raise Invalid
 
     def freeable(self, address: int) -> bool:
-        """Whether `free` may be called with the address."""
+        """Return whether `free` may be called with the address."""
         target = self.objects.get(address)
         return address == 0 or (target is not None and target.live and target.op.storage == "heap")
 

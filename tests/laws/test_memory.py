@@ -23,8 +23,8 @@ RUNS = settings(max_examples=150, derandomize=True, deadline=None)
 
 
 def same_runs(made: Made, partition: Partition) -> bool:
-    """Whether both ways to run the program take the same edges and compute the same numbers; True if the
-    run on bytes ends in an invalid access: then anything may happen."""
+    """Return whether both ways to run the program take the same edges and compute the same numbers; True if
+    the run on bytes ends in an invalid access: then anything may happen."""
     expected, invalid = run(made.program, made.inputs)
     if invalid:
         return True

@@ -64,7 +64,7 @@ class Guess:
 
 
 def fails(program: Program) -> bool:
-    """Whether some execution, with inputs from the domain, reaches an error."""
+    """Return whether some execution, with inputs from the domain, reaches an error."""
     compiled, guess = compile_program(program), Guess()
     while True:
         end = run(compiled, guess, step_limit=100_000, budget=Budget(60))

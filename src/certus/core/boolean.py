@@ -33,12 +33,12 @@ class Condition:
 
     @property
     def always(self) -> bool:
-        """Whether it is true by its form."""
+        """Return whether it is true by its form."""
         return not self.cubes if self.negated else () in self.cubes
 
     @property
     def never(self) -> bool:
-        """Whether it is false by its form."""
+        """Return whether it is false by its form."""
         return () in self.cubes if self.negated else not self.cubes
 
     def opposite(self) -> Condition:
@@ -71,7 +71,7 @@ class Choose:
 
     @property
     def determined(self) -> bool:
-        """Whether it is never nondeterministic."""
+        """Return whether it is never nondeterministic."""
         return self.no == self.yes.opposite()
 
     def allows(self, value: bool, valuation: Mapping[Expr, bool]) -> bool:

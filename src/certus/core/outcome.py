@@ -122,7 +122,7 @@ class Challenge:
 
     @property
     def ran(self) -> bool:
-        """Whether the program was run natively at all."""
+        """Return whether the program was run natively at all."""
         return self.compared + self.not_compared > 0
 
     @property
@@ -274,7 +274,7 @@ class Outcome:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the property holds trivially: no check site can be reached from `main`."""
+        """Return whether the property holds trivially: no check site can be reached from `main`."""
         subject = self.subject
         return isinstance(self.verdict, Safe) and isinstance(subject, Program) and not subject.has_checks
 
@@ -288,7 +288,7 @@ class Outcome:
 
     @property
     def contradicted(self) -> bool:
-        """Whether the answer is the opposite of the expected one."""
+        """Return whether the answer is the opposite of the expected one."""
         return self.expected is not None and self.answer == ("VIOLATED" if self.expected else "HOLDS")
 
     @property

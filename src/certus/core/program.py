@@ -103,7 +103,7 @@ class Alloc:
 
     @property
     def is_written(self) -> bool:
-        """Whether the contents count as written from the start."""
+        """Return whether the contents count as written from the start."""
         return self.zero or self.filled or self.storage == "static"
 
 
@@ -369,7 +369,7 @@ class Program:
 
     @property
     def is_boolean(self) -> bool:
-        """Whether it has variables, all of them Boolean."""
+        """Return whether it has variables, all of them Boolean."""
         return {x.sort for x in self.every_variable} == {BOOL}
 
     @cached_property
@@ -389,8 +389,8 @@ class Program:
 
     @cached_property
     def has_checks(self) -> bool:
-        """Whether an error site, or an assertion whose condition is a true constant, can be reached from
-        `main` along edges and calls, whatever their conditions are."""
+        """Return whether an error site, or an assertion whose condition is a true constant, can be reached
+        from `main` along edges and calls, whatever their conditions are."""
         errors, decided = self.error_locations, frozenset(self.decided)
         entries = [self.main] if self.main in self.procedures else []
         entered = set(entries)

@@ -12,7 +12,7 @@ from certus.core.values import Datum
 
 
 class Answer(Enum):
-    """Whether formulas have a model. UNKNOWN: the solver gave up or ran out of time."""
+    """Says whether formulas have a model. UNKNOWN: the solver gave up or ran out of time."""
 
     SAT = "sat"
     UNSAT = "unsat"

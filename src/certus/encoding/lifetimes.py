@@ -126,7 +126,7 @@ class Lifetimes:
 
     @property
     def active(self) -> bool:
-        """Whether the program asks a question about its memory."""
+        """Return whether the program asks a question about its memory."""
         return bool(self._inspections) or self._counts
 
     # -------------------------------------------------------------------------------- the regions
@@ -180,7 +180,7 @@ class Lifetimes:
 
     @property
     def counts(self) -> bool:
-        """Whether some objects on the heap are counted, not watched."""
+        """Return whether some objects on the heap are counted, not watched."""
         return not self.watched or any(n not in self.watched and self.on_heap(n) for n in self._objects)
 
     def _has_small_phases(self, number: int) -> bool:

@@ -100,11 +100,11 @@ class Tracking:
                     yield field.holds, *contents
 
 
-def different(found: Mapping[Key, Expr]) -> Iterator[Expr]:
+def different(candidates: Mapping[Key, Expr]) -> Iterator[Expr]:
     """Yield, for each candidate, whether it is reached and none before it is the same object: as many of
     these truth values hold as different objects are found."""
     before: dict[int, list[tuple[Expr | None, Expr]]] = {}
-    for (number, start), holds in found.items():
+    for (number, start), holds in candidates.items():
         others = before.setdefault(number, [])
         same = [
             build.and_(other_holds, build.eq(start, other))

@@ -136,7 +136,7 @@ class RandomInputs:
 
     @property
     def asked(self) -> bool:
-        """Whether the run has asked for any value."""
+        """Return whether the run has asked for any value."""
         return bool(self._initial or self._inputs)
 
     def initial(self, variable: Expr) -> Datum:

@@ -236,8 +236,8 @@ def _words(data: bytearray, defined: bytearray | None, width: int) -> Iterator[i
     """Yield the words at all offsets whose bytes are known, except for 0."""
     word, last, done = _WORDS[width], len(data) - width, 0
     known = b"\xff" * width
-    for found in _NONZERO.finditer(data):
-        first, done = max(done, found.start() - width + 1), min(found.end(), last + 1)
+    for nonzero in _NONZERO.finditer(data):
+        first, done = max(done, nonzero.start() - width + 1), min(nonzero.end(), last + 1)
         for at in range(first, done):
             if defined is None or defined[at : at + width] == known:
                 yield word(data, at)[0]

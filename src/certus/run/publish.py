@@ -302,7 +302,7 @@ class Challenger:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the result is known."""
+        """Return whether the result is known."""
         return self._challenge is not None
 
     def start(self, children: Children) -> None:

@@ -319,7 +319,7 @@ class KindsSchedule:
 
 
 def _is_late(outcome: Outcome) -> bool:
-    """Whether only time was missing."""
+    """Return whether only time was missing."""
     return isinstance(outcome.verdict, Unknown) and outcome.verdict.reason.code in TOO_LATE
 
 

@@ -92,7 +92,7 @@ class SolverPortfolio:
 
     @property
     def _has_floats(self) -> bool:
-        """Whether a formula so far computes with floating-point numbers."""
+        """Return whether a formula so far computes with floating-point numbers."""
         return self._bit_terms.floats is not None
 
     # ------------------------------------------------------------------------------- formulas

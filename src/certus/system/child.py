@@ -127,7 +127,8 @@ class Children:
 
     @property
     def interrupted(self) -> bool:
-        """Whether SIGINT or SIGTERM was received: every child still running then ends as `interrupted`."""
+        """Return whether SIGINT or SIGTERM was received: every child still running then ends as
+        `interrupted`."""
         return bool(self._received)
 
     def start(
@@ -340,7 +341,7 @@ class _Inbox:
 
     @property
     def complete(self) -> bool:
-        """Whether the last message has arrived."""
+        """Return whether the last message has arrived."""
         return self.payload is not None or self.failure is not None
 
     def take(self, data: bytes) -> None:

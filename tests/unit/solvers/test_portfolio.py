@@ -27,7 +27,7 @@ def test_what_fails_is_tried_less_and_less_often() -> None:
 
 
 def factors(product: int, solver: SolverPortfolio) -> Answer:
-    """Whether a number has two factors below 4,096."""
+    """Return whether a number has two factors below 4,096."""
     limit, one = build.constant(4096, U32), build.constant(1, U32)
     solver.add(build.lt(one, X), build.lt(X, limit), build.lt(one, Y), build.lt(Y, limit))
     claim = build.eq(build.mul(X, Y), build.constant(product, U32))

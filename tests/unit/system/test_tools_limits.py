@@ -32,7 +32,7 @@ def run(directory: Path, script: str, limits: Limits) -> tuple[int | Kind, str]:
 
 
 def gone(pid: int) -> bool:
-    """Whether a process ends within some seconds; a zombie has ended."""
+    """Return whether a process ends within some seconds; a zombie has ended."""
     status = Path(f"/proc/{pid}/stat")
     for _ in range(250):
         try:

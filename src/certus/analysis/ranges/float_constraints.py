@@ -50,7 +50,7 @@ class Step:
 
     @property
     def is_exact(self) -> bool:
-        """Whether different numbers stay different, and none is rounded."""
+        """Return whether different numbers stay different, and none is rounded."""
         if self.rule is Kind.F_CONVERT:
             source, target = (each.format for each in self.orders)
             return source.precision <= target.precision and source.exponent <= target.exponent

@@ -84,7 +84,7 @@ class Offsets:
 
     @property
     def overlays(self) -> bool:
-        """Whether some region has several objects to put at one address."""
+        """Return whether some region has several objects to put at one address."""
         return bool(self._shared)
 
     def overlaid(self, lowered: Program) -> Program:

@@ -69,16 +69,16 @@ def symbolic_facts(program: Program, budget: Budget) -> Mapping[Location, Expr]:
     formulas: dict[Location, Expr] = {}
     for name, procedure in program.procedures.items():
         heads = loop_forest(procedure).heads
-        found = symbolic_cases(program, name, build.TRUE, budget) if heads else None
-        formulas.update({at: formula(found, at) for at in heads if found})
+        by_case = symbolic_cases(program, name, build.TRUE, budget) if heads else None
+        formulas.update({at: formula(by_case, at) for at in heads if by_case})
     return {at: each for at, each in formulas.items() if each is not build.TRUE}
 
 
-def formula(found: Sequence[Case], at: Location) -> Expr:
+def formula(by_case: Sequence[Case], at: Location) -> Expr:
     """Return the bounds of all cases at a location. A single case needs no condition."""
-    if len(found) == 1:
-        return _of_case(found[0], at)
-    return build.conjunction(build.implies(_condition(case), _of_case(case, at)) for case in found)
+    if len(by_case) == 1:
+        return _of_case(by_case[0], at)
+    return build.conjunction(build.implies(_condition(case), _of_case(case, at)) for case in by_case)
 
 
 def _condition(case: Case) -> Expr:

@@ -68,7 +68,7 @@ class Behaviour:
 
     @property
     def comparable(self) -> bool:
-        """Whether the run finished in a way that can be compared."""
+        """Return whether the run finished in a way that can be compared."""
         return self.end is not End.OTHER
 
     def like(self, other: Behaviour) -> bool:
@@ -351,7 +351,7 @@ class Table:
 
     @property
     def unconfined(self) -> bool:
-        """Whether the runs did not start because the system cannot confine them."""
+        """Return whether the runs did not start because the system cannot confine them."""
         return self._read[self._at(0)] == ExitCode.UNCONFINED << 8
 
     def behaviours(self, errors: frozenset[int]) -> list[Behaviour]:

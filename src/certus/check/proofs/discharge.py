@@ -67,12 +67,12 @@ class Question:
 
     @cached_property
     def has_bit_operations(self) -> bool:
-        """Whether there are bit operations on variables, which integers only approximate."""
+        """Return whether there are bit operations on variables, which integers only approximate."""
         return any(map(_is_approximated, postorder(*self.formulas)))
 
     @cached_property
     def has_floats(self) -> bool:
-        """Whether there are operations on floating-point numbers, which integers do not express."""
+        """Return whether there are operations on floating-point numbers, which integers do not express."""
         return any(term.kind in FLOATS for term in postorder(*self.formulas))
 
     def integers(self, budget: Budget) -> Encoded:

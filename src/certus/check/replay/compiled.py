@@ -65,10 +65,10 @@ CHECKS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CompiledReplay:
-    """Whether the compiled program reached the error, and how it ended. `why_not` says why it may end
-    differently from the trace, or could not be run; if it is None, it must confirm the trace. `compilers` are
-    those whose programs reached the error, and `supply` are their inputs. `memory` is the memory error that
-    the compiled program made, if the trace ends in one."""
+    """How the compiled program ended, and whether it reached the error. `why_not` says why it may end
+    differently from the trace, or could not be run; if it is None, it must confirm the trace. `compilers`
+    are those whose programs reached the error, and `supply` are their inputs. `memory` is the memory error
+    that the compiled program made, if the trace ends in one."""
 
     confirmed: bool
     ending: str
@@ -79,7 +79,7 @@ class CompiledReplay:
 
     @property
     def disagrees(self) -> bool:
-        """Whether the program must reach the error but does not."""
+        """Return whether the program must reach the error but does not."""
         return not self.confirmed and self.why_not is None
 
 

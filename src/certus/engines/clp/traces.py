@@ -65,7 +65,7 @@ class Trace:
 
     @property
     def has_cycles(self) -> bool:
-        """Whether some relation occurs above itself."""
+        """Return whether some relation occurs above itself."""
         bases = self.relations()
         below: list[frozenset[Function]] = []  # the relations in each subtree
         for number, node in enumerate(self.nodes):

@@ -58,8 +58,8 @@ def _with_expressions(transitions: Transitions, edges: Iterable[Edge]) -> Precis
         name = edge.source.procedure
         state = [x for x in transitions.frames[name].state if x not in precision.of(name)]
         for path in transitions.pieces(edge):
-            found = candidates(transitions.formulas(path, name), state)
-            precision = precision.with_expressions(name, found)
+            expressions = candidates(transitions.formulas(path, name), state)
+            precision = precision.with_expressions(name, expressions)
     return precision
 
 

@@ -68,12 +68,12 @@ class PathClauses:
 
     @property
     def has_cycles(self) -> bool:
-        """Whether the path visits some location twice."""
+        """Return whether the path visits some location twice."""
         return len({(item.location, nested) for item, nested in self._nodes}) < len(self._nodes)
 
     @property
     def is_recursive(self) -> bool:
-        """Whether a recursive procedure returns on the path."""
+        """Return whether a recursive procedure returns on the path."""
         return any(nested and item.location.procedure in self.steps.recursive for item, nested in self._nodes)
 
     def relations(self) -> Iterator[tuple[Location, Expr]]:

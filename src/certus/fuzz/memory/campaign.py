@@ -196,10 +196,10 @@ class Campaign:
             return None
         return Disagreement(program, broken, "verify", said, program.part if broken else NONE)
 
-    def _reduced(self, found: Disagreement) -> Disagreement:
+    def _reduced(self, first: Disagreement) -> Disagreement:
         """Leave out scenes as long as the disagreement stays."""
-        best, counts = found, self.counts.copy()
-        for scene in found.program.scenes:
+        best, counts = first, self.counts.copy()
+        for scene in first.program.scenes:
             if scene is best.program.scenes[best.program.buggy]:
                 continue
             rest = tuple(each for each in best.program.scenes if each is not scene)

@@ -78,7 +78,7 @@ def guided(directory: Path, *segments: tuple[Waypoint, ...]) -> WitnessProduct:
 
 
 def fails(made: WitnessProduct, x: int, y: int) -> bool:
-    """Whether the guided program fails on these inputs."""
+    """Return whether the guided program fails on these inputs."""
     inputs = [
         named_result(made.program, waypoint("function_return", f"{n}", r"\result == 0")) for n in (6, 7)
     ]

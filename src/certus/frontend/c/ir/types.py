@@ -358,7 +358,7 @@ def _round_up(size: int, align: int) -> int:
 
 
 def holds_pointers(type_: Type) -> bool:
-    """Whether an object of a type contains pointers."""
+    """Return whether an object of a type contains pointers."""
     stack = [type_]
     while stack:
         part = stack.pop()

@@ -95,7 +95,8 @@ def _bytes(bits: Bits, width: int) -> Bytes | None:
 
 
 def _sets(body: Body, clear: ir.Binary) -> bool:
-    """Whether an operation clears the bits of a field, so that the unit can be stored with other ones."""
+    """Return whether an operation clears the bits of a field, so that the unit can be stored with other
+    ones."""
     if clear.operation != "and" or not isinstance(clear.right, Integer):
         return False
     use = body.flow.only_use(clear.name or "")

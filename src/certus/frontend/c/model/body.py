@@ -366,7 +366,7 @@ class Body(Steps):
         return None if self.function is None else self.locals.initialisation
 
     def is_watched(self, instruction: ir.Instruction) -> bool:
-        """Whether a witness refers to the `?:` of an instruction, so that it must become a branch."""
+        """Return whether a witness refers to the `?:` of an instruction, so that it must become a branch."""
         watched, program = self.unit.rules.watched, self.unit.is_program(self.module)
         return program and self.unit.sources.watched(instruction.location, watched)
 

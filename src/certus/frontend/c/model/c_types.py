@@ -82,9 +82,9 @@ def _pointer_kind(target: Node | None) -> str:
 
 
 def may_be(signature: str, result: str, parameters: str | None) -> bool:
-    """Whether a function that is declared with these kinds may be one with this signature; an empty signature
-    matches every declaration. `parameters` is None for a function that was declared without a prototype (`int
-    f();`) or not at all: then an `int` may stand for a pointer."""
+    """Return whether a function that is declared with these kinds may be one with this signature; an empty
+    signature matches every declaration. `parameters` is None for a function that was declared without a
+    prototype (`int f();`) or not at all: then an `int` may stand for a pointer."""
     if not signature or (parameters is None and result == "i" and signature[0] in POINTERS):
         return True
     taken = signature[2:-1].removesuffix("...")
@@ -130,14 +130,14 @@ def parts(debug: Debug, type_: int | None, *, follow: bool = False) -> Iterator[
 
 
 def leads_to_functions(debug: Debug, type_: int | None) -> bool:
-    """Whether a value of a type is, or leads through pointers and members to, a pointer to a function or an
-    unknown type."""
+    """Return whether a value of a type is, or leads through pointers and members to, a pointer to a function
+    or an unknown type."""
     nodes = parts(debug, type_, follow=True)
     return any(node is None or node.kind == "DISubroutineType" for node in nodes)
 
 
 def leads_on(debug: Debug, type_: int | None) -> bool:
-    """Whether memory of a type may contain pointers that can be written through or called."""
+    """Return whether memory of a type may contain pointers that can be written through or called."""
     for node in parts(debug, type_):
         if node is not None and node.kind == "DISubroutineType":
             return True
@@ -148,7 +148,7 @@ def leads_on(debug: Debug, type_: int | None) -> bool:
 
 
 def holds_pointers(debug: Debug, type_: int | None) -> bool:
-    """Whether memory of a type may contain pointers."""
+    """Return whether memory of a type may contain pointers."""
     return any(node is not None and node.fields.get("tag") == _POINTER for node in parts(debug, type_))
 
 

@@ -193,8 +193,8 @@ def pack(body: Body, arguments: Sequence[Argument]) -> Expr:
 
 
 def fits(body: Body, result: Type, arguments: Sequence[Argument], function: Function) -> bool:
-    """Whether a call has the type of a function: the same result, and the same arguments passed in the same
-    way."""
+    """Return whether a call has the type of a function: the same result, and the same arguments passed in the
+    same way."""
     own, count = function.type, len(function.parameters)
     enough = len(arguments) >= count if own.variadic else len(arguments) == count
     pairs = zip(arguments, function.parameters, strict=False)
@@ -202,9 +202,9 @@ def fits(body: Body, result: Type, arguments: Sequence[Argument], function: Func
 
 
 def passes_alike(body: Body, result: Type, arguments: Sequence[Argument], function: Function) -> bool:
-    """Whether a machine can call a function of another type: each argument that differs takes one register or
-    stack slot, so the function finds all of them, and so does the result. In C the behaviour is undefined:
-    proofs cover such a call, and no counterexample gets past it."""
+    """Return whether a machine can call a function of another type: each argument that differs takes one
+    register or stack slot, so the function finds all of them, and so does the result. In C the behaviour
+    is undefined: proofs cover such a call, and no counterexample gets past it."""
     own, missing = function.type.result, function.parameters[len(arguments) :]
     if result is not own and not all(isinstance(t, VoidType) or _bits(body, t) for t in (result, own)):
         return False
@@ -213,8 +213,8 @@ def passes_alike(body: Body, result: Type, arguments: Sequence[Argument], functi
 
 
 def _same(body: Body, argument: Argument, parameter: Parameter) -> bool:
-    """Whether an argument is passed in the way a parameter is taken. A copied object may have another type of
-    the same size."""
+    """Return whether an argument is passed in the way a parameter is taken. A copied object may have another
+    type of the same size."""
     here, there = argument.passing, parameter.passing
     sizes = [None if copied is None else body.layout.size(copied) for copied in (here.byval, there.byval)]
     placed = (here.sret is None) == (there.sret is None)
@@ -222,7 +222,7 @@ def _same(body: Body, argument: Argument, parameter: Parameter) -> bool:
 
 
 def _in_slot(body: Body, each: Argument | Parameter) -> bool:
-    """Whether an argument or a parameter takes one register or stack slot."""
+    """Return whether an argument or a parameter takes one register or stack slot."""
     plain = each.passing.byval is None and each.passing.sret is None
     return plain and 0 < _bits(body, each.type) <= 8 * body.layout.word
 

@@ -63,7 +63,7 @@ def element_step(layout: Layout, type_: ArrayType | VectorType) -> int:
 
 
 def _is_packed(layout: Layout, type_: ArrayType | VectorType) -> bool:
-    """Whether elements are closer together than their size: those of vectors of bits."""
+    """Return whether elements are closer together than their size: those of vectors of bits."""
     return layout.store_size(type_) != type_.count * layout.size(type_.element)
 
 
@@ -280,7 +280,7 @@ def make_signature(body: Body) -> None:
 
 
 def _reads_variadic(body: Body) -> bool:
-    """Whether a function can get at its variadic arguments: only `va_start` gives their address."""
+    """Return whether a function can get at its variadic arguments: only `va_start` gives their address."""
     calls = [i.callee for i in body.flow.instructions() if isinstance(i, ir.Call)]
     return any(isinstance(c, Symbol) and c.name.startswith("llvm.va_start") for c in calls)
 

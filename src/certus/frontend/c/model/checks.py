@@ -90,8 +90,8 @@ def lower_check(body: Body, instruction: ir.Call, name: str) -> None:
 
 
 def _is_floating(module: Module, description: Operand) -> bool:
-    """Whether the operands of a checked quotient are floating-point numbers. Its description is a place and a
-    type, and the description of a type starts with 1 if the type is floating."""
+    """Return whether the operands of a checked quotient are floating-point numbers. Its description is a
+    place and a type, and the description of a type starts with 1 if the type is floating."""
     match _initialiser(module, description):
         case ir.Aggregate(parts=[_, type_]):
             match _initialiser(module, type_):
@@ -157,12 +157,12 @@ class Checked:
     writable: bool
 
     def covers(self, base: Expr, offset: int, size: int, access: Access) -> bool:
-        """Whether an access is to these bytes."""
+        """Return whether an access is to these bytes."""
         inside = self.start <= offset and offset + size <= self.end
         return base is self.base and inside and (access == "read" or (access == "write" and self.writable))
 
     def survives(self, op: BasicOp) -> bool:
-        """Whether the bytes are still valid after a step."""
+        """Return whether the bytes are still valid after a step."""
         if isinstance(op, Call | Free):
             return False
         written = targets(op)
@@ -170,7 +170,7 @@ class Checked:
 
 
 def is_checked(body: Body, access: Access) -> bool:
-    """Whether invalid accesses of this sort are errors here."""
+    """Return whether invalid accesses of this sort are errors here."""
     trusted = not body.unit.is_program(body.module) and _TRUSTED.fullmatch(body.name.removeprefix("$"))
     return _ACCESSES[access] in body.unit.rules.memory and not trusted
 
@@ -227,7 +227,7 @@ def inspected(body: Body, address: Expr, count: Expr, access: Access) -> Expr:
 
 
 def is_valid(body: Body, address: Expr, count: Expr, access: Access) -> bool:
-    """Whether an access is valid by construction."""
+    """Return whether an access is valid by construction."""
     if count.kind is not Kind.CONST:
         return False
     base, offset = split(address)

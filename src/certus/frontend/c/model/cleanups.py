@@ -88,7 +88,7 @@ def _reading(blocks: list[Block]) -> set[str]:
 
 
 def _is_of_slot(instruction: ir.Instruction) -> bool:
-    """Whether an instruction creates or writes the slot."""
+    """Return whether an instruction creates or writes the slot."""
     if isinstance(instruction, ir.Store):
         return getattr(instruction.pointer, "name", "") == SLOT
     return isinstance(instruction, ir.Alloca) and instruction.name == SLOT
@@ -128,7 +128,7 @@ _COPIED: Final = ir.Call | ir.Load | ir.Jump | ir.Switch | ir.DebugRecord
 
 
 def _can_be_copied(block: Block, used: set[str]) -> bool:
-    """Whether a block only ends lifetimes and branches, and nothing outside uses its values."""
+    """Return whether a block only ends lifetimes and branches, and nothing outside uses its values."""
     simple = all(isinstance(each, _COPIED) and each.name not in used for each in block.instructions)
     return simple and isinstance(block.last, ir.Jump | ir.Switch)
 

@@ -154,7 +154,7 @@ class _Orders:
         return effects
 
     def _disturb(self, one: _Effect, other: _Effect) -> bool:
-        """Whether the order of two effects matters."""
+        """Return whether the order of two effects matters."""
         return (
             self._meet(one.writes, other.reads)
             or self._meet(one.reads, other.writes)
@@ -235,8 +235,8 @@ def _word(statements: Statements, token: int) -> Range:
 
 
 def _is_open(statements: Statements, left: Range, right: Range) -> bool:
-    """Whether C leaves open which of two parts of an expression is evaluated first. The tokens between them
-    decide, on the level of brackets that contains both."""
+    """Return whether C leaves open which of two parts of an expression is evaluated first. The tokens between
+    them decide, on the level of brackets that contains both."""
     tokens = statements.tokens
     part = statements.part(left[0])
     while part is not None and part.last < right[1]:
@@ -265,7 +265,7 @@ def _is_open(statements: Statements, left: Range, right: Range) -> bool:
 
 
 def _is_list(statements: Statements, token: int, lowest: int) -> bool:
-    """Whether the brackets around a token enclose arguments or an initialiser."""
+    """Return whether the brackets around a token enclose arguments or an initialiser."""
     texts, partners = statements.tokens.texts, statements.tokens.partners
     at = token - 1
     while at > lowest and partners[at] <= token:

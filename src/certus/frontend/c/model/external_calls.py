@@ -89,8 +89,8 @@ def _return_record(body: Body, operand: Operand, type_: Type) -> None:
 
 
 def _is_approximate(body: Body, name: str, *, of_library: bool) -> bool:
-    """Whether "any value" only approximates a function without a body: it belongs to the C library, or its
-    attributes say more."""
+    """Return whether "any value" only approximates a function without a body: it belongs to the C library, or
+    its attributes say more."""
     debug, function = body.module.debug, body.module.functions.get(name)
     if name.startswith(RESERVED):
         return False

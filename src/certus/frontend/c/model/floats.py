@@ -280,7 +280,7 @@ class VisibleNans:
         self.any = bool(self._visible)
 
     def sees(self, function: str, name: str) -> bool:
-        """Whether a value of a function is visible."""
+        """Return whether a value of a function is visible."""
         return (function, name) in self._visible
 
     def _see(self, place: Place) -> None:
@@ -358,7 +358,7 @@ class VisibleNans:
                 self._use(home, instruction.operands)
 
     def _is_variable(self, home: str, name: str, type_: Type) -> bool:
-        """Whether a pointer is a local variable of the type. Uses other than loads and stores make the
+        """Return whether a pointer is a local variable of the type. Uses other than loads and stores make the
         variable visible by themselves."""
         return self._allocated(home).get(name) is type_
 

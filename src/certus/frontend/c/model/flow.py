@@ -69,7 +69,8 @@ class Flow:
             yield from self.blocks[label].instructions
 
     def is_used_elsewhere(self, instruction: ir.Instruction) -> bool:
-        """Whether a value is used in another block; the phis of a successor use it in its own block."""
+        """Return whether a value is used in another block; the phis of a successor use it in its own
+        block."""
         home, name = self.home[instruction], instruction.name or ""
         for use in self.uses.get(name, ()):
             if isinstance(use, ir.Phi):
@@ -103,12 +104,12 @@ class Flow:
     # ------------------------------------------------------------------------------ dominators
 
     def dominates(self, first: ir.Instruction, second: ir.Instruction) -> bool:
-        """Whether every path to `second` goes through `first`."""
+        """Return whether every path to `second` goes through `first`."""
         a, b = self.home[first], self.home[second]
         return self.number[first] < self.number[second] if a == b else self._above(a, b)
 
     def _above(self, a: str, b: str) -> bool:
-        """Whether block `a` is on every path to block `b`."""
+        """Return whether block `a` is on every path to block `b`."""
         while self.rank[b] > self.rank[a]:
             b = self._dominator[b]
         return a == b

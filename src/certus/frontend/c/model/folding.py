@@ -79,7 +79,7 @@ class Decisions:
         )
 
     def _is_pure(self, label: str) -> bool:
-        """Whether a block only reads variables, and its values are used only in it or by phis of its
+        """Return whether a block only reads variables, and its values are used only in it or by phis of its
         successors."""
         body, flow = self._body, self._body.flow
         block = flow.blocks[label]
@@ -200,7 +200,7 @@ def unspecified(caller: Body, name: str, instruction: ir.Call) -> Expr:
 
 
 def is_foldable(body: Body) -> bool:
-    """Whether a function only computes a value."""
+    """Return whether a function only computes a value."""
     signature = body.signature
     if signature.foldable is None:
         signature.foldable = False  # not by recursion

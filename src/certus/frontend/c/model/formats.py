@@ -131,7 +131,7 @@ def _write_count(call: LibraryCall, address: Expr, size: int) -> None:
 
 
 def _has_counting_text(module: Module) -> bool:
-    """Whether a string of the program may be a format with `%n`."""
+    """Return whether a string of the program may be a format with `%n`."""
     texts = (module.literal(Symbol(each.type, each.name)) for each in module.globals.values())
     return any(_COUNT.search(text.replace("\0", "")) for text in texts if text)
 

@@ -222,9 +222,9 @@ class _Function:
             body.registers.define(phi, value)
 
     def _decides_only(self, label: str) -> bool:
-        """Whether a block only branches on the value of `&&` or `||` that control arrives with. All blocks
-        before it branch in its place: control never reaches the block itself, and its successors must not be
-        folded into it."""
+        """Return whether a block only branches on the value of `&&` or `||` that control arrives with. All
+        blocks before it branch in its place: control never reaches the block itself, and its successors
+        must not be folded into it."""
         if not _is_deciding(label) or label in self.decisions.absorbed:
             return False
         match self._steps_of(label):
@@ -248,8 +248,8 @@ class _Function:
         body.cursor.block = here
 
     def _leads_to_exit(self, label: str) -> bool:
-        """Whether nothing happens from the start of a block until the function returns its result. Blocks in
-        between have only markers of variables without objects."""
+        """Return whether nothing happens from the start of a block until the function returns its result.
+        Blocks in between have only markers of variables without objects."""
         for _ in self.flow.order:
             if label == self.exit:
                 return True

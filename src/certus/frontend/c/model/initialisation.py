@@ -48,7 +48,7 @@ class Initialisation:
 
     @property
     def _reads(self) -> bool:
-        """Whether loads of this function are reads, not copies."""
+        """Return whether loads of this function are reads, not copies."""
         body = self._body
         return body.unit.is_program(body.module) or bool(_READING.fullmatch(body.name.removeprefix("$")))
 
@@ -76,7 +76,7 @@ class Initialisation:
             self._body.refuse("unsupported-lifetime", what)
 
     def _is_written_first(self, name: str) -> bool:
-        """Whether every read comes after a write that follows the declaration."""
+        """Return whether every read comes after a write that follows the declaration."""
         flow, declare = self._body.flow, self._body.locals.declared.get(name)
         if declare is None or name in self._body.scopes.marked:
             return False
@@ -109,11 +109,11 @@ class Initialisation:
             self._body.claim(self._slots[load.pointer.name], UNINITIALISED, text)
 
     def may_be_unset(self, pointer: Operand) -> bool:
-        """Whether a read of a variable is checked."""
+        """Return whether a read of a variable is checked."""
         return isinstance(pointer, Local) and pointer.name in self._slots
 
     def _is_used(self, load: ir.Load) -> bool:
-        """Whether a value is used: `(void)x` reads nothing."""
+        """Return whether a value is used: `(void)x` reads nothing."""
         return bool(self._body.flow.uses.get(load.name or ""))
 
     # ------------------------------------------------------------------------------------- memory

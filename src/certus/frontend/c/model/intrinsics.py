@@ -130,7 +130,7 @@ def _pair(body: Body, type_: Type, value: Expr, condition: Expr) -> Pieces:
 
 
 def is_checked(name: str) -> bool:
-    """Whether an intrinsic is an operation that reports an overflow."""
+    """Return whether an intrinsic is an operation that reports an overflow."""
     return _OVERFLOW.match(name) is not None
 
 

@@ -105,9 +105,9 @@ class Model:
 
 
 def _fits(argument: Operand, parameter: Parameter, bits: int) -> bool:
-    """Whether an argument has the type of the parameter, or is an integer that a function without a prototype
-    can take as well, since both are in one register or slot of `bits` bits: a wider argument loses its high
-    bits, a narrower one must be a natural constant."""
+    """Return whether an argument has the type of the parameter, or is an integer that a function without a
+    prototype can take as well, since both are in one register or slot of `bits` bits: a wider argument
+    loses its high bits, a narrower one must be a natural constant."""
     own, wanted = argument.type, parameter.type
     if own is wanted or not (isinstance(own, IntegerType) and isinstance(wanted, IntegerType)):
         return own is wanted
@@ -337,9 +337,9 @@ def element_width(call: LibraryCall) -> int:
 
 
 def only_reads(unit: Unit, module: Module, name: str) -> bool:
-    """Whether a function writes only its own variables, reads no input and has no error site. The models of
-    `qsort` and `bsearch` call the comparison another number of times than the machine's library does; only
-    for such a function this makes no difference."""
+    """Return whether a function writes only its own variables, reads no input and has no error site. The
+    models of `qsort` and `bsearch` call the comparison another number of times than the machine's library
+    does; only for such a function this makes no difference."""
     stack, seen = [name], {name}
     while stack:
         home, called = unit.symbols.resolve(module, stack.pop())
@@ -365,8 +365,8 @@ def only_reads(unit: Unit, module: Module, name: str) -> bool:
 
 
 def _is_harmless(instruction: ir.Instruction, own: set[str | None]) -> bool:
-    """Whether an instruction changes only the function's own variables. The body of a called function is not
-    considered, but the function must be known by name."""
+    """Return whether an instruction changes only the function's own variables. The body of a called function
+    is not considered, but the function must be known by name."""
     match instruction:
         case ir.Call(callee=Symbol(name=name)):
             return not name.startswith(("llvm.mem", "llvm.va_", "llvm.trap"))
@@ -406,7 +406,7 @@ def call(body: Body, instruction: ir.Call, name: str) -> None:
 
 
 def _is_plain(instruction: ir.Call) -> bool:
-    """Whether a function returns a number or a pointer, and gets no pointer to write through."""
+    """Return whether a function returns a number or a pointer, and gets no pointer to write through."""
     writes = any(isinstance(argument.operand.type, PointerType) for argument in instruction.arguments)
     return is_scalar(instruction.result) and not writes
 

@@ -51,7 +51,7 @@ def blocks_around(debug: Debug, scope: int | None) -> list[int]:
 
 
 def is_function(debug: Debug, scope: int | None) -> bool:
-    """Whether a scope is a function, not a block in it."""
+    """Return whether a scope is a function, not a block in it."""
     kinds = (node.kind for _, node in debug.scopes(scope) if node.kind != _FILE)
     return next(kinds, _FUNCTION) == _FUNCTION
 
@@ -212,7 +212,7 @@ class Scopes:
 
 
 def calls(instruction: ir.Instruction, prefix: str) -> bool:
-    """Whether an instruction calls a function whose name begins with `prefix`."""
+    """Return whether an instruction calls a function whose name begins with `prefix`."""
     callee = instruction.callee if isinstance(instruction, ir.Call) else None
     return isinstance(callee, Symbol) and callee.name.startswith(prefix)
 
@@ -226,9 +226,9 @@ def marked(instruction: ir.Instruction) -> str:
 
 
 def comes_back(body: Body, declare: ir.Declare) -> bool:
-    """Whether control can jump back over the declaration of a variable to a label, both in the block of the
-    variable. Then the object lives on when the declaration is reached again, and pointers to it stay valid.
-    A jump or label without debug information counts as inside the block."""
+    """Return whether control can jump back over the declaration of a variable to a label, both in the block
+    of the variable. Then the object lives on when the declaration is reached again, and pointers to it
+    stay valid. A jump or label without debug information counts as inside the block."""
     flow, debug = body.flow, body.module.debug
     blocks = blocks_around(debug, debug.variable(declare.variable).scope)[:1]
     number = flow.number[declare]
@@ -246,18 +246,19 @@ def comes_back(body: Body, declare: ir.Declare) -> bool:
 
 
 def is_outermost(body: Body, declare: ir.Declare) -> bool:
-    """Whether a variable is declared in the outermost block of the function."""
+    """Return whether a variable is declared in the outermost block of the function."""
     return is_function(body.module.debug, body.module.debug.variable(declare.variable).scope)
 
 
 def is_variable(body: Body, name: str, debug: DebugVariable | None) -> bool:
-    """Whether a local object is a variable of the source, not a temporary of Clang."""
+    """Return whether a local object is a variable of the source, not a temporary of Clang."""
     return debug is not None or name in body.scopes.undeclared
 
 
 def outlives_scope(body: Body, name: str, declare: ir.Declare | None) -> bool:
-    """Whether the address of an object without markers may be used after the object has ended. That needs an
-    inner block, which ends before the function returns, and a place where the address is stored or passed."""
+    """Return whether the address of an object without markers may be used after the object has ended. That
+    needs an inner block, which ends before the function returns, and a place where the address is stored
+    or passed."""
     flow, block = body.flow, body.scopes.blocks.get(name)
     if block is not None and is_function(body.module.debug, block):
         return False
@@ -280,7 +281,7 @@ def outlives_scope(body: Body, name: str, declare: ir.Declare | None) -> bool:
 
 
 def _keeps(use: ir.Instruction, pointer: str) -> bool:
-    """Whether an instruction may store a pointer or pass it on."""
+    """Return whether an instruction may store a pointer or pass it on."""
     match use:
         case ir.Load() | ir.GetElementPointer() | ir.Declare() | ir.DebugRecord():
             return False

@@ -133,7 +133,7 @@ class LocalVariables:
         return target.number("size") // 8 or None
 
     def _is_slot(self, name: str, alloca: ir.Alloca) -> bool:
-        """Whether a scalar is only loaded and stored, as a whole."""
+        """Return whether a scalar is only loaded and stored, as a whole."""
         if not is_scalar(alloca.type):
             return False
         for use in self._body.flow.uses.get(name, ()):
@@ -259,8 +259,8 @@ class LocalVariables:
             self.arrays.prepare()
 
     def may_be_entered_again(self, name: str) -> bool:
-        """Whether the block of a variable may be entered again without passing its declaration: Clang marks
-        no lifetime then."""
+        """Return whether the block of a variable may be entered again without passing its declaration: Clang
+        marks no lifetime then."""
         declare, flow = self.declared.get(name), self._body.flow
         if name in self._begun or (declare is not None and is_outermost(self._body, declare)):
             return False

@@ -330,7 +330,7 @@ def _saturated(format: Format, a: Expr, sort: MachineSort) -> Expr:
 
 
 def passes_operand(name: str) -> bool:
-    """Whether the result of an intrinsic may be an operand, so that its bits are not open."""
+    """Return whether the result of an intrinsic may be an operand, so that its bits are not open."""
     match = _INTRINSIC.match(name)
     word = match[1] if match is not None else ""
     return _INTRINSICS.get(word, word) in _PASSED or word == "canonicalize"

@@ -181,8 +181,8 @@ _UNSIGNED: Final = frozenset(("zext", "uitofp", "udiv", "urem", "lshr"))
 
 
 def value_is_signed(body: Body, name: str) -> bool | None:
-    """Whether the uses of a value treat it as signed; None if they do not tell. A wrong guess costs engines
-    precision, never a right answer: all operations are defined on bits."""
+    """Return whether the uses of a value treat it as signed; None if they do not tell. A wrong guess costs
+    engines precision, never a right answer: all operations are defined on bits."""
     for use in body.flow.uses.get(name, ()):
         if isinstance(use, Convert | Binary):
             if use.operation in _SIGNED:

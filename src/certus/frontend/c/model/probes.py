@@ -67,7 +67,7 @@ def fail_probe(body: Body, number: int) -> None:
 
 
 def is_partial(instruction: ir.Instruction) -> bool:
-    """Whether the value of an instruction may be undefined."""
+    """Return whether the value of an instruction may be undefined."""
     return isinstance(instruction, ir.Binary) and (
         instruction.operation in _PARTIAL or "nsw" in instruction.flags
     )
@@ -78,12 +78,12 @@ def is_poison(operand: Operand) -> bool:
 
 
 def uses_poison(instruction: ir.Instruction) -> bool:
-    """Whether Clang knows that an operand has no defined value."""
+    """Return whether Clang knows that an operand has no defined value."""
     return not isinstance(instruction, ir.Phi) and any(map(is_poison, instruction.operands))
 
 
 def gives_poison(body: Body, label: str) -> bool:
-    """Whether a block passes an undefined value to a phi of a successor."""
+    """Return whether a block passes an undefined value to a phi of a successor."""
     return any(
         is_poison(value) and source == label
         for target in ir.successors(body.flow.blocks[label].last)

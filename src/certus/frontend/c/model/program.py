@@ -248,7 +248,7 @@ def _tidied(body: Body) -> Settled:
 
 
 def _sets_only(edge: DraftEdge, variables: set[Expr]) -> bool:
-    """Whether a step only gives values to some of these variables."""
+    """Return whether a step only gives values to some of these variables."""
     return isinstance(edge.op, Assign) and all(v in variables for v in edge.op.targets)
 
 

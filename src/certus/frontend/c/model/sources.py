@@ -139,7 +139,7 @@ class Sources:
         return None
 
     def of_library(self, file: str, line: int, number: int | None) -> bool:
-        """Whether the declaration at a position is part of the C library."""
+        """Return whether the declaration at a position is part of the C library."""
         position = self.find(file, line, number)
         names = (file,) if position is None else (file, position[0].presumed(position[1])[0])
         return any(part in name for part in SYSTEM_HEADERS for name in names)
@@ -202,7 +202,7 @@ class Sources:
         return None if place is None or part is None else (place[0].span(*part), place[0].quoted(*part))
 
     def watched(self, number: int | None, places: frozenset[tuple[int, int | None]]) -> bool:
-        """Whether the `?` of the condition at a debug location is at one of some places."""
+        """Return whether the `?` of the condition at a debug location is at one of some places."""
         place = self.token(number) if places else None
         mark = None if place is None else expressions.question_mark(*place)
         if place is None or mark is None:

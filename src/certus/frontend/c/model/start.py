@@ -237,7 +237,8 @@ class Start:
         return passed
 
     def _is_read(self, name: str) -> bool:
-        """Whether `main` does more with a parameter than storing it to a variable that it never reads."""
+        """Return whether `main` does more with a parameter than storing it to a variable that it never
+        reads."""
         flow = self.main.flow
         store = flow.only_use(name)
         if store is None:

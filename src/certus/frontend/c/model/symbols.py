@@ -124,8 +124,8 @@ def thread_local(instruction: ir.Instruction) -> Symbol | None:
 
 
 def _is_access(module: Module, instruction: ir.Instruction, number: int, name: str) -> bool:
-    """Whether an operand is the address of a load or a store of the whole variable. A volatile variable from
-    outside changes by itself, so that no program variable can stand for it."""
+    """Return whether an operand is the address of a load or a store of the whole variable. A volatile
+    variable from outside changes by itself, so that no program variable can stand for it."""
     variable = module.globals.get(name)
     if variable is None:
         return False
@@ -228,7 +228,7 @@ class Symbols:
         self._labels: dict[tuple[int, str, str], Expr] = {}
 
     def mentions(self, *names: str) -> bool:
-        """Whether the program mentions one of these functions."""
+        """Return whether the program mentions one of these functions."""
         return any(name in self.usage.mentioned for name in names)
 
     def resolve(self, module: Module, name: str) -> tuple[Module, str]:
@@ -343,7 +343,7 @@ class Symbols:
         return scalar
 
     def changes_by_itself(self, body: Body, pointer: Operand) -> bool:
-        """Whether a pointer leads into a variable that is defined outside the program, or is a
+        """Return whether a pointer leads into a variable that is defined outside the program, or is a
         constant number, the address of a register of a device."""
         for _ in range(_LONGEST):
             definition = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None

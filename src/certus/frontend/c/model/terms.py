@@ -87,7 +87,7 @@ def sort_of(type_: Type, *, signed: bool = False) -> Sort:
 
 
 def is_scalar(type_: Type) -> bool:
-    """Whether the values of a type are single terms."""
+    """Return whether the values of a type are single terms."""
     return isinstance(type_, IntegerType | PointerType) or type_.text in FORMATS
 
 

@@ -113,7 +113,7 @@ class Unit:
         self._nans: VisibleNans | None = None
 
     def is_program(self, module: Module) -> bool:
-        """Whether a module is the user's program, not a model of the library."""
+        """Return whether a module is the user's program, not a model of the library."""
         return module is self.program
 
     @property
@@ -160,15 +160,15 @@ class Unit:
         return self.library.variable("rounding", float_terms.ROUNDING)
 
     def sees_nans(self, module: Module, function: str = "", name: str = "") -> bool:
-        """Whether the program may see the bits of a NaN that is the value `name` of a function; without a
-        name, of any value."""
+        """Return whether the program may see the bits of a NaN that is the value `name` of a function;
+        without a name, of any value."""
         if not self.is_program(module):
             return True
         nans = self._visible_nans(module)
         return nans.sees(function, name) if name else nans.any
 
     def sees_result(self, module: Module, function: str) -> bool:
-        """Whether the program may see the bits of a NaN that a function returns."""
+        """Return whether the program may see the bits of a NaN that a function returns."""
         return not self.is_program(module) or self._visible_nans(module).sees(function, "")
 
     def _visible_nans(self, module: Module) -> VisibleNans:

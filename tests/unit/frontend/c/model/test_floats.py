@@ -147,7 +147,7 @@ def test_results_on_i386_are_quiet(model: str, bits: int, tmp_path: Path) -> Non
 
 
 def challenged(directory: Path, text: str, model: str) -> bool:
-    """Whether the only execution satisfies all checks, and the compiled program agrees."""
+    """Return whether the only execution satisfies all checks, and the compiled program agrees."""
     path = directory / "program.c"
     path.write_text(DECLARATIONS + text)
     outcome = verify(path, settings=Settings(engine="execution", timeout=60, data_model=model))
