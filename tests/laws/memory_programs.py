@@ -119,7 +119,7 @@ class Bytes:
         while work or values:
             while values:
                 value = values.pop()
-                inside = [base for base in live if base <= value <= base + self.objects[base].size]
+                inside = [base for base in live if 0 <= value - base <= max(self.objects[base].size, 0)]
                 work += (base for base in inside if base not in reached)
                 reached.update(inside)
             if work:
@@ -210,8 +210,10 @@ def _step(
             given = inputs.get(index)
             if given is None and x.name.startswith("main.$&o") and x.name.count("$") == 1:
                 env[x] = memory.new(index)
+            elif isinstance(x.sort, MachineSort):
+                env[x] = x.sort.wrap(given or 0)
             else:
-                env[x] = x.sort.wrap(given or 0) if isinstance(x.sort, MachineSort) else given or 0
+                env[x] = given or default_value(x.sort)
     elif isinstance(op, Alloc):
         address, size = memory.new(index), evaluate(op.size, env)
         assert isinstance(size, int)

@@ -20,9 +20,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from certus.core.loops import loop_forest
-from certus.core.program import ArrayShape, Call, Program, ScalarShape, Shape, leaves
+from certus.core.effects import terms, written
+from certus.core.loops import call_graph, loop_forest
+from certus.core.program import (
+    Alloc,
+    ArrayShape,
+    Call,
+    Choice,
+    Edge,
+    Procedure,
+    Program,
+    ScalarShape,
+    Seq,
+    Shape,
+    leaves,
+)
 from certus.core.terms import Expr, MachineSort, machine
+from certus.core.walk import variables
 
 Layout = Literal["fixed", "free"]
 Storage = Literal["arrays", "locals", "globals"]
@@ -104,6 +118,80 @@ def executed_once(program: Program) -> frozenset[int]:
         edges += straight[name]
         work.extend(other for other, calls in sites.items() if other not in once and calls == [(name, True)])
     return frozenset(edges)
+
+
+def renewed(program: Program, partition: Partition) -> dict[int, tuple[Expr, ...]]:
+    """Return the regions whose objects an execution uses one at a time, each with the local variables of the
+    procedure that allocates it that can hold its address.
+
+    The region has a single allocation. When it is executed again, no address of an earlier object is read any
+    more, because only these variables can hold one:
+
+    - the locals of its procedure P. P is never active twice, and each of them is written before it is read;
+    - the locals of procedures that do not lead to P by calls. No activation of theirs is left then, since all
+      procedures active below P call P, directly or not."""
+    allocs: dict[int, list[Edge]] = {}
+    for edge in program.edge.values():
+        if isinstance(edge.op, Alloc) and (pointer := partition.carriers.get(edge.op.target)) is not None:
+            allocs.setdefault(pointer.region, []).append(edge)
+    regions = partition.regions
+    held = {p.region for r in regions for p in (r.holds, *(f.holds for f in r.fields or ())) if p is not None}
+    single = {
+        n: edges[0]
+        for n, edges in allocs.items()
+        if len(edges) == 1 and n not in held and not regions[n].wild
+    }
+    holders: dict[int, list[Expr]] = {}
+    for x, pointer in partition.carriers.items():
+        holders.setdefault(pointer.region, []).append(x)
+    own = {name: frozenset(procedure.variables) for name, procedure in program.procedures.items()}
+    result = {}
+    for number, edge in single.items():
+        procedure = program.procedures[edge.source.procedure]
+        callers = _callers(program, procedure.name)
+        local = tuple(x for x in holders[number] if x in own[procedure.name])
+        others = frozenset(holders[number]).difference(local)
+        elsewhere = {name for name in own if name != procedure.name and not others.isdisjoint(own[name])}
+        if (
+            procedure.name not in callers
+            and others.isdisjoint(program.globals)
+            and callers.isdisjoint(elsewhere)
+            and all(_is_rewritten(x, edge, procedure) for x in local)
+        ):
+            result[number] = local
+    return result
+
+
+def _callers(program: Program, name: str) -> frozenset[str]:
+    """Return the procedures that lead to one by calls."""
+    calls = call_graph(program)
+    callers: dict[str, None] = {}
+    work = [name]
+    while work:
+        called = work.pop()
+        new = [caller for caller, callees in calls.items() if called in callees and caller not in callers]
+        callers.update(dict.fromkeys(new))
+        work += new
+    return frozenset(callers)
+
+
+def _is_rewritten(x: Expr, after: Edge, procedure: Procedure) -> bool:
+    """Return whether a local variable is written before it is read, on all paths from an edge that does not
+    write it, or is not read."""
+    if x in procedure.results:
+        return False
+    if isinstance(after.op, Alloc) and x is after.op.target:
+        return True
+    seen = {after.target}
+    work = [after.target]
+    while work:
+        for edge in procedure.successors[work.pop()]:
+            if isinstance(edge.op, Seq | Choice) or x in variables(*terms(edge.op)):
+                return False
+            if x not in written(edge.op, procedure) and edge.target not in seen:
+                seen.add(edge.target)
+                work.append(edge.target)
+    return True
 
 
 # ------------------------------------------------------------------------ names in the source

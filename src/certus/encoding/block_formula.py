@@ -44,7 +44,7 @@ from certus.core.program import (
     Return,
     Seq,
 )
-from certus.core.terms import BOOL, Expr, Kind, MachineSort, Sort, Value
+from certus.core.terms import BOOL, ArraySort, Expr, Kind, MachineSort, Sort, Value
 from certus.core.walk import Substitution
 
 
@@ -74,7 +74,8 @@ History = Start | Taken | Merged
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passage:
-    """One executed edge, and the values of its inputs."""
+    """One executed edge, and the values of its inputs. Arrays are inputs only of added edges, which a trace
+    of the program does not have."""
 
     edge: Edge
     inputs: tuple[Value, ...]
@@ -221,7 +222,8 @@ class Instance:
             if isinstance(at, Merged):
                 at = next(h for s, h in at.branches if value(self.renamed[s]))
             else:
-                passages.append(Passage(at.edge, tuple(value(self.renamed[x]) for x in at.inputs)))
+                scalars = (x for x in at.inputs if not isinstance(x.sort, ArraySort))
+                passages.append(Passage(at.edge, tuple(value(self.renamed[x]) for x in scalars)))
                 at = at.before
         passages.reverse()
         return passages

@@ -30,13 +30,13 @@ The converse does not hold. The answer may be "no" for a valid access
 - to a region of stride 0 with a phase of -`BASE` or less.
 A counterexample that relies on it does not replay. For "tracked" see `encoding.tracking`.
 
-An execution has fewer than 2**(bits - 1) objects in each region of stride 0, and fewer than 2**bits on the
-heap: "allocations succeed" is the assumption that is stated for it.
+An execution has fewer than 2**(bits - 1) live objects in each region of stride 0, and fewer than 2**bits on
+the heap: "allocations succeed" is the assumption that is stated for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -63,7 +63,7 @@ class _Objects:
     allocs: list[Alloc] = field(default_factory=list)
     single: bool = False  # whether all addresses in a state are of one object
     scope: str | None = None  # the procedure the only object is local to
-    mortal: bool = False  # whether a `Free` may end an object of it
+    mortal: bool = False  # whether an object of it may end
 
     @property
     def size(self) -> Expr | None:
@@ -87,7 +87,8 @@ class Target:
 class Lifetimes:
     """The added variables of one program, and the statements that keep them up to date. `anchors` are the
     variables that hold the address of the only object of a fixed region, or an unused value; `first` is the
-    number of the first object of a region. `add` declares a global."""
+    number of the first object of a region. `add` declares a global. An execution uses the objects of a
+    region in `renewed` one at a time."""
 
     def __init__(
         self,
@@ -98,6 +99,7 @@ class Lifetimes:
         anchors: frozenset[Expr],
         first: int,
         add: Add,
+        renewed: Collection[int] = (),
     ) -> None:
         self.program = program
         self.partition = partition
@@ -118,7 +120,7 @@ class Lifetimes:
         if self.active:
             undetermined = {x for _, e in self._ops if isinstance(e.op, Havoc) for x in e.op.targets}
             self._bases = frozenset(x for x in anchors if x not in undetermined)
-            self._survey()
+            self._survey(renewed)
 
     @property
     def address(self) -> MachineSort:
@@ -131,7 +133,7 @@ class Lifetimes:
 
     # -------------------------------------------------------------------------------- the regions
 
-    def _survey(self) -> None:
+    def _survey(self, renewed: Collection[int]) -> None:
         once = executed_once(self.program)
         for name, edge in self._ops:
             if isinstance(edge.op, Alloc):
@@ -140,7 +142,9 @@ class Lifetimes:
                     raise Mistyped(f"the object {edge.op.name} has no region")
                 objects = self._objects.setdefault(pointer.region, _Objects())
                 local = self.partition.regions[pointer.region].storage == "locals"
-                objects.single = not objects.allocs and (local or edge.index in once)
+                alone = local or edge.index in once or pointer.region in renewed
+                objects.single = alone and not objects.allocs
+                objects.mortal |= alone and not local and edge.index not in once
                 objects.scope = name if local else None
                 objects.allocs.append(edge.op)
                 if edge.op.target in variables(edge.op.size):

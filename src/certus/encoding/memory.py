@@ -12,13 +12,13 @@ addresses into objects, or one past their end.
   constant is a choice between cells.
 - The addresses of a region with fixed layout are assigned upwards from `BASE`, separately in each region.
   Those of the others are arbitrary, aligned, and below or above all earlier objects (`mem$brk$low`,
-  `mem$brk`).
+  `mem$brk`). `encoding.placement` says what happens when there are no more of them.
 
-The result admits every execution of the program whose memory accesses are valid, whose objects end before
-the last `MARGIN` bytes of the address space, and none of whose objects with arbitrary addresses is between
-two earlier ones. (It admits more where objects that start with zeros share a region with others: their
-contents are then arbitrary.) Original locations and edges keep their identity; added ones have indexes above
-all others.
+The result admits every execution of the program whose memory accesses are valid, whose live objects fit into
+the address space without its last `MARGIN` bytes, and none of whose objects with arbitrary addresses is
+between two earlier ones. (It admits more where objects that start with zeros share a region with others:
+their contents are then arbitrary.) Original locations and edges keep their identity; added ones have indexes
+above all others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from itertools import count
 
 from certus.core import build
 from certus.core.effects import assigned_variables
-from certus.core.memory import Field, Partition, Pointer, Region, executed_once
+from certus.core.memory import Field, Partition, Pointer, Region, executed_once, renewed
 from certus.core.program import (
     Alloc,
     Assign,
@@ -56,7 +56,7 @@ from certus.core.terms import Expr, Kind, MachineSort, array, machine
 from certus.encoding.address_terms import AddressTerms, composed, decomposed
 from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets
 from certus.encoding.lifetimes import Lifetimes
-from certus.encoding.placement import BASE, Placement
+from certus.encoding.placement import BASE, Placement, Ways
 from certus.encoding.provenance import Provenance
 from certus.encoding.tracking import Tracking
 from certus.encoding.twin_memory import TwinMemory
@@ -97,11 +97,21 @@ class MemoryLowering:
         self.objects = dict(self._find_objects())
         self.anchors = self._find_anchors()
         self.lifetimes = Lifetimes(
-            program, partition, self.types, self.terms, self.anchors, BASE, self.declare
+            program, partition, self.types, self.terms, self.anchors, BASE, self.declare, self.renewed
         )
-        self._placement = Placement(partition, self.lifetimes, self.declare)
+        self._placement = Placement(self)
         self._twins = TwinMemory(self)
         self._written = WrittenBits(self)
+
+    @cached_property
+    def once(self) -> frozenset[int]:
+        """The edges that no execution takes twice."""
+        return executed_once(self.original)
+
+    @cached_property
+    def renewed(self) -> Mapping[int, tuple[Expr, ...]]:
+        """The regions whose objects an execution uses one at a time, with the holders of their addresses."""
+        return renewed(self.original, self.partition)
 
     @cached_property
     def watching(self) -> Watching:
@@ -195,22 +205,41 @@ class MemoryLowering:
 
     def _edge(self, edge: Edge, procedure: Procedure) -> list[Edge]:
         """Return the edges that replace one; the first keeps its index."""
-        ops = self._ops(edge.op, procedure)
-        edges: list[Edge] = []
-        source = edge.source
-        for number, op in enumerate(ops):
-            last = number == len(ops) - 1
-            target, span = edge.target, edge.target.span
-            target = target if last else Location(next(self._locations), procedure.name, span)
-            if number == 0:
-                edges.append(replace(edge, op=op, target=target))
-            else:
-                edges.append(Edge(next(self._edges), source, op, target, edge.span))
-            source = target
-        if isinstance(edge.op, Alloc) and (region := self.allocated(edge.op).region) in self.objects:
+        if not isinstance(edge.op, Alloc):
+            return self._chain(edge, edge.source, self._ops(edge.op, procedure), edge.target)
+        before, ways, after = self._allocation(edge.op)
+        if len(ways) == 1:
+            edges = self._chain(edge, edge.source, [*before, *ways[0], *after], edge.target)
+        else:
+            start = self._between(edge) if before else edge.source
+            end = self._between(edge) if after else edge.target
+            edges = self._chain(edge, edge.source, before, start)
+            for way in ways:
+                edges += self._chain(edge, start, way, end, first=not edges)
+            edges += self._chain(edge, end, after, edge.target, first=False)
+        if (region := self.allocated(edge.op).region) in self.objects:
             cells = self.objects[region].cells
             self.contents.update((e.index, (edge.index, cells)) for e in edges if isinstance(e.op, Havoc))
         return edges
+
+    def _chain(
+        self, edge: Edge, source: Location, ops: Sequence[BasicOp], target: Location, *, first: bool = True
+    ) -> list[Edge]:
+        """Return edges with these statements in place of one; if they are the `first`, one keeps its
+        index."""
+        edges: list[Edge] = []
+        for number, op in enumerate(ops):
+            end = target if number == len(ops) - 1 else self._between(edge)
+            if number == 0 and first:
+                edges.append(replace(edge, op=op, target=end))
+            else:
+                edges.append(Edge(next(self._edges), source, op, end, edge.span))
+            source = end
+        return edges
+
+    def _between(self, edge: Edge) -> Location:
+        """Return a new location on the way to the target of an edge."""
+        return Location(next(self._locations), edge.source.procedure, edge.target.span)
 
     def _ops(self, op: Op, procedure: Procedure) -> list[BasicOp]:
         """Return the statements that replace a statement of `procedure`."""
@@ -231,10 +260,6 @@ class MemoryLowering:
         if isinstance(op, Store):
             ghosts = (self._twins.stored(op), self._written.stored(op), self.watching.stored(op))
             return [self._with(self.store(op), [pair for pairs in ghosts for pair in pairs])]
-        if isinstance(op, Alloc):
-            begun = self.lifetimes.begun(op, self.allocated(op).region)
-            ghost = (*begun, *self._written.begun(op), *self.watching.begun(op))
-            return [*self.lifetimes.promise(op), *self._alloc(op), *ghost]
         if isinstance(op, Inspect):
             return [self.lifetimes.inspected(op)]
         if isinstance(op, InspectBits):
@@ -244,7 +269,7 @@ class MemoryLowering:
         if isinstance(op, InspectHeap):
             return self.watching.asked(op, procedure)
         assert isinstance(op, Free), "memory is partitioned before blocks are formed"
-        return self.lifetimes.ended(op) or [Assume(build.TRUE)]
+        return [*self.lifetimes.ended(op), *self._placement.ended(op)] or [Assume(build.TRUE)]
 
     def _bound(self, values: Iterable[Expr], targets: Iterable[Expr]) -> tuple[Expr, ...]:
         """Return the values of parameters or results, each followed by that of its twin."""
@@ -368,7 +393,6 @@ class MemoryLowering:
     def _find_anchors(self) -> frozenset[Expr]:
         """Return the variables that hold the address of the only object of a fixed region, or an unused
         value."""
-        once = executed_once(self.original)
         number: dict[int, int] = {}
         targets: dict[Expr, bool] = {}
         for procedure in self.original.procedures.values():
@@ -376,7 +400,7 @@ class MemoryLowering:
                 if isinstance(edge.op, Alloc):
                     target, pointer = edge.op.target, self.allocated(edge.op)
                     number[pointer.region] = number.get(pointer.region, 0) + 1
-                    fixed = self.region_of(pointer).layout == "fixed" and edge.index in once
+                    fixed = self.region_of(pointer).layout == "fixed" and edge.index in self.once
                     targets[target] = fixed and target not in targets
         other = assigned_variables(self.original)
         return frozenset(
@@ -450,23 +474,25 @@ class MemoryLowering:
 
     # -------------------------------------------------------------------------------- addresses
 
-    def _alloc(self, op: Alloc) -> list[BasicOp]:
-        pointer, target = self.allocated(op), self.terms.variable(op.target)
-        region = self.region_of(pointer)
-        if pointer.region in self.objects:
-            return self._fresh_cells(op, target, self.objects[pointer.region])
-        if region.layout == "fixed":
-            return [*self._placement.next_address(op, target, pointer.region), *self._zeros(op, pointer)]
-        return [*self._placement.any_address(op, target), *self._zeros(op, pointer)]
+    def _allocation(self, op: Alloc) -> tuple[list[BasicOp], Ways, list[BasicOp]]:
+        """Return the statements that replace an allocation: before the address is chosen, the ways to choose
+        it, and after it."""
+        number = self.allocated(op).region
+        begun = [*self._placement.begun(op), *self.lifetimes.begun(op, number)]
+        begun += (*self._written.begun(op), *self.watching.begun(op))
+        return self.lifetimes.promise(op), self._placement.placed(op), [*self._zeros(op), *begun]
 
-    def _fresh_cells(self, op: Alloc, target: Expr, object_: CellObject) -> list[BasicOp]:
-        cells = tuple(object_.cells.values())
-        zeros = tuple(build.constant(0, cell.sort) for cell in cells) if op.zero else ()
-        base = build.constant(BASE, self.address)
-        if op.zero or not cells:
-            return [Assign((target, *cells[: len(zeros)]), (base, *zeros))]
-        return [Assign((target,), (base,)), Havoc(cells)]
-
-    def _zeros(self, op: Alloc, pointer: Pointer) -> list[BasicOp]:
+    def _zeros(self, op: Alloc) -> list[BasicOp]:
         """Store zeros into a small object that shares its region with objects of arbitrary contents."""
-        return [] if not op.zero or pointer.region in self._zeroed else filled(self, op, pointer, self)
+        pointer = self.allocated(op)
+        shared = op.zero and pointer.region not in self._zeroed and pointer.region not in self.objects
+        return filled(self, op, pointer, self) if shared else []
+
+    def arrays(self, number: int) -> list[Expr]:
+        """Return the arrays that hold the memory of a region."""
+        fields = self.partition.regions[number].fields
+        return [self.bytes(number)] if fields is None else [self.array(number, field) for field in fields]
+
+    def notes(self, number: int) -> list[Expr]:
+        """Return the arrays that hold what is recorded about the memory of a region."""
+        return [*self._twins.arrays(number), *self._written.arrays(number)]

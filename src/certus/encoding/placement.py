@@ -1,76 +1,245 @@
 """Choose the addresses of new objects (see `encoding.memory`). Trusted.
 
-An object that does not fit into the address space is not allocated: the execution ends at an `Assume`. That
-is the promise that allocations succeed, which every proof about a heap states. An object of negative size is
-allocated (`Lifetimes.size`).
+No address is used twice while there are unused ones. An object that does not fit any more is placed in one of
+two ways:
+
+- If no object of its region has ended, all of them are live, and the execution ends at an `Assume`. That is
+  the promise that allocations succeed, which every proof about a heap states.
+- Otherwise the object gets an arbitrary address, and the memory of the region arbitrary contents. So the
+  lowered program has the execution in which these are an address where nothing is live, and to which no
+  pointer leads, and the contents that the region really has.
+
+Objects of a region that an execution uses one at a time (`core.memory.renewed`) all have the address `BASE`,
+and each has new contents. A number of 64 bits, for an object of a region of stride 0, is never used up:
+that would take centuries.
+
+An object of negative size is allocated (`Lifetimes.size`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from certus.core import build
-from certus.core.memory import Partition
-from certus.core.program import Alloc, Assign, Assume, BasicOp, Havoc
-from certus.core.terms import Expr
+from certus.core.program import Alloc, Assign, Assume, BasicOp, Free, Havoc
+from certus.core.terms import BOOL, ArraySort, Expr, Kind
 from certus.encoding.addresses import MARGIN
-from certus.encoding.lifetimes import Lifetimes
+
+if TYPE_CHECKING:
+    from certus.encoding.memory import MemoryLowering
 
 BASE = 4096  # the first address of a fixed layout
 GAP = 16  # between objects of a fixed layout; their alignment is not observable
+ENDLESS = 64  # bits of a number that is never used up
+
+Ways = tuple[list[BasicOp], ...]  # alternative statements
+
+
+@dataclass(slots=True)
+class _Space:
+    """The allocations that share addresses: their number, whether some may be executed more than once, and
+    the bytes that the others need, with gaps and for any alignment."""
+
+    objects: int = 0
+    repeated: bool = False
+    bytes: float = 0
+
+    def add(self, op: Alloc, *, repeated: bool) -> None:
+        self.objects += 1
+        self.repeated |= repeated
+        self.bytes += op.size.value + GAP + op.align if op.size.kind is Kind.CONST else math.inf
 
 
 class Placement:
-    """The addresses of the objects of one program. `declare` adds a global, with its value at the start."""
+    """The addresses of the objects of one program."""
 
-    def __init__(
-        self, partition: Partition, lifetimes: Lifetimes, declare: Callable[[Expr, Expr | None], None]
-    ) -> None:
-        self._partition = partition
-        self._address = partition.address
-        self._lifetimes = lifetimes
-        self._declare = declare
+    def __init__(self, lowering: MemoryLowering) -> None:
+        self._lowering = lowering
+        self._address = lowering.address
+        self._spaces: dict[int | None, _Space] = {}
+        for edge in lowering.original.edge.values():
+            if isinstance(edge.op, Alloc):
+                space = self._spaces.setdefault(self._space(lowering.allocated(edge.op).region), _Space())
+                space.add(edge.op, repeated=edge.index not in lowering.once)
 
-    def next_address(self, op: Alloc, target: Expr, region: int) -> list[BasicOp]:
-        brk = build.var(f"mem$brk${region}", self._address)
-        self._declare(brk, build.constant(BASE, self._address))
-        stride = self._partition.regions[region].stride
-        step = build.constant(1 if self._lifetimes.active and not stride else GAP, self._address)
-        if not stride:  # only the starts of objects are compared
-            half = build.constant(1 << (self._address.width - 1), self._address)
-            few: list[BasicOp] = [Assume(build.lt(brk, half))] if region in self._lifetimes.watched else []
-            return [*few, Assign((target, brk), (brk, build.add(brk, step)))]
-        size, top = (
-            self._lifetimes.size(op),
-            build.constant((1 << self._address.width) - MARGIN, self._address),
-        )
-        after = build.add(brk, build.add(size, step))
-        moved: list[BasicOp] = [Assign((target, brk), (brk, after))]
+    def placed(self, op: Alloc) -> Ways:
+        """Return the ways to choose the address of a new object."""
+        number = self._lowering.allocated(op).region
+        region = self._lowering.partition.regions[number]
+        if number in self._lowering.objects:
+            return (self._cells(op, self._lowering.objects[number].cells.values()),)
+        if region.layout != "fixed":
+            return self._any_address(op, number)
+        if number in self._lowering.renewed and self._is_repeated(number):
+            return (self._same_address(op, number),)
+        return self._next_address(op, number) if region.stride else self._next_number(op, number)
+
+    def ended(self, op: Free) -> list[BasicOp]:
+        """Return the note that an object of a region has ended, if a later one may need it."""
+        pointer = self._lowering.types.of(op.address)
+        return [] if pointer is None or not self._runs_out(pointer.region) else self._noted(pointer.region)
+
+    def begun(self, op: Alloc) -> list[BasicOp]:
+        """Return what follows the choice of an address. An object on the stack counts as ended, for it ends
+        without notice if the program asks nothing about its memory."""
+        number = self._lowering.allocated(op).region
+        if op.storage == "heap":
+            return self._forgotten(op, number)
+        return self._noted(number) if op.storage == "stack" and self._runs_out(number) else []
+
+    def _forgotten(self, op: Alloc, number: int) -> list[BasicOp]:
+        """Return the end of old addresses: variables that are not read before they are written must not look
+        as if they held the address of the new object, where leaks are sought."""
+        stale = [x for x in self._lowering.renewed.get(number, ()) if x is not op.target]
+        variables = [*map(self._lowering.terms.variable, stale), *self._lowering.provenance.twins(stale)]
+        zeros = tuple(build.constant(0, x.sort) for x in variables)
+        return [Assign(tuple(variables), zeros)] if variables else []
+
+    # ------------------------------------------------------------------------------------ the ways
+
+    def _cells(self, op: Alloc, cells: Collection[Expr]) -> list[BasicOp]:
+        """Create an object that is kept in variables."""
+        target, base = self._lowering.terms.variable(op.target), build.constant(BASE, self._address)
+        if op.zero or not cells:
+            zeros = (build.constant(0, cell.sort) for cell in cells if op.zero)
+            return [Assign((target, *(cells if op.zero else ())), (base, *zeros))]
+        return [Assign((target,), (base,)), Havoc(tuple(cells))]
+
+    def _next_number(self, op: Alloc, number: int) -> Ways:
+        """Count objects whose starts alone are compared."""
+        brk, target = self._end(number), self._lowering.terms.variable(op.target)
+        active = self._lowering.lifetimes.active
+        step = build.constant(1 if active else GAP, self._address)
+        moved: list[BasicOp] = [Assign((target, brk), (brk, build.add(brk, step)))]
+        if not self._is_repeated(number):
+            return (moved,)
+        half = build.constant(1 << (self._address.width - 1), self._address)
+        unused = build.lt(brk, half)
+        if self._address.width >= ENDLESS:
+            return ([Assume(unused), *moved],)
+        new = build.and_(build.le(build.constant(BASE, self._address), target), build.lt(target, half))
+        return [Assume(unused), *moved], self._again(op, number, unused, new)
+
+    def _next_address(self, op: Alloc, number: int) -> Ways:
+        """Put an object behind the last one."""
+        brk, target = self._end(number), self._lowering.terms.variable(op.target)
+        size, top = self._lowering.lifetimes.size(op), self._top
+        after = build.add(brk, build.add(size, build.constant(GAP, self._address)))
         fits = build.and_(build.le(brk, top), build.le(size, build.sub(top, brk)))
-        return [Assume(fits), *moved]
+        moved: list[BasicOp] = [Assume(fits), Assign((target, brk), (brk, after))]
+        if not self._runs_out(number):
+            return (moved,)
+        return moved, self._again(op, number, fits, self._is_inside(target, size))
 
-    def any_address(self, op: Alloc, target: Expr) -> list[BasicOp]:
+    def _same_address(self, op: Alloc, number: int) -> list[BasicOp]:
+        """Put an object where the last one was, which is not used any more."""
+        target, base = self._lowering.terms.variable(op.target), build.constant(BASE, self._address)
+        size = self._lowering.lifetimes.size(op)
+        fits = Assume(build.le(size, build.sub(self._top, base)))
+        memory, notes = self._lowering.arrays(number), self._lowering.notes(number)
+        if not op.zero:
+            return [fits, *self._arbitrary((*memory, *notes)), Assign((target,), (base,))]
+        zeros = tuple(map(_zeros, memory))
+        return [fits, *self._arbitrary(notes), Assign((target, *memory), (base, *zeros))]
+
+    def _any_address(self, op: Alloc, number: int) -> Ways:
         """Choose any address below all earlier objects, or above them."""
         one, zero = build.constant(1, self._address), build.constant(0, self._address)
-        top = build.constant((1 << self._address.width) - MARGIN, self._address)
+        top, target = self._top, self._lowering.terms.variable(op.target)
         low, brk = (build.var(name, self._address) for name in ("mem$brk$low", "mem$brk"))
         for edge, start in ((low, top), (brk, one)):
-            self._declare(edge, start)
-        size = self._lifetimes.size(op)
+            self._lowering.declare(edge, start)
+        size = self._lowering.lifetimes.size(op)
         end = build.add(target, build.ite(build.eq(size, zero), one, size))
-        conditions = [
-            build.le(one, target),
-            build.le(target, top),
-            build.le(size, build.sub(top, target)),
-            build.or_(build.le(brk, target), build.le(end, low)),
-        ]
+        conditions = [self._is_inside(target, size)]
         if op.align > 1:
             aligned = build.eq(build.bit_and(target, build.constant(op.align - 1, self._address)), zero)
             conditions.append(aligned)
+        outside = build.or_(build.le(brk, target), build.le(end, low))
         above = build.ite(build.le(brk, target), end, brk)
         below = build.ite(build.lt(target, low), target, low)
-        return [
+        chosen: list[BasicOp] = [
             Havoc((target,)),
-            Assume(build.conjunction(conditions)),
+            Assume(build.conjunction([*conditions, outside])),
             Assign((low, brk), (below, above)),
         ]
+        if not self._runs_out(number):
+            return (chosen,)
+        room = build.constant(max(op.align, 1) - 1, self._address)
+        needed = build.add(size, room)
+        fits = build.conjunction(
+            [
+                build.le(size, needed),  # the sum has not wrapped
+                build.or_(
+                    build.and_(build.le(brk, top), build.le(needed, build.sub(top, brk))),
+                    build.and_(build.le(one, low), build.le(needed, build.sub(low, one))),
+                ),
+            ]
+        )
+        return chosen, self._again(op, number, fits, build.conjunction(conditions))
+
+    def _again(self, op: Alloc, number: int, unused: Expr, condition: Expr) -> list[BasicOp]:
+        """Return the choice of an arbitrary address if there is no unused one and an object has ended."""
+        target = self._lowering.terms.variable(op.target)
+        used = Assume(build.and_(self._freed(number), build.not_(unused)))
+        memory = (*self._lowering.arrays(number), *self._lowering.notes(number))
+        return [used, *self._arbitrary((target, *memory)), Assume(condition)]
+
+    # ---------------------------------------------------------------------------------- their parts
+
+    @property
+    def _top(self) -> Expr:
+        return build.constant((1 << self._address.width) - MARGIN, self._address)
+
+    def _is_inside(self, start: Expr, size: Expr) -> Expr:
+        """Return whether an object lies in the address space, without its margin."""
+        one, top = build.constant(1, self._address), self._top
+        return build.conjunction(
+            [build.le(one, start), build.le(start, top), build.le(size, build.sub(top, start))]
+        )
+
+    def _arbitrary(self, targets: Sequence[Expr]) -> list[BasicOp]:
+        return [Havoc(tuple(targets))] if targets else []
+
+    def _end(self, number: int) -> Expr:
+        """Return the variable that has the address of the next object of a region."""
+        brk = build.var(f"mem$brk${number}", self._address)
+        self._lowering.declare(brk, build.constant(BASE, self._address))
+        return brk
+
+    def _space(self, number: int) -> int | None:
+        """Return the number of a region with an address space of its own, None for one that shares it."""
+        return number if self._lowering.partition.regions[number].layout == "fixed" else None
+
+    def _is_repeated(self, number: int) -> bool:
+        return self._spaces[self._space(number)].repeated
+
+    def _runs_out(self, number: int) -> bool:
+        """Return whether there may be no unused address for an object though earlier ones have ended."""
+        at = self._space(number)
+        if at not in self._spaces or number in self._lowering.objects:
+            return False
+        space, region = self._spaces[at], self._lowering.partition.regions[number]
+        if at is not None and not region.stride:
+            same = number in self._lowering.renewed or not space.repeated
+            return not same and self._address.width < ENDLESS
+        if at is not None and number in self._lowering.renewed:
+            return False
+        return space.repeated or (space.objects > 1 and space.bytes >= 1 << (self._address.width - 2))
+
+    def _freed(self, number: int) -> Expr:
+        """Return the variable that says whether an object of an address space has ended."""
+        freed = build.var("mem$freed" if self._space(number) is None else f"mem${number}$freed", BOOL)
+        self._lowering.declare(freed, build.FALSE)
+        return freed
+
+    def _noted(self, number: int) -> list[BasicOp]:
+        return [Assign((self._freed(number),), (build.TRUE,))]
+
+
+def _zeros(memory: Expr) -> Expr:
+    assert isinstance(memory.sort, ArraySort)
+    return build.const_array(memory.sort.index, build.constant(0, memory.sort.element))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.memory import Field, Pointer
-from certus.core.program import Assign, Load, Procedure, Store
+from certus.core.program import Alloc, Assign, Load, Procedure, Store
 from certus.core.terms import Expr, MachineSort, array
 from certus.encoding.placement import BASE
 from certus.encoding.tracking import Held
@@ -98,10 +98,13 @@ class TwinMemory:
     def rooted(self, procedure: Procedure) -> Iterator[tuple[Held, Expr]]:
         """Yield the addresses in objects that are kept in variables a procedure can name, each with the
         condition that its object is live."""
-        for alloc in self.lowering.allocs():
-            number = self.lowering.allocated(alloc).region
+        for edge in self.lowering.original.edge.values():
+            if not isinstance(edge.op, Alloc) or edge.op.storage == "heap":
+                continue
+            number = self.lowering.allocated(edge.op).region
             object_, region = self.lowering.objects.get(number), self.lowering.partition.regions[number]
-            if object_ is None or object_.scope not in (None, procedure.name) or alloc.storage == "heap":
+            known = edge.index in self.lowering.once or edge.source.procedure == procedure.name
+            if object_ is None or object_.scope not in (None, procedure.name) or not known:
                 continue
             for offset, cell in object_.cells.items():
                 place = offset % region.stride if region.stride else offset
@@ -109,6 +112,13 @@ class TwinMemory:
                     if field.offset == place and field.holds is not None:
                         held = (field.holds, cell, self._objects[number].cells.get(offset))
                         yield held, self.lowering.lifetimes.live(number)
+
+    def arrays(self, number: int) -> list[Expr]:
+        """Return the twins of the arrays of a region."""
+        fields, pointer = self.lowering.partition.regions[number].fields, Pointer(number, 0)
+        if fields is None:
+            return [self._twin_bytes(pointer)] if self._word_has_twin(pointer) else []
+        return [self._twin_array(pointer, field) for field in fields if self._has_twin(field)]
 
     def _has_twin(self, field: Field) -> bool:
         return field.holds is not None and field.holds.region in self.lowering.provenance.regions

@@ -87,6 +87,13 @@ class WrittenBits:
         """Return the array of a region of bytes."""
         return self._memory(f"mem${region}$written", 1, region)
 
+    def arrays(self, number: int) -> list[Expr]:
+        """Return the arrays of a region."""
+        if number not in self._regions or number in self.objects:
+            return []
+        fields = self._lowering.partition.regions[number].fields
+        return [self.bytes(number)] if fields is None else [self.array(number, field) for field in fields]
+
     def _memory(self, name: str, width: int, region: int) -> Expr:
         address, sort = self._lowering.address, machine(8 * width, signed=False)
         memory = build.var(name, array(address, sort))

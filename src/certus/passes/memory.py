@@ -31,7 +31,7 @@ from certus.core.evidence import (
 )
 from certus.core.heap import endangered
 from certus.core.loops import loop_forest
-from certus.core.memory import Field, Partition, Pointer, Region, executed_once
+from certus.core.memory import Field, Partition, Pointer, Region, executed_once, renewed
 from certus.core.program import Alloc, Edge, Havoc, Program
 from certus.core.terms import Expr, Kind, MachineSort, Value
 from certus.encoding.addresses import AddressTypes, Mistyped, cell_offsets
@@ -206,6 +206,7 @@ class _Draft:
             for number, root in enumerate(self.roots)
             if not root.allocs or (len(root.allocs) == 1 and next(iter(root.allocs)).index in once)
         }
+        single |= renewed(self.flow.program, partition).keys()
         free = dict.fromkeys(types.leaks)
         free.update((n, None) for n in types.distances if n not in single)
         for one, other in types.equations:

@@ -22,7 +22,12 @@ _WORDS: Final = {"dead": "ended", "brk": "next", "base": "object", "": "bytes"}
 _ADDED: Final = re.compile(r"mem\$(?P<region>\d+)(?:\$(?P<offset>\d+))?(?:\$(?P<what>\D.*))?")
 _NEXT: Final = re.compile(r"mem\$brk\$(?P<region>\d+)")
 _OF_VARIABLE: Final = re.compile(r"(?P<variable>.+)\$(?:\+(?P<offset>\d+)|(?P<what>[a-z]+))")
-_SHARED: Final = {"mem$brk": "memory.end", "mem$brk$low": "memory.start", "mem$heap": "heap.live"}
+_SHARED: Final = {
+    "mem$brk": "memory.end",
+    "mem$brk$low": "memory.start",
+    "mem$freed": "memory.freed",
+    "mem$heap": "heap.live",
+}
 
 
 class MemoryNames:

@@ -156,11 +156,12 @@ class Offsets:
         return op if condition is op.condition else Assume(condition)
 
     def _placed(self, op: Op) -> Op:
-        """Return a part of an allocation with `BASE` instead of the next or an arbitrary address."""
+        """Return a part of an allocation with `BASE` instead of the next or an arbitrary address. The memory
+        of older objects stays as it is, and that of the new one is arbitrary in any case."""
         if isinstance(op, Assume):
             return Assume(build.TRUE)
         if isinstance(op, Havoc) and op.targets[0].name in self.pointers:
-            return Assign(op.targets, tuple(build.constant(BASE, x.sort) for x in op.targets))
+            return Assign(op.targets[:1], (build.constant(BASE, op.targets[0].sort),))
         if isinstance(op, Assign) and any(x.name.startswith("mem$brk") for x in op.targets):
             targets = tuple(x for x in op.targets if not x.name.startswith("mem$brk"))
             return (

@@ -9,8 +9,9 @@ of each region must follow from the operations:
   Equality may matter there too, and between objects for pointers to exactly the same offset: then equal
   pointers mean the same object. (A pointer past the end of one object may equal the start of another; such
   pointers have different phases.)
-- Cells may be *variables* if a region has one object: in the whole execution, or in each activation if only
-  the variable that the allocation writes ever holds its address, so no other access is possible.
+- Cells may be *variables* if a region has one object: in the whole execution; at any time, if no address of
+  an earlier one is read any more (`core.memory.renewed`); or in each activation, if only the variable that
+  the allocation writes ever holds its address, so no other access is possible.
 - In a `wild` region integers that are not addresses may become pointers. They may come only from addresses of
   the same region, and may point to any byte of it, so its stride is 1. Constants that are never the address
   of an object are exempt, and memory that was never written contains no address of an object. An arbitrary
@@ -23,7 +24,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from certus.core.diagnostic import Diagnostic
-from certus.core.memory import Field, Partition, Pointer, Region, executed_once
+from certus.core.memory import Field, Partition, Pointer, Region, executed_once, renewed
 from certus.core.program import (
     Alloc,
     Assign,
@@ -255,6 +256,7 @@ class _Scan:
         once = executed_once(self.program)
         single = {n for n, edges in self._allocs.items() if len(edges) == 1 and edges[0].index in once}
         single.update(n for n in range(len(regions)) if n not in self._allocs)
+        single.update(renewed(self.program, self.partition))
         for number in self.types.leaks:
             if regions[number].layout != "free" or (wild and number not in wild):
                 raise Mistyped(f"numbers depend on the addresses of region {number}")
@@ -280,7 +282,7 @@ class _Scan:
                 raise Mistyped(f"region {number} has more than {CELLS} cells")
         if region.storage == "globals":
             if number not in single:
-                raise Mistyped(f"the object of region {number} is allocated more than once")
+                raise Mistyped(f"more than one object of region {number} may be in use")
             return
         procedure = self.program.procedures[edges[0].source.procedure]
         holders = [v for v, pointer in self.partition.carriers.items() if pointer.region == number]
