@@ -454,18 +454,17 @@ class MemoryLowering:
         pointer, target = self.allocated(op), self.terms.variable(op.target)
         region = self.region_of(pointer)
         if pointer.region in self.objects:
-            return self._fresh_cells(op, target, self.objects[pointer.region])
+            return self._fresh_cells(op, target, pointer.region)
         if region.layout == "fixed":
             return [*self._placement.next_address(op, target, pointer.region), *self._zeros(op, pointer)]
         return [*self._placement.any_address(op, target), *self._zeros(op, pointer)]
 
-    def _fresh_cells(self, op: Alloc, target: Expr, object_: CellObject) -> list[BasicOp]:
-        cells = tuple(object_.cells.values())
-        zeros = tuple(build.constant(0, cell.sort) for cell in cells) if op.zero else ()
-        base = build.constant(BASE, self.address)
-        if op.zero or not cells:
-            return [Assign((target, *cells[: len(zeros)]), (base, *zeros))]
-        return [Assign((target,), (base,)), Havoc(cells)]
+    def _fresh_cells(self, op: Alloc, target: Expr, region: int) -> list[BasicOp]:
+        cells, twins = tuple(self.objects[region].cells.values()), self._twins.fresh(region)
+        zeros = tuple(build.constant(0, cell.sort) for cell in (cells if op.zero else ()))
+        base, none = build.constant(BASE, self.address), (self.provenance.none,) * len(twins)
+        begun = Assign((target, *cells[: len(zeros)], *twins), (base, *zeros, *none))
+        return [begun] if op.zero or not cells else [begun, Havoc(cells)]
 
     def _zeros(self, op: Alloc, pointer: Pointer) -> list[BasicOp]:
         """Store zeros into a small object that shares its region with objects of arbitrary contents."""
