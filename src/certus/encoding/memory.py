@@ -100,7 +100,7 @@ class MemoryLowering:
             program, partition, self.types, self.terms, self.anchors, BASE, self.declare, self.renewed
         )
         self._placement = Placement(self)
-        self._twins = TwinMemory(self)
+        self.twins = TwinMemory(self)
         self._written = WrittenBits(self)
 
     @cached_property
@@ -115,7 +115,7 @@ class MemoryLowering:
 
     @cached_property
     def watching(self) -> Watching:
-        tracking = Tracking(self.original, self.partition, self.lifetimes, self.terms, self._twins)
+        tracking = Tracking(self.original, self.partition, self.lifetimes, self.terms, self.twins)
         return Watching(self, tracking)
 
     @property
@@ -148,7 +148,7 @@ class MemoryLowering:
 
     def _procedure(self, procedure: Procedure) -> Procedure:
         cells = [x for o in self.objects.values() if o.scope == procedure.name for x in o.cells.values()]
-        cells += (*self._twins.local_cells(procedure.name), *self._written.local_cells(procedure.name))
+        cells += (*self.twins.local_cells(procedure.name), *self._written.local_cells(procedure.name))
         ghosts = self.lifetimes.local_variables(procedure.name)
         twins = dict.fromkeys(self.provenance.twins(procedure.variables))
         edges: list[Edge] = []
@@ -256,9 +256,9 @@ class MemoryLowering:
         if isinstance(op, Call):
             return self._call(op, procedure)
         if isinstance(op, Load):
-            return [self._with(self.load(op), self._twins.loaded(op))]
+            return [self._with(self.load(op), self.twins.loaded(op))]
         if isinstance(op, Store):
-            ghosts = (self._twins.stored(op), self._written.stored(op), self.watching.stored(op))
+            ghosts = (self.twins.stored(op), self._written.stored(op), self.watching.stored(op))
             return [self._with(self.store(op), [pair for pairs in ghosts for pair in pairs])]
         if isinstance(op, Inspect):
             return [self.lifetimes.inspected(op)]
@@ -495,4 +495,4 @@ class MemoryLowering:
 
     def notes(self, number: int) -> list[Expr]:
         """Return the arrays that hold what is recorded about the memory of a region."""
-        return [*self._twins.arrays(number), *self._written.arrays(number)]
+        return [*self.twins.arrays(number), *self._written.arrays(number)]

@@ -19,7 +19,7 @@ An object of negative size is allocated (`Lifetimes.size`).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,7 +70,7 @@ class Placement:
         number = self._lowering.allocated(op).region
         region = self._lowering.partition.regions[number]
         if number in self._lowering.objects:
-            return (self._cells(op, self._lowering.objects[number].cells.values()),)
+            return (self._cells(op, number),)
         if region.layout != "fixed":
             return self._any_address(op, number)
         if number in self._lowering.renewed and self._is_repeated(number):
@@ -100,13 +100,15 @@ class Placement:
 
     # ------------------------------------------------------------------------------------ the ways
 
-    def _cells(self, op: Alloc, cells: Collection[Expr]) -> list[BasicOp]:
-        """Create an object that is kept in variables."""
+    def _cells(self, op: Alloc, number: int) -> list[BasicOp]:
+        """Create an object that is kept in variables. Nothing in it is derived from an object yet."""
+        cells, twins = self._lowering.objects[number].cells.values(), self._lowering.twins.fresh(number)
         target, base = self._lowering.terms.variable(op.target), build.constant(BASE, self._address)
-        if op.zero or not cells:
-            zeros = (build.constant(0, cell.sort) for cell in cells if op.zero)
-            return [Assign((target, *(cells if op.zero else ())), (base, *zeros))]
-        return [Assign((target,), (base,)), Havoc(tuple(cells))]
+        zeros = tuple(build.constant(0, cell.sort) for cell in (cells if op.zero else ()))
+        targets = (target, *(cells if op.zero else ()), *twins)
+        none = self._lowering.provenance.none
+        created = Assign(targets, (base, *zeros, *(none,) * len(twins)))
+        return [created, *([] if op.zero else self._arbitrary(tuple(cells)))]
 
     def _next_number(self, op: Alloc, number: int) -> Ways:
         """Count objects whose starts alone are compared."""

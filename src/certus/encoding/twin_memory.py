@@ -2,6 +2,11 @@
 
 A twin array beside the array of a field, a twin variable beside the variable of a cell, and for a region of
 bytes an array by the address of the word (see `encoding.provenance`). Trusted.
+
+The twins in a new object are 0: what it contains was derived from no object until an address is stored there.
+Arrays of twins start with zeros; twins in variables are 0 at the allocation. Where an address is used again
+(`encoding.placement`), the twins are arbitrary, as the contents are.
+So an undetermined value, or null, in memory is never taken for a pointer that tracks an object.
 """
 
 from __future__ import annotations
@@ -34,6 +39,10 @@ class TwinMemory:
         for each in self._objects.values():
             if each.scope == procedure:
                 yield from each.cells.values()
+
+    def fresh(self, region: int) -> tuple[Expr, ...]:
+        """Return the twins of the cells of an object that is kept in variables."""
+        return tuple(self._objects[region].cells.values())
 
     def loaded(self, op: Load) -> list[tuple[Expr, Expr]]:
         """Return what a load assigns to the twin of its target."""
@@ -133,14 +142,16 @@ class TwinMemory:
         )
 
     def _twin_bytes(self, pointer: Pointer) -> Expr:
-        words = build.var(f"mem${pointer.region}$base", self._sort)
-        self.lowering.declare(words, None)
-        return words
+        return self._twins(f"mem${pointer.region}$base")
 
     def _twin_array(self, pointer: Pointer, field: Field) -> Expr:
-        memory = build.var(f"mem${pointer.region}${field.offset}$base", self._sort)
-        self.lowering.declare(memory, None)
-        return memory
+        return self._twins(f"mem${pointer.region}${field.offset}$base")
+
+    def _twins(self, name: str) -> Expr:
+        """Return an array of twins that are 0 at the start."""
+        twins = build.var(name, self._sort)
+        self.lowering.declare(twins, build.const_array(self.lowering.address, self.lowering.provenance.none))
+        return twins
 
     def _cells(self, object_: CellObject) -> CellObject:
         """Return the twins of the cells of an object that hold addresses."""

@@ -150,13 +150,20 @@ def _completed(
     budget: Budget,
     statistics: Statistics,
 ) -> tuple[Safe | Unsafe, Check | Diagnostic]:
-    """Complete a trace that does not replay: it may lack inputs of statements that were sliced away."""
+    """Complete a trace that does not replay: its run may end in another error, or it may lack inputs of
+    statements that were sliced away."""
+    from certus.check.replay.replay import error_reached
     from certus.check.replay.trace_completion import complete
 
     if not isinstance(verdict, Unsafe) or not isinstance(verdict.refutation, Trace):
         return verdict, refused
     with statistics.timed("validate.completion"), suppress(BudgetExceeded):
-        trace = complete(program, verdict.refutation, budget=budget, statistics=statistics)
+        trace: Trace | None = verdict.refutation
+        other = error_reached(program, verdict.refutation, budget=budget)
+        if other is not None:
+            trace = replace(verdict.refutation, error=other)
+        else:
+            trace = complete(program, verdict.refutation, budget=budget, statistics=statistics)
         if trace is not None:
             check = examine(program, Unsafe(trace), budget=budget, statistics=statistics)
             return (verdict, refused) if isinstance(check, Diagnostic) else (Unsafe(trace), check)

@@ -19,7 +19,7 @@ from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.effects import uses_memory
 from certus.core.engine import BackMap, Engine, Facts, Pass, ProgramForm, Task, apply_passes
 from certus.core.errors import BudgetExceeded, Unsupported
-from certus.core.evidence import Inductive, Point, Proof, Safe, Unknown, Verdict
+from certus.core.evidence import Inductive, Point, Proof, Safe, Unknown, Unsafe, Verdict
 from certus.core.horn import HornSystem
 from certus.core.loops import loop_forest
 from certus.core.outcome import Outcome, PassSize
@@ -28,6 +28,7 @@ from certus.engines.registry import ENGINES
 from certus.run.publish import publish
 from certus.run.settings import Settings, block_pass, engine_options
 from certus.run.sharing import Exchange, RangeFacts
+from certus.run.unconfirmed import unconfirmed_error, without_error
 from certus.system.child import Reporter
 
 RESERVED: Final = 0.1  # of the time, for the check of the evidence
@@ -77,14 +78,42 @@ def solve(
         statistics.queries = QueryLog(settings.log_queries)
     whole = Budget(settings.timeout)
     for name in (*quick, settings.engine) if _has_errors(task) else (settings.engine,):
-        engine = ENGINES[name]
         statistics.on_invariants = partial(exchange.send_facts, name)
-        budget = _before_check(whole)
-        answer = _answer(engine, task, replace(settings, engine=name), exchange, budget, statistics)
-        outcome = publish(answer, settings, whole, statistics, keep)
+        outcome = _checked(task, replace(settings, engine=name), exchange, whole, statistics, keep)
         if not isinstance(outcome.verdict, Unknown):
             break
     return outcome
+
+
+def _checked(
+    task: Task,
+    settings: Settings,
+    exchange: Exchange,
+    whole: Budget,
+    statistics: Statistics,
+    keep: Callable[[Outcome], None] | None,
+) -> Outcome:
+    """Return the answer of one engine after the check of its evidence.
+
+    If a counterexample does not replay, the engine searches again without its error (`run.unconfirmed`). If
+    it reaches no other, there is no answer: nothing is known about the errors that were left out."""
+    first: Outcome | None = None
+    asked = task
+    while True:
+        answer = _answer(
+            ENGINES[settings.engine], asked, settings, exchange, _before_check(whole), statistics
+        )
+        if first is not None and not isinstance(answer.verdict, Unsafe):
+            return first
+        outcome = publish(replace(answer, subject=task.subject), settings, whole, statistics, keep)
+        site = unconfirmed_error(answer.verdict, outcome)
+        if site is None or not isinstance(asked.subject, Program):
+            return outcome
+        first = first or outcome
+        asked = replace(asked, subject=without_error(asked.subject, site))
+        if not _has_errors(asked):
+            return first
+        statistics.progress(f"the counterexample to {site} does not replay; searching for another error")
 
 
 def _answer(

@@ -71,6 +71,16 @@ def replay(program: Program, trace: Trace, *, budget: Budget, keep: int = 400) -
     )
 
 
+def error_reached(program: Program, trace: Trace, *, budget: Budget) -> str | None:
+    """Return the error that the run of `trace` ends in, which may be another than the trace names; None if it
+    ends otherwise."""
+    try:
+        end = run(compile_program(program), ReplayInputs(program, trace), budget=budget)
+    except Inconsistent:
+        return None
+    return end.location.name if end.ending is Ending.ERROR else None
+
+
 def _relevance(
     compiled: Compiled,
     inputs: ReplayInputs,

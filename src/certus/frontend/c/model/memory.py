@@ -111,7 +111,8 @@ def _loaded(bits: Expr, type_: types.Type) -> Expr:
 def read(
     body: Body, address: Expr, type_: types.Type, root: Root | None, *, signed: bool | None = None
 ) -> Value:
-    """Load a value of a type: in one step, if it is also a scalar of its object."""
+    """Load a value of a type: in one step, if it is also a scalar of its object. So is a pointer, whatever
+    the cells of its object are (a union): put together from parts, it would be derived from no object."""
     if isinstance(type_, types.VectorType):
         step = layouts.element_step(body.layout, type_)
         lanes = [read(body, at(address, i * step), type_.element, None) for i in range(type_.count)]
@@ -128,7 +129,7 @@ def read(
         if cells is None:
             raise terms.no_value(type_)
         return read_cells(body, address, cells, size)
-    if cells is not None and len(cells) > 1:
+    if cells is not None and len(cells) > 1 and not isinstance(type_, types.PointerType):
         return read_cells(body, address, cells, size)
     if signed is None:
         signed = isinstance(type_, types.IntegerType) and type_.bits == 32
@@ -194,7 +195,8 @@ def _write_field(body: Body, store: ir.Store, address: Expr, value: Value, size:
 
 
 def write(body: Body, address: Expr, value: Value, type_: types.Type, root: Root | None) -> None:
-    """Store a value: cell by cell, if the cells of its object differ from the type of the access."""
+    """Store a value: cell by cell, if the cells of its object differ from the type of the access, but a
+    pointer always in one step."""
     if isinstance(value, Lanes):
         assert isinstance(type_, types.VectorType)
         step = layouts.element_step(body.layout, type_)
@@ -202,7 +204,7 @@ def write(body: Body, address: Expr, value: Value, type_: types.Type, root: Root
             write(body, at(address, index * step), part, type_.element, None)
         return
     size = body.layout.store_size(type_)
-    cells = cells_at(body.layout, root, size)
+    cells = None if isinstance(type_, types.PointerType) else cells_at(body.layout, root, size)
     if cells is not None and (len(cells) != 1 or isinstance(type_, types.StructType | types.ArrayType)):
         _write_cells(body, address, terms.taken(value, cells, body.unset), cells)
     elif isinstance(value, Pieces):
