@@ -69,6 +69,26 @@ PROGRAMS = {
         "valid-memcleanup",
         "#define _GNU_SOURCE\n#include <stdlib.h>\nint main(void) { reallocarray(0, 4, 4); }",
     ),
+    "error number of a function without a model": (
+        "unreach-call",
+        "#include <errno.h>\n#include <wchar.h>\nint main(void) { errno = 0;\n"
+        'wcstol(L"99999999999999999999", 0, 10); if (errno == ERANGE) reach_error(); }',
+    ),
+    "sign of the gamma function": (
+        "unreach-call",
+        "#include <math.h>\nextern int signgam;\nint main(void) { signgam = 5; lgamma(-0.5);\n"
+        "if (signgam != 5) reach_error(); }",
+    ),
+    "environment that grows": (
+        "unreach-call",
+        "#include <stdlib.h>\nextern char **environ;\nint main(void) { char **before = environ;\n"
+        'setenv("A", "b", 1); if (environ != before) reach_error(); }',
+    ),
+    "time zone that is read": (
+        "unreach-call",
+        "#define _GNU_SOURCE\n#include <time.h>\nint main(void) { char *before = tzname[0];\n"
+        "tzset(); if (tzname[0] != before) reach_error(); }",
+    ),
     "no text to divide": (
         "valid-deref",
         '#include <string.h>\nint main(void) { strtok(0, ","); }',

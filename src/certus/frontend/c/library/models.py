@@ -75,7 +75,9 @@ STANDARD: Final = word_set(
 )
 STREAMS: Final = ("stdin", "stdout", "stderr")  # variables that point to three different objects
 # Variables of the C library whose values follow its rules.
-VARIABLES: Final = word_set("errno optind optarg opterr optopt environ __environ timezone daylight tzname")
+VARIABLES: Final = word_set(
+    "errno optind optarg opterr optopt environ __environ timezone daylight tzname signgam getdate_err"
+)
 # Parts of the paths of system headers; functions declared there are defined in the C library.
 SYSTEM_HEADERS: Final = ("/usr/include/", "/libc/include/", "/lib/include/")
 

@@ -75,6 +75,8 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
         return
     if approximate and not of_library and not pure:
         body.bar_counterexamples(f"what happens after `{name}`")  # which may not come back
+    if not pure and not name.startswith(RESERVED):
+        nondeterminism.renew_variables(body)
     _define_result(body, instruction, name, f"the result of `{name}`" if approximate else "")
 
 

@@ -31,7 +31,7 @@ from certus.frontend.c.model.nondeterminism import (
     LibraryCall,
     Meaning,
     maybe,
-    renew_errno,
+    renew_variables,
     with_options,
 )
 from certus.frontend.c.model.operands import address_of, term_of
@@ -427,7 +427,7 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
         reads.check_reads(called, function.reads)
     function.meaning(called)
     if not isinstance(function.meaning, Model) or c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
-        renew_errno(body)
+        renew_variables(body)
     if truncated and instruction.name is not None:
         pointer = body.scalar(body.registers.values[instruction.name])
         body.registers.define(instruction, as_sort(pointer, sort_of(instruction.result, signed=True)))

@@ -19,6 +19,7 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.ir.types import PointerType, Type, VoidType
+from certus.frontend.c.library.models import VARIABLES
 from certus.frontend.c.model.cells import UNROLLED, cells_between, element
 from certus.frontend.c.model.checks import check, is_checked, when_valid
 from certus.frontend.c.model.memory import run_model
@@ -209,26 +210,31 @@ def write_up_to(body: Body, pointer: Operand, address: Expr, count: Expr, what: 
     body.when(maybe(body), lambda: write_bytes(body, address, count, what), part)
 
 
-def renew_errno(body: Body) -> None:
-    """Give `errno` any value: every function of the library may have set it. It may also be a variable that
-    the program declares."""
-    symbols, declared = body.unit.symbols, body.unit.program.globals.get("errno")
+def renew_variables(body: Body) -> None:
+    """Give `errno` and the other variables of the library any values: a function of the library may have set
+    them. `errno` may also be a variable that the program declares."""
+    symbols, program = body.unit.symbols, body.unit.program
     module = symbols.models.defining("__certus_errno") if symbols.mentions("__errno_location") else None
     if module is not None:
-        _set_freely(body, module, "__certus_errno")
-    if declared is not None and declared.initialiser is None and symbols.mentions("errno"):
-        _set_freely(body, body.unit.program, "errno")
+        _set_freely(body, module, "__certus_errno", "errno")
+    for name in sorted(VARIABLES):
+        declared = program.globals.get(name)
+        if declared is not None and declared.initialiser is None and symbols.mentions(name):
+            _set_freely(body, program, name, name)
 
 
-def _set_freely(body: Body, module: Module, name: str) -> None:
+def _set_freely(body: Body, module: Module, name: str, shown: str) -> None:
     """Give a variable of the library any value, on which no counterexample may depend."""
-    symbols = body.unit.symbols
-    what, variable = "the value of `errno`", symbols.scalar(module, name)
+    symbols, layout = body.unit.symbols, body.layout
+    what, variable = f"the value of `{shown}`", symbols.scalar(module, name)
     if variable is not None:
         body.registers.assign(variable, body.havoc(variable.sort, approximates=what))
         return
-    value = body.havoc(machine(32, signed=True), approximates=what)
-    body.emit(Store(symbols.address(module, name), value))
+    type_ = module.globals[name].type
+    cells = cells_between(layout, type_, 0, layout.size(type_)) or []
+    for offset, size in cells:
+        value = body.havoc(machine(8 * size, signed=False), approximates=what)
+        body.emit(Store(build.add(symbols.address(module, name), build.integer(offset)), value))
 
 
 def write_checked(body: Body, address: Expr, limit: Expr | None, what: str) -> None:
