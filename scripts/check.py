@@ -65,6 +65,8 @@ def main() -> int:
         environment = (
             os.environ | {"PYTHONPATH": str(ROOT / "src"), **QUIET} | _for_tests(names, Path(scratch))
         )
+        # Without saved bytecode each of the many processes that tests start compiles the project again.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for name in names:
             print(f"== {name}", flush=True)
             start = monotonic()

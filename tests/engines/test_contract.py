@@ -28,7 +28,7 @@ from certus.run.publish import examine
 from certus.witness.read import read_witness
 from certus.witness.write import render_witness, witness_of
 
-UNPROMISED = 3  # seconds for an engine that may answer UNKNOWN
+UNPROMISED = 1  # seconds for an engine that may answer UNKNOWN
 # Limits that keep a search without an answer short.
 OPTIONS: Mapping[str, Mapping[str, int]] = {
     "bmc": {"bound": 40},

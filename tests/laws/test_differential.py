@@ -13,8 +13,7 @@ from tests.laws.c_vocabulary import PREAMBLE
 BATCH = 25  # programs in a file
 
 
-@pytest.mark.parametrize("model", ["LP64", "ILP32"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("model", "seed"), [("LP64", 0), ("ILP32", 1)])
 def test_interpreted_and_compiled_programs_agree(model: str, seed: int) -> None:
     found = compare(seed, BATCH, tables=2, model=model, opinions=("O2",))
     different = [f"program_{c.program}: {c.ours} {c.theirs}" for c in found if c.result is Result.DIFFERING]
