@@ -7,8 +7,8 @@ from tests.builders import ProgramBuilder
 
 from certus.core import build
 from certus.core.memory import Field, Partition, Pointer, Region
-from certus.core.program import Assign, Assume, Havoc, Op, Program
-from certus.core.terms import INT, Expr, array, machine
+from certus.core.program import Assign, Assume, Free, Havoc, Op, Program
+from certus.core.terms import BOOL, INT, Expr, array, machine
 from certus.core.values import evaluate
 from certus.encoding.address_terms import AddressTerms
 from certus.encoding.addresses import MARGIN, AddressTypes, Mistyped
@@ -158,3 +158,42 @@ def test_what_does_not_fit_is_not_lowered() -> None:
         lowered(partition, B.load(INDEX, P, build.scale(2, build.to_int(INDEX))))
     with pytest.raises(Mistyped, match="has no region"):
         lowered(partition, B.alloc(Q, 4))
+
+
+def repeated(partition: Partition, *ops: Op, kept: bool) -> list[Op]:
+    """Lower a loop that allocates an object, executes statements, and, if `kept`, copies the address to a
+    variable that the next round reads. Return the operations of the lowered loop."""
+    b = ProgramBuilder()
+    for variable in (P, Q, INDEX):
+        b.local("main", variable.name.partition(".")[2], variable.sort)
+    keep = [b.assign((Q, P))] if kept else []
+    for number, op in enumerate((b.store(Q if kept else P, 0, INDEX), *ops, *keep)):
+        b.edge("main", "entry" if number == 0 else f"s{number}", f"s{number + 1}", op)
+    b.skip("main", f"s{len(ops) + 1 + len(keep)}", "entry")
+    b.skip("main", "entry", "exit")
+    return [edge.op for edge in lower_memory(b.build(), partition).procedures["main"].edges]
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_a_number_is_used_again_if_it_has_less_than_64_bits(bits: int) -> None:
+    numbers = Region(0, (Field(0, 4),), layout="fixed")
+    partition = Partition(bits, (numbers,), {P: Pointer(0, 0), Q: Pointer(0, 0)})
+    ops = repeated(partition, B.alloc(P, 4, storage="heap"), Free(Q, "heap"), kept=True)
+    memory = build.var("mem$0$0", array(machine(bits, signed=False), U32))
+    again = [op for op in ops if isinstance(op, Havoc) and memory in op.targets]
+    freed = build.var("mem$0$freed", BOOL)
+    noted = [op for op in ops if isinstance(op, Assign) and freed in op.targets]
+    assert (len(again), len(noted)) == ((1, 1) if bits == 32 else (0, 0))
+    last = build.lt(
+        build.var("mem$brk$0", partition.address), build.constant(1 << (bits - 1), partition.address)
+    )
+    assert Assume(last) in ops
+
+
+def test_objects_that_are_used_one_at_a_time_have_one_address() -> None:
+    elements = Region(4, (Field(0, 4),), layout="fixed")
+    partition = Partition(64, (elements,), {P: Pointer(0, 0)})
+    ops = repeated(partition, B.alloc(P, 400), kept=False)
+    memory = build.var("mem$0$0", array(U64, U32))
+    at = ops.index(Assign((P_,), (word(BASE),)))
+    assert ops[at - 1] == Havoc((memory,))
