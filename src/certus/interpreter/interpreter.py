@@ -228,6 +228,7 @@ class Machine:
             (self.globals if shared else self.frame)[slot] = inner[source]
         edge = link.edge
         self.location = edge.target
+        code.require(edge.target.procedure)  # other code may have run the call
         if observer is not None:
             observer.leave(self, edge)
             if edge.target in code.watched:

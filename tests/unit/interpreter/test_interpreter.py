@@ -54,6 +54,21 @@ def test_an_empty_main_returns_at_once() -> None:
     assert ends(b.build()).steps == 1
 
 
+def test_other_code_returns_from_a_call() -> None:
+    b = ProgramBuilder()
+    b.edge("main", "entry", "after", b.call("f"))
+    b.skip("main", "after", "exit")
+    b.skip("f", "entry", "middle")
+    b.skip("f", "middle", "exit")
+    compiled = compile_program(b.build())
+    machine_ = Machine(compiled, TraceInputs(compiled.program, Trace("?")))
+    single = compiled.code(frozenset({b.at("f", "middle"), b.at("f", "entry")}))
+    while machine_.location is not b.at("f", "middle"):
+        machine_.advance(single, limit=machine_.steps + 1, budget=Budget())
+    end = machine_.advance(compiled.code(compiled.everywhere), budget=Budget())
+    assert end.ending is Ending.EXIT
+
+
 def test_a_limit_ends_an_endless_loop() -> None:
     b = ProgramBuilder()
     b.skip("main", "entry", "entry")

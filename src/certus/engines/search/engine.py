@@ -4,6 +4,7 @@ In each state in which the program reads an input, runs continue with each of a 
 numbers that the program compares the input with, or else its first constants. A state that was met before is
 not explored again. Programs that react to inputs, as protocols and controllers do, have few such states, so
 that errors many inputs deep are reached within milliseconds; where there are many, the effort is limited.
+Before, a few long runs try inputs that do not change (`long_runs`).
 
 A run that reaches an error is a trace, which is replayed like any other. If all states are explored and none
 leads to an error, there may be no others. The states at loop heads are then a candidate proof, which is
@@ -27,6 +28,7 @@ from certus.core.program import UNSPECIFIED, Edge, Havoc, Location, Program
 from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort, Value
 from certus.core.values import Datum
 from certus.core.walk import postorder
+from certus.engines.search.long_runs import long_error
 from certus.engines.search.states import State, States
 from certus.interpreter.compile import Compiled
 from certus.interpreter.indeterminate import Fault
@@ -49,7 +51,9 @@ def explore(compiled: Compiled, budget: Budget) -> Trace | Inductive | None:
     """Return a trace to an error, with the fewest inputs among the values tried, or a candidate proof that
     there is none."""
     try:
-        return _Exploration(compiled, budget).run()
+        return (
+            long_error(compiled, candidates(compiled.program), budget) or _Exploration(compiled, budget).run()
+        )
     except BudgetExceeded:
         return None
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from random import Random
 from typing import TYPE_CHECKING, Final
 
 from certus.core.accounting import Budget, Statistics
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
     from certus.interpreter.interpreter import Run
 
 STEPS: Final = 2000  # of one run; or what may pass every edge twice, if that is more
-ALL_STEPS: Final = 300_000  # of all runs, and once more of those that simplify the inputs of one
+EVERY: Final = 8  # the last of each 8 runs gets steady inputs
+FURTHER: Final = 12  # times as many steps for it
+ALL_STEPS: Final = 400_000  # of all runs, and once more of those that simplify the inputs of one
 START: Final = 3000  # the cost of starting a run, in steps
 
 
@@ -52,20 +53,23 @@ class RandomRuns(Engine[NoOptions]):
 def random_error(compiled: Compiled, budget: Budget) -> Trace | None:
     """Return a trace to an error that random inputs lead to. The effort is counted in steps, not in seconds,
     so that a program always gets the same runs; a run that reads no input is the only one."""
-    from certus.interpreter.inputs import RandomInputs, constants
+    from certus.engines.random.inputs import RunInputs
+    from certus.interpreter.inputs import constants
     from certus.interpreter.interpreter import Ending, run
 
     numbers = constants(compiled.program)
     limit = max(STEPS, 2 * len(compiled.program.edge))
     number, left = 0, ALL_STEPS
     while left > 0:
-        inputs = RandomInputs(Random(f"look/{number}"), numbers, compiled.program.formats)
-        end = run(compiled, inputs, step_limit=limit, budget=budget)
+        steady = number % EVERY == EVERY - 1
+        inputs = RunInputs(compiled.program, number, numbers, steady=steady)
+        end = run(compiled, inputs, step_limit=FURTHER * limit if steady else limit, budget=budget)
         if end.ending is Ending.ERROR:
             return simplified(compiled, inputs.trace(end.location.name), end.steps, budget)
-        if not inputs.asked:
+        if not inputs.asked and (steady or end.ending is not Ending.LIMIT):
             return None
-        number, left = number + 1, left - START - end.steps
+        following = number + 1 if inputs.asked else number + EVERY - 1 - number % EVERY
+        number, left = following, left - START - end.steps
     return None
 
 
