@@ -85,10 +85,9 @@ def _numbers(variable: Expr, transitions: Transitions) -> list[int]:
     name = base_name(variable)
     for fact in transitions.facts.values():
         for x, interval in bounds(conjuncts(fact)).items():
-            if x.name == name and interval.low is not None and interval.high is not None:
-                numbers = range(interval.low, interval.high + 1)
-                if len(numbers) <= CASES:
-                    return list(numbers)
+            low, high = interval.low, interval.high
+            if x.name == name and low is not None and high is not None and high - low < CASES:
+                return list(range(low, high + 1))
     compared = sorted(dict.fromkeys(_compared(name, transitions)))
     if compared and compared[-1] - compared[0] < CASES:
         return list(range(compared[0], compared[-1] + 1))
