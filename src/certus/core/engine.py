@@ -22,6 +22,7 @@ from certus.core.loops import LoopBound, loop_forest, recursive
 from certus.core.outcome import PassSize, Size
 from certus.core.program import Location, Procedure, Program
 from certus.core.terms import BITS, ArraySort, Expr, is_product
+from certus.core.vocabulary import PART_OF_KIND
 from certus.core.walk import postorder
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ class ProgramKind(StrEnum):
     FLOATS = "floating point"
     LARGE = "large"
     LINEAR = "linear"
+    MEMORY = "memory safety"
     ARRAYS = "arrays"
     OTHER = "other"
     CLAUSES = "Horn clauses"
@@ -199,6 +201,8 @@ def kind_of(subject: Program | HornSystem, budget: Budget | None = None) -> Prog
         return ProgramKind.FLOATS
     if len(subject.edge) >= LARGE:
         return ProgramKind.LARGE
+    if any(site.kind in PART_OF_KIND for site in subject.errors):
+        return ProgramKind.MEMORY
     arrays = uses_memory(subject) or any(isinstance(x.sort, ArraySort) for x in subject.globals)
     linear = True
     for term in postorder(*(t for edge in subject.edge.values() for t in terms(edge.op))):

@@ -52,6 +52,7 @@ class Spacer(Engine[Options]):
         ProgramKind.RECURSIVE: Slot(30, 0.3),
         ProgramKind.LARGE: Slot(40),
         ProgramKind.LINEAR: Slot(30, 0.2),
+        ProgramKind.MEMORY: Slot(50, 0.2),
         ProgramKind.ARRAYS: Slot(50, 0.2),
         ProgramKind.OTHER: Slot(40, 0.2),
         ProgramKind.CLAUSES: Slot(10, 0.5),

@@ -32,6 +32,7 @@ def test_the_schedule_as_a_table() -> None:
         "floating point": "bmc 1, search 0.7, kind 0.7, predicate 1",
         "large": "bmc 1, search 0.7, kind 0.15, predicate 1, spacer 1",
         "linear": "bmc 1, search 0.7, linear 0.25, spacer 0.2, kind 0.2, predicate 1, clp 1",
+        "memory safety": "bmc 1, search 0.7, arrays 0.7, linear 0.2, kind 0.25, spacer 0.2, predicate 1",
         "arrays": "bmc 1, search 0.7, arrays 0.4, linear 0.2, kind 0.25, spacer 0.2, predicate 1",
         "other": "bmc 1, search 0.7, linear 0.2, kind 0.25, spacer 0.2, predicate 1, clp 1",
         "Horn clauses": "spacer 1, clp 1",
@@ -99,6 +100,13 @@ def test_memory_makes_a_program_one_of_arrays(tmp_path: Path) -> None:
     path = tmp_path / "x.c"
     path.write_text("int a[9]; int main(void) { int i = 0; while (i < 9) { a[i] = i & 3; i++; } return 0; }")
     assert kind_of(load_question(read_question(path)).program) is ProgramKind.ARRAYS
+
+
+def test_questions_about_memory_give_arrays_more_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.c"
+    path.write_text("int main(int n, char **v) { int a[n], i = 0; while (i < n) a[i++] = 1; return 0; }")
+    question = read_question(path, property="valid-memsafety")
+    assert kind_of(load_question(question).program) is ProgramKind.MEMORY
 
 
 def test_a_kind_is_not_computed_after_the_time_limit() -> None:

@@ -18,7 +18,10 @@ class ArrayClaims(Engine[NoOptions]):
     evidence = (Inductive,)
     facts = Facts.AT_START
     watches = True
-    schedule: ClassVar[Mapping[ProgramKind, Slot]] = {ProgramKind.ARRAYS: Slot(20, 0.4)}
+    schedule: ClassVar[Mapping[ProgramKind, Slot]] = {
+        ProgramKind.MEMORY: Slot(20, 0.7),
+        ProgramKind.ARRAYS: Slot(20, 0.4),
+    }
 
     def run(self, task: Task, options: NoOptions, budget: Budget, statistics: Statistics) -> Verdict:
         from certus.engines.arrays.engine import run

@@ -1,9 +1,12 @@
 """Invariants about all elements of arrays and all objects: guess claims, keep the inductive ones.
 
-Claims about variables (`states`, `equations`), all elements (`claims`) and all objects (`objects`) are
-candidates at all loop heads. Those that do not hold when a head is reached, assuming the others, are dropped
-until the rest is inductive (`search`). If the remaining claims rule out every error, those needed for that
-are the proof, with the facts of the task. Claims about variables are tried alone first.
+Claims about variables (`states`, `equations`, `walks`), all elements (`claims`) and all objects (`objects`)
+are candidates at all loop heads. Those that do not hold when a head is reached, assuming the others, are
+dropped until the rest is inductive (`search`). If the remaining claims rule out every error, those needed for
+that are the proof, with the facts of the task. Claims about variables are tried alone first.
+
+Steps lead from loop head to loop head, whatever the blocks of the task: between two steps only what claims
+state is known. A location that has too many steps before and after it to combine them has claims, too.
 
 Soundness: `check` checks the proof, quantifiers included. Answers Unknown if calls are left that were not
 inlined, and if the claims are not enough; it never reports a violation.
@@ -29,9 +32,12 @@ from certus.engines.arrays.equations import equations
 from certus.engines.arrays.objects import Region, claims, regions
 from certus.engines.arrays.search import Search
 from certus.engines.arrays.states import order_claims, state_claims
+from certus.engines.arrays.walks import walk_claims
+from certus.passes.large_blocks import LargeBlocks
 
 
 def run(task: Task, options: NoOptions, budget: Budget, statistics: Statistics) -> Verdict:
+    task, _ = LargeBlocks("advanced").apply(task)
     program = task.subject
     assert isinstance(program, Program)
     main = program.procedures[program.main]
@@ -43,7 +49,9 @@ def run(task: Task, options: NoOptions, budget: Budget, statistics: Statistics) 
     heap = regions(task.objects, [formula for _, formula in steps])
     tracked = _tracked(program, heap)
     quantified = (*guesses.claims, *claims(heap, _roots(program)))
-    known = _known_variables(task, steps, loop_forest(main).heads)
+    forest = loop_forest(main)
+    between = (edge.source for edge, _ in steps if edge.source is not program.entry)
+    known = _known_variables(task, steps, dict.fromkeys((*forest.heads, *between)))
     states = state_claims(program, steps)
     facts = {p.location: f for p, f in task.facts.items() if not p.calls}
     candidates: dict[Location, list[Claim]] = {at: [] for at in known}
@@ -54,6 +62,8 @@ def run(task: Task, options: NoOptions, budget: Budget, statistics: Statistics) 
         else:
             for at, equal in equations(program, steps, known, budget).items():
                 candidates[at] += (Claim(None, each) for each in equal)
+            for at, walks in walk_claims(program, steps, forest.loops, known).items():
+                candidates[at] += (c for c in walks if known[at].issuperset(c.variables))
             _add(candidates, (*order_claims(program, steps), *states), known)
         total = len(dict.fromkeys(c for each in candidates.values() for c in each))
         if not total:
@@ -63,7 +73,7 @@ def run(task: Task, options: NoOptions, budget: Budget, statistics: Statistics) 
         statistics.progress(f"{total} claims about variables, elements of arrays and objects")
         search = Search(program, steps, guesses, facts, candidates, budget, statistics)
         search.prune()
-        needed = search.needed(tracked)
+        needed = search.needed(dict.fromkeys(forest.heads, tracked))
         if needed is not None:
             return Safe(_proof(known, facts, needed))
         candidates = {at: list(kept) for at, kept in search.kept.items()}

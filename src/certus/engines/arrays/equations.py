@@ -162,6 +162,14 @@ def _form(term: Expr, forms: Mapping[Expr, Vector]) -> Vector:
     return {term: 1}
 
 
+def change_of(x: Expr, value: Expr) -> int:
+    """Return by how much a step changes a variable if its new value is an affine term: a constant, or 0 if
+    there is none."""
+    forms: dict[Expr, Vector] = {}
+    change = _sum(completed(value, forms, lambda t: _form(t, forms)), {x: 1}, -1)
+    return (change[_ONE] + SMALL) % PRIME - SMALL if tuple(change) == (_ONE,) else 0
+
+
 def _signed(constant: Expr) -> int:
     assert isinstance(constant.sort, MachineSort)
     return machine(constant.sort.width, signed=True).wrap(int(constant.value))

@@ -53,7 +53,7 @@ def regions(objects: Mapping[int, NumberedObjects], formulas: Sequence[BlockForm
         terms: dict[Expr, None] = {}
         values: dict[Expr, dict[Expr, None]] = {}
         for term, formula in accessed:
-            memory = arrays.get(_array_name(term))
+            memory = arrays.get(array_name(term))
             if memory is not None and _is_number(term.args[1], formula):
                 terms[term.args[1]] = None
             if memory in fields and term.kind is Kind.STORE and term.args[2].kind is Kind.CONST:
@@ -86,7 +86,7 @@ def mentioned(formula: BlockFormula) -> list[Expr]:
     return list(dict.fromkeys(term.args[1] for term in accesses(formula)))
 
 
-def _array_name(term: Expr) -> str:
+def array_name(term: Expr) -> str:
     """Return the name of the array that an element is read from or written to, before the block."""
     while term.kind in (Kind.SELECT, Kind.STORE, Kind.ITE):
         term = term.args[1 if term.kind is Kind.ITE else 0]

@@ -148,37 +148,40 @@ class Search:
         claims = [query.before[c] for c in self.kept.get(query.edge.source, ())]
         return query.solver.check([*claims, *also], budget=self.budget, purpose="arrays")
 
-    def needed(self, tracked: Iterable[int]) -> dict[Location, dict[Claim, None]] | None:
-        """Return the claims that rule out all errors, and those that no object of the `tracked` regions is
-        lost at a loop head, with the claims they need; None if they are not enough."""
+    def needed(self, tracked: Mapping[Location, Iterable[int]]) -> dict[Location, dict[Claim, None]] | None:
+        """Return the claims that rule out all errors, and those that no object of the regions `tracked` at a
+        location is lost there, with the claims they need; None if they are not enough."""
         queries = [self._query(step, cores=True) for step in self._steps]
         used: dict[Location, dict[Claim, None]] = {at: {} for at in self.kept}
-        waiting: list[tuple[Location, Claim]] = []
+        waiting: dict[Location, list[Claim]] = {}
 
         def use(query: _StepQuery) -> None:
             core, source = set(query.solver.core()), query.edge.source
             for claim in self.kept.get(source, ()):
                 if query.before[claim] in core and claim not in used[source]:
                     used[source][claim] = None
-                    waiting.append((source, claim))
+                    waiting.setdefault(source, []).append(claim)
 
-        for at, kept in self.kept.items():
-            for region in tracked:
-                claim = next((c for c in kept if c.kept == region), None)
+        for at, regions in tracked.items():
+            for region in regions:
+                claim = next((c for c in self.kept[at] if c.kept == region), None)
                 if claim is None:
                     return None
                 used[at][claim] = None
-                waiting.append((at, claim))
+                waiting.setdefault(at, []).append(claim)
         for query in queries:
             if query.edge.target in self.errors:
                 if self._ask(query) is not Answer.UNSAT:
                     return None
                 use(query)
         while waiting:
-            at, claim = waiting.pop()
+            at, claims = waiting.popitem()
             for query in queries:
                 if query.edge.target is at:
-                    if self._ask(query, query.after[claim]) is not Answer.UNSAT:
+                    literal = self._literal()
+                    violated = build.disjunction(query.after[c] for c in claims)
+                    query.solver.add(build.implies(literal, violated))
+                    if self._ask(query, literal) is not Answer.UNSAT:
                         return None
                     use(query)
         return used

@@ -2,7 +2,9 @@
 
 - *safe*: the condition of an error does not hold now (as in 1-induction);
 - *defined*: a variable has the value that a step gave it, in terms of other variables: `size == n`;
-- *ordered*: of two terms that are compared, one is at most the other: `i <= n`;
+- *ordered*: of two terms that are compared, one is at most the other: `i <= n`, or they differ: `*p != 0`;
+- *aligned*: the low bits of a variable that changes by multiples of 4 are constant: `(p & 3) == 0`, so that
+  `p < end` and `p != end - 4` mean `p + 4 < end`;
 - *fixed*: an element has the value that a step wrote there: `s[n - 1] == 0`, `size[p] == n`.
 """
 
@@ -18,6 +20,7 @@ from certus.core.terms import ArraySort, Expr, Kind, MachineSort
 from certus.core.walk import substitute, variables
 from certus.encoding.block_formula import BlockFormula, Merge
 from certus.engines.arrays.claims import COMPARISONS, Claim, Step, comparisons, reads, written_elements
+from certus.engines.arrays.equations import change_of
 
 MOST: Final = 300  # limit of claims
 CONSTANTS: Final = 3  # limit of constants of a variable
@@ -29,9 +32,11 @@ def state_claims(program: Program, steps: Sequence[Step]) -> list[Claim]:
 
 
 def order_claims(program: Program, steps: Sequence[Step]) -> list[Claim]:
-    """Return inequalities between variables, and equations `x == c` for variables that get only constants."""
+    """Return inequalities between variables, equations `x == c` for variables that get only constants, and
+    alignments of variables that grow in steps of several bytes."""
     inner = [formula for edge, formula in steps if edge.target not in program.error_locations]
-    return _claims(chain(_constants(inner), *map(_bounds, inner), *map(_orders, inner)))
+    aligned = _alignments(inner)
+    return _claims(chain(_constants(inner), aligned, *map(_bounds, inner), *map(_orders, inner)))
 
 
 def _claims(formulas: Iterable[Expr]) -> list[Claim]:
@@ -47,7 +52,7 @@ def _formulas(program: Program, step: Step) -> Iterator[Expr]:
             yield build.not_(formula.guard)
         return
     for element, value in written_elements(formula):
-        place, contents = _after(element, formula), _after(value, formula)
+        place, contents = after(element, formula), after(value, formula)
         if place is not None and contents is not None and not reads(contents):
             yield build.eq(place, contents)
     yield from (build.eq(x, term) for x, term in _definitions(formula))
@@ -55,11 +60,10 @@ def _formulas(program: Program, step: Step) -> Iterator[Expr]:
 
 def _definitions(formula: BlockFormula) -> Iterator[tuple[Expr, Expr]]:
     """Yield each variable that a step writes, with a term that has the same value after the step."""
-    names = _names(formula)
     for x, value in formula.values.items():
-        if not isinstance(x.sort, ArraySort) and names.get(value) is not x:
-            for each in _choices(value, formula):
-                term = _after(each, formula)
+        if not isinstance(x.sort, ArraySort):
+            for each in choices(value, formula):
+                term = after(each, formula, other_than=x)
                 if term is not None and x not in variables(term):
                     yield x, term
 
@@ -78,7 +82,7 @@ def _constants(formulas: Iterable[BlockFormula]) -> Iterator[Expr]:
     sources: dict[Expr, dict[Expr, None]] = {}
     for formula in formulas:
         for x, value in formula.values.items():
-            sources.setdefault(x, {}).update(dict.fromkeys(_choices(value, formula)))
+            sources.setdefault(x, {}).update(dict.fromkeys(choices(value, formula)))
     copies = {x: own for x, own in sources.items() if all(v.kind in (Kind.CONST, Kind.VAR) for v in own)}
     changed = True
     while changed:
@@ -91,7 +95,28 @@ def _constants(formulas: Iterable[BlockFormula]) -> Iterator[Expr]:
         yield from islice((build.eq(x, c) for c in own if c.kind is Kind.CONST), CONSTANTS)
 
 
-def _choices(value: Expr, formula: BlockFormula) -> list[Expr]:
+def _alignments(formulas: Iterable[BlockFormula]) -> Iterator[Expr]:
+    """Yield that the low bits of x are those of a constant, or 0, for each variable x that a step changes by
+    a multiple of a power of 2."""
+    powers: dict[Expr, int] = {}
+    starts: dict[Expr, dict[int, None]] = {}
+    for formula in formulas:
+        for x, value in formula.values.items():
+            if isinstance(x.sort, MachineSort):
+                for each in choices(value, formula):
+                    if each.kind is Kind.CONST:
+                        starts.setdefault(x, {0: None})[int(each.value)] = None
+                    elif change := change_of(x, each):
+                        powers[x] = powers.get(x, 0) | change
+    for x, steps in powers.items():
+        mask = (steps & -steps) - 1
+        for low in dict.fromkeys(start & mask for start in starts.get(x, {0: None})):
+            if mask:
+                bits = build.bit_and(x, build.constant(mask, x.sort))
+                yield build.eq(bits, build.constant(low, x.sort))
+
+
+def choices(value: Expr, formula: BlockFormula) -> list[Expr]:
     """Return the values between which branches and conditional expressions choose."""
     merges = {d.symbol: [v for _, v in d.choices] for d in formula.defined if isinstance(d, Merge)}
     found: dict[Expr, None] = {}
@@ -109,26 +134,25 @@ def _choices(value: Expr, formula: BlockFormula) -> list[Expr]:
 
 def _orders(formula: BlockFormula) -> Iterator[Expr]:
     """Yield inequalities between the terms that a step compares, about the state before the step and
-    about the state after it."""
+    about the state after it. If these are elements, only whether they are equal."""
     symbols = frozenset(formula.symbols)
     for atom in comparisons(formula):
-        if not isinstance(atom.args[0].sort, MachineSort) or reads(atom):
-            continue
         before = atom if symbols.isdisjoint(variables(atom)) else None
-        for each in (before, _after(atom, formula)):
-            if each is not None and each.kind in COMPARISONS:
-                yield build.le(*each.args)
-                yield build.le(*reversed(each.args))
+        for each in (before, after(atom, formula)):
+            if each is not None and each.kind in COMPARISONS and isinstance(each.args[0].sort, MachineSort):
+                yield build.ne(*each.args)
+                if reads(each):
+                    yield build.eq(*each.args)
+                else:
+                    yield build.le(*each.args)
+                    yield build.le(*reversed(each.args))
 
 
-def _names(formula: BlockFormula) -> dict[Expr, Expr]:
-    """Return for each value that a step computes the variable that has this value after the step."""
-    return {value: x for x, value in formula.values.items() if value.kind is not Kind.CONST}
-
-
-def _after(term: Expr, formula: BlockFormula) -> Expr | None:
-    """Return a term over the state after a step that equals a term inside the step; None if none is known."""
-    names = _names(formula)
+def after(term: Expr, formula: BlockFormula, other_than: Expr | None = None) -> Expr | None:
+    """Return a term over the state after a step, without a certain variable, that equals a term inside the
+    step; None if none is known."""
+    values = formula.values.items()
+    names = {v: x for x, v in values if v.kind is not Kind.CONST and x is not other_than}
     own = frozenset(names.values())
     about = variables(named := substitute(term, names))
     unchanged = all(y in own or y not in formula.values for y in about)

@@ -29,6 +29,7 @@ class KInduction(Engine[Options]):
     schedule: ClassVar[Mapping[ProgramKind, Slot]] = {
         ProgramKind.LARGE: Slot(20, 0.15),
         ProgramKind.LINEAR: Slot(40, 0.2),
+        ProgramKind.MEMORY: Slot(40, 0.25),
         ProgramKind.ARRAYS: Slot(40, 0.25),
         ProgramKind.OTHER: Slot(30, 0.25),
         ProgramKind.FLOATS: Slot(20, 0.7),

@@ -37,6 +37,7 @@ class LinearReachability(Engine[Options]):
     schedule: ClassVar[Mapping[ProgramKind, Slot]] = {
         ProgramKind.RECURSIVE: Slot(20, 0.4),
         ProgramKind.LINEAR: Slot(20, 0.25),
+        ProgramKind.MEMORY: Slot(30, 0.2),
         ProgramKind.ARRAYS: Slot(30, 0.2),
         ProgramKind.OTHER: Slot(20, 0.2),
     }

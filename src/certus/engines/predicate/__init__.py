@@ -45,6 +45,7 @@ class PredicateAbstraction(Engine[Options]):
         ProgramKind.RECURSIVE: Slot(40),
         ProgramKind.LARGE: Slot(30),
         ProgramKind.LINEAR: Slot(50),
+        ProgramKind.MEMORY: Slot(60),
         ProgramKind.ARRAYS: Slot(60),
         ProgramKind.OTHER: Slot(50),
         ProgramKind.FLOATS: Slot(50),
