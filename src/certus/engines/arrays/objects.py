@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 from certus.core import build
 from certus.core.heap import Link, NumberedObjects
@@ -29,6 +29,7 @@ from certus.encoding.block_formula import BlockFormula
 from certus.engines.arrays.claims import Claim
 
 VARIABLES = 8  # most variables of a region in claims
+FIXED = 3  # most constants that are objects of a region in claims
 VALUES = 3  # most constants of a field in claims
 
 
@@ -60,8 +61,19 @@ def regions(objects: Mapping[int, NumberedObjects], formulas: Sequence[BlockForm
                 values.setdefault(memory, {})[term.args[2]] = None
         constants = {x: tuple(some)[:VALUES] for x, some in values.items()}
         _add_copies(terms, formulas)
-        found.append(Region(number, each, tuple(terms)[:VARIABLES], constants))
+        some = (*tuple(terms)[:VARIABLES], *_fixed(each, formulas))
+        found.append(Region(number, each, some, constants))
     return found
+
+
+def _fixed(objects: NumberedObjects, formulas: Sequence[BlockFormula]) -> list[Expr]:
+    """Return the constants that are numbers of objects: some that are allocated once."""
+    arrays = frozenset(x.name for x in objects.arrays)
+    used = (term for formula in formulas for term in accesses(formula) if array_name(term) in arrays)
+    numbers = dict.fromkeys(each for term in used for each in term.args[1:] if each.kind is Kind.CONST)
+    first = objects.first
+    allocated = (x for x in numbers if x.sort is first.sort and build.le(first, x) is build.TRUE)
+    return list(islice(allocated, FIXED))
 
 
 def _add_copies(terms: dict[Expr, None], formulas: Sequence[BlockFormula]) -> None:
@@ -123,7 +135,7 @@ def claims(found: Sequence[Region], roots: frozenset[Expr]) -> Iterator[Claim]:
 
 def _null(term: Expr) -> Expr:
     """Return whether the address that a number of an object comes from is null."""
-    (x,) = variables(term)
+    x = next(iter(variables(term)), term)
     return build.eq(x, build.constant(0, x.sort))
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Final
 
 from certus.core import build
 from certus.core.accounting import Budget, Statistics
@@ -25,6 +26,8 @@ from certus.engines.arrays.claims import Claim, Guesses, Step
 from certus.engines.arrays.objects import mentioned
 from certus.solvers.portfolio import SolverPortfolio
 from certus.solvers.z3.solver import Z3Solver
+
+SHRUNK: Final = 40  # most claims of a core that is reduced
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +42,8 @@ class _StepQuery:
 
 
 class Search:
-    """The Houdini loop. `kept`: the claims at heads that have not been dropped."""
+    """The Houdini loop. `kept`: the claims at heads that have not been dropped. `objects`: the variables that
+    are numbers of objects."""
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class Search:
         candidates: Mapping[Location, Sequence[Claim]],
         budget: Budget,
         statistics: Statistics,
+        objects: frozenset[Expr] = frozenset(),
     ) -> None:
         self.errors = program.error_locations
         self.entry = program.entry
@@ -62,7 +67,9 @@ class Search:
         self.statistics = statistics
         self.kept: dict[Location, dict[Claim, None]] = {at: dict.fromkeys(c) for at, c in candidates.items()}
         self._with_objects = any(c.objects for each in candidates.values() for c in each)
+        self._objects = objects
         self._numbers = count()
+        self._pruned: dict[Edge, _StepQuery] = {}
         self._steps = list(steps)
 
     def _query(self, step: Step, *, cores: bool) -> _StepQuery:
@@ -72,7 +79,8 @@ class Search:
         if edge.source is self.entry and self.entry not in self.kept:
             formulas += self.initial
         later = Substitution(formula.values)
-        numbers = mentioned(formula)
+        followed = (value for x, value in formula.values.items() if x in self._objects)
+        numbers = list(dict.fromkeys((*mentioned(formula), *followed)))
         for claim in self.kept.get(edge.source, ()):
             literal = query.before[claim] = self._literal()
             formulas.append(build.implies(literal, self._assumed(claim, numbers)))
@@ -81,6 +89,13 @@ class Search:
             formulas.append(build.eq(literal, build.not_(later.apply(claim.some()))))
         query.solver = self._solver(formulas, cores=cores)
         return query
+
+    def _query_with_cores(self, step: Step) -> _StepQuery:
+        """Return a query that names the claims it needs: that of `prune` if it does."""
+        query = self._pruned.get(step[0])
+        if query is not None and isinstance(query.solver, Z3Solver):
+            return query
+        return self._query(step, cores=True)
 
     def _solver(self, formulas: Sequence[Expr], *, cores: bool) -> Solver:
         """Return a solver with these formulas. Numbers of objects are only compared and counted, which is
@@ -110,6 +125,7 @@ class Search:
     def prune(self) -> None:
         """Drop claims until the rest is inductive."""
         queries = [self._query(step, cores=False) for step in self._steps if step[0].target in self.kept]
+        self._pruned = {query.edge: query for query in queries}
         waiting = dict.fromkeys(queries)
         while waiting:
             query = next(iter(waiting))
@@ -134,9 +150,7 @@ class Search:
 
     def _violated(self, query: _StepQuery, kept: Iterable[Claim]) -> list[Claim]:
         """Return claims that some execution of the step violates, none if it preserves all."""
-        literal = self._literal()
-        query.solver.add(build.disjunction((build.not_(literal), *(query.after[c] for c in kept))))
-        answer = self._ask(query, literal)
+        answer = self._ask(query, self._violation(query, kept))
         if answer is Answer.UNSAT:
             return []
         if answer is Answer.SAT:
@@ -151,17 +165,8 @@ class Search:
     def needed(self, tracked: Mapping[Location, Iterable[int]]) -> dict[Location, dict[Claim, None]] | None:
         """Return the claims that rule out all errors, and those that no object of the regions `tracked` at a
         location is lost there, with the claims they need; None if they are not enough."""
-        queries = [self._query(step, cores=True) for step in self._steps]
         used: dict[Location, dict[Claim, None]] = {at: {} for at in self.kept}
         waiting: dict[Location, list[Claim]] = {}
-
-        def use(query: _StepQuery) -> None:
-            core, source = set(query.solver.core()), query.edge.source
-            for claim in self.kept.get(source, ()):
-                if query.before[claim] in core and claim not in used[source]:
-                    used[source][claim] = None
-                    waiting.setdefault(source, []).append(claim)
-
         for at, regions in tracked.items():
             for region in regions:
                 claim = next((c for c in self.kept[at] if c.kept == region), None)
@@ -169,19 +174,50 @@ class Search:
                     return None
                 used[at][claim] = None
                 waiting.setdefault(at, []).append(claim)
-        for query in queries:
-            if query.edge.target in self.errors:
-                if self._ask(query) is not Answer.UNSAT:
+        queries = [self._query_with_cores(step) for step in self._steps]
+        obligations: list[tuple[_StepQuery, tuple[Expr, ...]]]
+        obligations = [(query, ()) for query in queries if query.edge.target in self.errors]
+        while obligations or waiting:
+            for query, also in obligations:
+                source = query.edge.source
+                claims = self._enough(query, used.get(source, {}), also)
+                if claims is None:
                     return None
-                use(query)
-        while waiting:
-            at, claims = waiting.popitem()
-            for query in queries:
-                if query.edge.target is at:
-                    literal = self._literal()
-                    violated = build.disjunction(query.after[c] for c in claims)
-                    query.solver.add(build.implies(literal, violated))
-                    if self._ask(query, literal) is not Answer.UNSAT:
-                        return None
-                    use(query)
+                if claims:
+                    used.setdefault(source, {}).update(dict.fromkeys(claims))
+                    waiting.setdefault(source, []).extend(claims)
+            obligations = []
+            if waiting:
+                at, pending = waiting.popitem()
+                here = (query for query in queries if query.edge.target is at)
+                obligations = [(query, (self._violation(query, pending),)) for query in here]
         return used
+
+    def _violation(self, query: _StepQuery, claims: Iterable[Claim]) -> Expr:
+        """Return a literal that implies that the step violates one of the claims."""
+        literal = self._literal()
+        query.solver.add(build.disjunction((build.not_(literal), *(query.after[c] for c in claims))))
+        return literal
+
+    def _enough(
+        self, query: _StepQuery, used: Mapping[Claim, None], also: Sequence[Expr]
+    ) -> list[Claim] | None:
+        """Return the claims that a step needs beyond those `used` already; None if all are not enough."""
+        if self._holds(query, used, also):
+            return []
+        if not self._holds(query, self.kept.get(query.edge.source, ()), also):
+            return None
+        core = frozenset(query.solver.core())
+        new = [c for c in self.kept.get(query.edge.source, ()) if query.before[c] in core and c not in used]
+        for claim in reversed(new) if len(new) <= SHRUNK else ():
+            fewer = [c for c in new if c is not claim]
+            if self._holds(query, (*used, *fewer), also):
+                new = fewer
+        return new
+
+    def _holds(self, query: _StepQuery, claims: Iterable[Claim], also: Sequence[Expr]) -> bool:
+        """Return whether some claims before a step exclude it together with other formulas."""
+        self.budget.check()
+        before = [query.before[c] for c in claims]
+        answer = query.solver.check([*before, *also], budget=self.budget, purpose="arrays")
+        return answer is Answer.UNSAT
