@@ -28,7 +28,11 @@ LINT_IMPORTS = (
 # Neighbouring tests share fixtures, so each worker gets a stretch of them, and helps others at the end.
 TESTS = ["-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal", "--durations=10"]
 QUIET = {"NO_MKDOCS_2_WARNING": "1"}  # mkdocs-material advertises another program
-NATIVE = ["tests/unit/check/challenge", "tests/unit/check/replay/test_compiled.py"]
+NATIVE = [
+    "tests/unit/check/challenge",
+    "tests/unit/check/replay/test_compiled.py",
+    "tests/unit/check/replay/test_sanitized.py",
+]
 WHOLE_RUNS = [f"tests/unit/{name}" for name in ("engines", "run", "fuzz", "witness", "frontend/c")] + NATIVE
 CHECKS = {
     "lint": ["-m", "ruff", "check", "."],

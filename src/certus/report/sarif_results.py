@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from pathlib import PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -239,7 +239,7 @@ def physical(span: Span) -> Json:
 
 def artifact(file: str) -> Json:
     """Return the location of a file; relative paths are relative to the working directory of Certus."""
-    path = PurePosixPath(file)
+    path = Path(file)
     if path.is_absolute():
         return {"uri": path.as_uri()}
     return {"uri": quote(str(path)), "uriBaseId": ROOT}
