@@ -89,6 +89,32 @@ PROGRAMS = {
         "#define _GNU_SOURCE\n#include <time.h>\nint main(void) { char *before = tzname[0];\n"
         "tzset(); if (tzname[0] != before) reach_error(); }",
     ),
+    "text behind the start of an array on the heap": (
+        "unreach-call",
+        "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { char *b = calloc(10, 1);\n"
+        'sprintf(b + 1, "%d", 100); if (b[2] != 0) reach_error(); }',
+    ),
+    "numbers behind the start of an array on the heap": (
+        "unreach-call",
+        "#include <stdlib.h>\n#include <unistd.h>\nint main(void) { int *f = calloc(4, sizeof(int));\n"
+        "pipe(f + 1); if (f[2] != 0) reach_error(); }",
+    ),
+    "text of a member of unknown length": (
+        "unreach-call",
+        "#include <stdio.h>\n#include <stdlib.h>\nstruct s { int n; char text[1]; };\n"
+        'int main(void) { struct s *p = calloc(1, 40); scanf("%s", p->text);\n'
+        "if (p->text[1] != 0) reach_error(); }",
+    ),
+    "elements that a function without a body writes": (
+        "unreach-call",
+        "void f(int *p);\nint main(void) { int a[10] = {0}; unsigned i = __VERIFIER_nondet_uint();\n"
+        "f(&a[i & 7]); if (a[9] != 0) reach_error(); }",
+    ),
+    "pointer in a record that a function without a body gets": (
+        "unreach-call",
+        "struct s { int *p; long more[3]; };\nvoid f(struct s s);\n"
+        "int main(void) { int x = 0; struct s s = {&x}; f(s); if (x != 0) reach_error(); }",
+    ),
     "no text to divide": (
         "valid-deref",
         '#include <string.h>\nint main(void) { strtok(0, ","); }',

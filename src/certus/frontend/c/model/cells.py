@@ -11,7 +11,7 @@ object of a known type, it is passed cell by cell instead, and so is a record th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from certus.core.terms import INT, Expr, machine
@@ -49,10 +49,12 @@ _SIMPLE: Final = (1, 2, 4, 8, 16)  # sizes of cells
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A pointer leads to `offset` in an object of this type."""
+    """A pointer leads to `offset` in an object of this type. If it is not `whole`, the object may be an
+    element of an array of unknown length, as `p[1]` is."""
 
     type: Type
     offset: int
+    whole: bool = True
 
 
 def element_step(layout: Layout, type_: ArrayType | VectorType) -> int:
@@ -219,22 +221,30 @@ class Roots:
 
     def _indexed(self, source: Type, base: Operand, indices: list[Operand]) -> Root | None:
         """Return the root of an indexed pointer: inside the object of the base, if all indices are constant,
-        and otherwise inside the element of the last array on the path."""
-        outer, total = self.of(base), 0
+        and otherwise inside the element of the last array on the path. A member is inside a whole object,
+        unless it is an array of unknown length at the end (`char text[1]`)."""
+        outer, total, member = self.of(base), 0, False
         constant, last, inside = True, source, 0
         for number, (size, index, type_) in enumerate(path(self._module.layout, source, indices)):
             if index is None:
                 total, inside = total + size, inside + size
+                member = not _is_open(type_)
                 continue
             if isinstance(index, Integer):
                 total += index.value * size
             else:
                 constant = False
             if number:
-                last, inside = type_, 0
+                last, inside, member = type_, 0, False
         if outer is not None and constant:
-            return Root(outer.type, outer.offset + total)
-        return self._start(last, inside)
+            return Root(outer.type, outer.offset + total, outer.whole or member)
+        root = self._start(last, inside)
+        return None if root is None else replace(root, whole=member)
+
+
+def _is_open(type_: Type) -> bool:
+    """Return whether a member of this type may stand for an array of unknown length."""
+    return isinstance(type_, ArrayType) and type_.count <= 1
 
 
 # ---------------------------------------------------------------------------- parameters and results

@@ -69,6 +69,8 @@ def call(body: Body, instruction: ir.Call, name: str, *, of_library: bool = Fals
             _pass(body, name, operand, declared[number : number + 1], approximate=approximate)
             if of_library and address_of(body, operand) is not NULL:
                 nondeterminism.read_unknown(body, address_of(body, operand), f"what `{name}` reads")
+        elif passing.byval is not None and holds_pointers(passing.byval) and not pure:
+            raise Unmodelled("unsupported-external-function", _WRITES.format(name), f"Define `{name}`.")
     if function is not None and ("noreturn" in function.attributes or "noreturn" in instruction.words):
         check_heap(body, f"whether `{name}` ends the program")
         body.stop()
@@ -115,6 +117,7 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
     if not is_input(name):
         body.unit.warn(_ESCAPED, _ESCAPED, _KEPT.format(name), body.cursor.span)
     debug, root = body.module.debug, body.roots.of(operand)
+    root = root if root is not None and root.whole else None
     target = debug.target(type_[0]) if type_ else None
     plain, leads_on = debug.plain(target), approximate and c_types.leads_on(debug, target)
     if debug.qualified(target, "const") and not leads_on:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
 
 _COMMENT: Final = re.compile(r"/\*.*?\*/|#[^\n]*", re.DOTALL)
+_ROUNDING: Final = re.compile(r"ldmxcsr|fldcw|fldenv|rstor")  # instructions that may set the rounding mode
 _CLOBBERS: Final = (
     "This assembly has the clobber `memory`: it is assumed to write only objects that its operands point to."
 )
@@ -324,6 +325,8 @@ def assembly(body: Body, instruction: ir.Call, callee: ir.Assembly) -> None:
     arguments, result = instruction.arguments, instruction.result
     if instruction.targets:
         raise Unmodelled("unsupported-asm", "assembly that jumps")
+    if _ROUNDING.search(callee.template):
+        raise Unmodelled("unsupported-asm", "assembly that changes how floating-point numbers are rounded")
     if "~{memory}" in constraints and not empty:
         _write_memory(body, arguments)
     outputs = [c for c in constraints if c.startswith("=")]

@@ -281,7 +281,7 @@ def _table() -> tuple[tuple[Meaning, str], ...]:
         *((function, text) for text in texts),
         (not_a_number, "f(p) nan nanf nanl"),
         (complex_result, "__divdc3 __divsc3 __divxc3"),
-        (refuse_environment, "fesetenv feupdateenv"),
+        (refuse_environment, "fesetenv feupdateenv fesetmode"),
         (set_rounding, "i(i) fesetround"),
         (get_rounding, "i() fegetround"),
     )

@@ -163,7 +163,7 @@ def write_some(body: Body, address: Expr, what: str) -> None:
 def room_at(body: Body, pointer: Operand) -> int:
     """Return the number of bytes of the object from a pointer on; 0 if it is not known."""
     root = body.roots.of(pointer)
-    return 0 if root is None else body.layout.size(root.type) - root.offset
+    return 0 if root is None or not root.whole else body.layout.size(root.type) - root.offset
 
 
 def write_extent(body: Body, pointer: Operand, address: Expr, what: str) -> None:
