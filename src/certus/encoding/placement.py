@@ -148,14 +148,16 @@ class Placement:
         return [fits, *self._arbitrary(notes), Assign((target, *memory), (base, *zeros))]
 
     def _any_address(self, op: Alloc, number: int) -> Ways:
-        """Choose any address below all earlier objects, or above them."""
+        """Choose any address below all earlier objects, or above them. There is one as long as all objects,
+        each right above the last one, fit into the address space; `mem$brk$used` counts their bytes."""
         one, zero = build.constant(1, self._address), build.constant(0, self._address)
         top, target = self._top, self._lowering.terms.variable(op.target)
         low, brk = (build.var(name, self._address) for name in ("mem$brk$low", "mem$brk"))
         for edge, start in ((low, top), (brk, one)):
             self._lowering.declare(edge, start)
         size = self._lowering.lifetimes.size(op)
-        end = build.add(target, build.ite(build.eq(size, zero), one, size))
+        taken = build.ite(build.eq(size, zero), one, size)
+        end = build.add(target, taken)
         conditions = [self._is_inside(target, size)]
         if op.align > 1:
             aligned = build.eq(build.bit_and(target, build.constant(op.align - 1, self._address)), zero)
@@ -170,18 +172,15 @@ class Placement:
         ]
         if not self._runs_out(number):
             return (chosen,)
-        room = build.constant(max(op.align, 1) - 1, self._address)
-        needed = build.add(size, room)
-        fits = build.conjunction(
-            [
-                build.le(size, needed),  # the sum has not wrapped
-                build.or_(
-                    build.and_(build.le(brk, top), build.le(needed, build.sub(top, brk))),
-                    build.and_(build.le(one, low), build.le(needed, build.sub(low, one))),
-                ),
-            ]
+        used = build.var("mem$brk$used", self._address)
+        self._lowering.declare(used, zero)
+        needed = build.add(taken, build.constant(max(op.align, 1) - 1, self._address))
+        no_wrap = build.le(taken, needed)
+        fits = build.and_(no_wrap, build.le(needed, build.sub(build.sub(top, one), used)))
+        return (
+            [Assume(fits), *chosen, Assign((used,), (build.add(used, needed),))],
+            self._again(op, number, fits, build.conjunction(conditions)),
         )
-        return chosen, self._again(op, number, fits, build.conjunction(conditions))
 
     def _again(self, op: Alloc, number: int, unused: Expr, condition: Expr) -> list[BasicOp]:
         """Return the choice of an arbitrary address if there is no unused one and an object has ended."""

@@ -117,16 +117,16 @@ class Watching:
 
     def asked(self, op: InspectHeap, procedure: Procedure) -> list[BasicOp]:
         """Return the statements that replace a question about the heap."""
-        found = self._tracking.reached([(procedure, {})]) if op.retained == "tracked" else {}
+        reached = self._tracking.reached([(procedure, {})]) if op.retained == "tracked" else {}
         choices: list[Expr] = []
-        answers = [self._counted(found)]
+        answers = [self._counted(reached)]
         for number in self.objects:
             ways = []
             for name, before in _DIRECTIONS:
                 some = build.var(f"mem${number}$watch${name}", self._address)
                 self._lowering.declare(some, None)
                 choices.append(some)
-                ways.append(self._kept(number, some, before, found))
+                ways.append(self._kept(number, some, before, reached))
             answers.append(build.disjunction(ways))
         answer = Assign((op.target,), (build.conjunction(answers),))
         return [Havoc(tuple(choices)), answer] if choices else [answer]
@@ -138,22 +138,22 @@ class Watching:
         for depth, name in enumerate((*callers, point.location.procedure)):
             local = {x: in_frame(x, depth) for x in program.procedures[name].variables}
             frames.append((self._lowering.original.procedures[name], local))
-        found = self._tracking.reached(frames)
+        reached = self._tracking.reached(frames)
         every = build.bound(0, self._address)
-        answers = [self._counted(found)]
+        answers = [self._counted(reached)]
         for number in self.objects:
-            ways = [self._kept(number, every, before, found) for _, before in _DIRECTIONS]
+            ways = [self._kept(number, every, before, reached) for _, before in _DIRECTIONS]
             answers.append(build.disjunction(build.forall((self._address,), way) for way in ways))
         return build.conjunction(answers)
 
-    def _counted(self, found: Mapping[Key, Expr]) -> Expr:
+    def _counted(self, reached: Mapping[Key, Expr]) -> Expr:
         """Return whether as many objects are reached as are live, of those that are counted."""
         if not self._lifetimes.counts:
             return build.TRUE
-        counted = {key: holds for key, holds in found.items() if key[0] not in self._lifetimes.watched}
+        counted = {key: holds for key, holds in reached.items() if key[0] not in self._lifetimes.watched}
         return self._lifetimes.retained(list(different(counted)))
 
-    def _kept(self, number: int, some: Expr, before: Before, found: Mapping[Key, Expr]) -> Expr:
+    def _kept(self, number: int, some: Expr, before: Before, reached: Mapping[Key, Expr]) -> Expr:
         """Return whether a number is not that of a live object on the heap, or the object is reached, or a
         live one before it points to it."""
         target = self._lifetimes.located(Pointer(number, 0), some, None)
@@ -161,7 +161,7 @@ class Watching:
         kept = [build.not_(self._lifetimes.tracks(number, target))]
         kept += (
             build.and_(holds, build.eq(start, some))
-            for (region, start), holds in found.items()
+            for (region, start), holds in reached.items()
             if region == number and start is not None
         )
         for region, objects in self.objects.items():

@@ -25,6 +25,7 @@ _OF_VARIABLE: Final = re.compile(r"(?P<variable>.+)\$(?:\+(?P<offset>\d+)|(?P<wh
 _SHARED: Final = {
     "mem$brk": "memory.end",
     "mem$brk$low": "memory.start",
+    "mem$brk$used": "memory.used",
     "mem$freed": "memory.freed",
     "mem$heap": "heap.live",
 }

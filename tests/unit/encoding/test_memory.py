@@ -197,3 +197,13 @@ def test_objects_that_are_used_one_at_a_time_have_one_address() -> None:
     memory = build.var("mem$0$0", array(U64, U32))
     at = ops.index(Assign((P_,), (word(BASE),)))
     assert ops[at - 1] == Havoc((memory,))
+
+
+def test_arbitrary_addresses_are_used_up_by_the_bytes_of_objects() -> None:
+    partition = Partition(64, (Region(0, (Field(0, 4),)),), {P: Pointer(0, 0), Q: Pointer(0, 0)})
+    ops = repeated(partition, B.alloc(P, 24, storage="heap"), Free(Q, "heap"), kept=True)
+    used, needed = build.var("mem$brk$used", U64), word(24 + 7)
+    fits = build.le(needed, build.sub(build.sub(word((1 << 64) - MARGIN), word(1)), used))
+    assert Assume(fits) in ops
+    assert Assign((used,), (build.add(used, needed),)) in ops
+    assert Assume(build.and_(build.var("mem$freed", BOOL), build.not_(fits))) in ops

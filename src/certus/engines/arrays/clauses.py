@@ -43,11 +43,11 @@ class Lattice:
 
     def claims(self, exceptions: int) -> Iterator[Claim]:
         """Yield the shortest clauses that all samples satisfy, with a most number of exceptions."""
-        found: list[Chosen] = []
+        shortest: list[Chosen] = []
         for more in range(exceptions + 1):
             level = (c for c in self._of_size(more) if not self._false_somewhere(c))
-            found += dict.fromkeys([c for c in level if not any(each <= c for each in found)])
-        yield from (claim for chosen in found if (claim := self._claim(chosen)) is not None)
+            shortest += dict.fromkeys([c for c in level if not any(each <= c for each in shortest)])
+        yield from (claim for chosen in shortest if (claim := self._claim(chosen)) is not None)
 
     def _of_size(self, more: int) -> Iterator[Chosen]:
         for excepted in combinations(self.exceptions, more):
@@ -78,11 +78,11 @@ class _Samples:
     @cached_property
     def of_numbers(self) -> list[State]:
         first, end = self.region.objects.first, self.region.objects.end
-        found: list[State] = []
+        states: list[State] = []
         for state in self.states:
             low, high = int_of(first, state), int_of(end, state)
-            found += ({**state, self.each: n} for n in range(low, min(high, low + OBJECTS)))
-        return found
+            states += ({**state, self.each: n} for n in range(low, min(high, low + OBJECTS)))
+        return states
 
     @cached_property
     def of_objects(self) -> list[State]:
@@ -90,10 +90,10 @@ class _Samples:
         return [each for each in self.of_numbers if evaluate(live, each) is True]
 
 
-def satisfied(claims: Iterable[Claim], found: Sequence[Region], states: Sequence[State]) -> Iterator[Claim]:
+def satisfied(claims: Iterable[Claim], heap: Sequence[Region], states: Sequence[State]) -> Iterator[Claim]:
     """Yield the claims that all sampled states satisfy."""
     by_kind: dict[Expr, list[State]] = {}
-    for region in found:
+    for region in heap:
         each = build.var("@each", region.objects.first.sort)
         by_kind.setdefault(each, []).extend(_Samples(states, region, each).of_numbers)
     groups: dict[Expr | None, list[Claim]] = {}
@@ -111,11 +111,11 @@ def int_of(term: Expr, state: State) -> int:
     return value
 
 
-def lattices(found: Sequence[Region], known: frozenset[Expr], states: Sequence[State]) -> Iterator[Lattice]:
+def lattices(heap: Sequence[Region], known: frozenset[Expr], states: Sequence[State]) -> Iterator[Lattice]:
     """Yield the lattices of clauses at a location where some variables are `known`."""
-    by_number = {region.number: region for region in found}
-    flags = _flags(known, states, [x for region in found for x in region.terms])
-    for region in found:
+    by_number = {region.number: region for region in heap}
+    flags = _flags(known, states, [x for region in heap for x in region.terms])
+    for region in heap:
         own = [x for x in region.terms if known.issuperset(variables(x))]
         a = build.var("@each", region.objects.first.sort)
         samples = _Samples(states, region, a)

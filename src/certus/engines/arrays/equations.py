@@ -45,11 +45,11 @@ def equations(
     if len(names) > VARIABLES:
         return {}
     names.sort(key=lambda x: sum(x in formula.values for _, formula in steps))
-    found: dict[Location, list[Expr]] = {}
+    by_location: dict[Location, list[Expr]] = {}
     for at, space in _spaces(program, steps, names, budget).items():
         if at in known:
-            found[at] = list(_equations(space, [_ONE, *(x for x in names if x in known[at])]))
-    return found
+            by_location[at] = list(_equations(space, [_ONE, *(x for x in names if x in known[at])]))
+    return by_location
 
 
 # -------------------------------------------------------------------------------------------- spaces
@@ -127,11 +127,11 @@ class _Map:
     @staticmethod
     def of(values: Mapping[Expr, Expr], names: Iterable[Expr]) -> _Map:
         forms: dict[Expr, Vector] = {}
-        found = {x: completed(values[x], forms, lambda t: _form(t, forms)) for x in names if x in values}
+        images = {x: completed(values[x], forms, lambda t: _form(t, forms)) for x in names if x in values}
         coordinates = {_ONE, *names}
-        unknowns = dict.fromkeys(u for form in found.values() for u in form if u not in coordinates)
-        directions = [{x: form[u] for x, form in found.items() if u in form} for u in unknowns]
-        return _Map(found, directions)
+        unknowns = dict.fromkeys(u for form in images.values() for u in form if u not in coordinates)
+        directions = [{x: form[u] for x, form in images.items() if u in form} for u in unknowns]
+        return _Map(images, directions)
 
     def images(self, vector: Vector) -> Iterator[Vector]:
         image = {x: value for x, value in vector.items() if x not in self.values}

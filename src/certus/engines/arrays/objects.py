@@ -47,7 +47,7 @@ class Region:
 def regions(objects: Mapping[int, NumberedObjects], formulas: Sequence[BlockFormula]) -> list[Region]:
     """Return the regions that a program uses, as the formulas of its edges show."""
     accessed = [(term, formula) for formula in formulas for term in accesses(formula)]
-    found = []
+    used = []
     for number, each in objects.items():
         arrays = {x.name: x for x in each.arrays}
         fields = frozenset(each.fields)
@@ -62,8 +62,8 @@ def regions(objects: Mapping[int, NumberedObjects], formulas: Sequence[BlockForm
         constants = {x: tuple(some)[:VALUES] for x, some in values.items()}
         _add_copies(terms, formulas)
         some = (*tuple(terms)[:VARIABLES], *_fixed(each, formulas))
-        found.append(Region(number, each, some, constants))
-    return found
+        used.append(Region(number, each, some, constants))
+    return used
 
 
 def _fixed(objects: NumberedObjects, formulas: Sequence[BlockFormula]) -> list[Expr]:
@@ -119,10 +119,10 @@ def _is_end(x: Expr) -> bool:
     return x.name.startswith("mem$brk$")
 
 
-def claims(found: Sequence[Region], roots: frozenset[Expr]) -> Iterator[Claim]:
+def claims(heap: Sequence[Region], roots: frozenset[Expr]) -> Iterator[Claim]:
     """Yield the claims about the objects of regions. Only `roots` keep objects reachable."""
-    by_number = {region.number: region for region in found}
-    for region in found:
+    by_number = {region.number: region for region in heap}
+    for region in heap:
         yield from _variable_claims(region, by_number)
         for link in region.objects.links:
             yield from _link_claims(region, link, by_number)

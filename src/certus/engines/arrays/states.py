@@ -119,7 +119,7 @@ def _alignments(formulas: Iterable[BlockFormula]) -> Iterator[Expr]:
 def choices(value: Expr, formula: BlockFormula) -> list[Expr]:
     """Return the values between which branches and conditional expressions choose."""
     merges = {d.symbol: [v for _, v in d.choices] for d in formula.defined if isinstance(d, Merge)}
-    found: dict[Expr, None] = {}
+    values: dict[Expr, None] = {}
     work = [value]
     while work:
         term = work.pop()
@@ -128,8 +128,8 @@ def choices(value: Expr, formula: BlockFormula) -> list[Expr]:
         elif term.kind is Kind.ITE:
             work += reversed(term.args[1:])
         else:
-            found[term] = None
-    return list(found)
+            values[term] = None
+    return list(values)
 
 
 def _orders(formula: BlockFormula) -> Iterator[Expr]:
