@@ -14,12 +14,13 @@ from enum import Enum
 from random import Random
 from typing import Any, Final
 
-from certus.check.replay.harness import ARGUMENT, is_input
+from certus.check.replay.harness import is_input
 from certus.core.accounting import Budget
 from certus.core.errors import BudgetExceeded
 from certus.core.program import Alloc, Assume, Call, Edge, Havoc, Location, Program
 from certus.core.terms import Expr, MachineSort
 from certus.core.values import Datum
+from certus.core.vocabulary import ARGUMENT
 from certus.interpreter.compile import Compiled
 from certus.interpreter.inputs import NoInputs, Nondeterministic, RandomInputs, constants, unknown
 from certus.interpreter.interpreter import Ending, Machine, run

@@ -36,6 +36,12 @@ _INPUTS: Final = (
 )
 # The input that decides whether an allocation fails, if allocations may fail: each asks for it once.
 ALLOCATION_FAILS: Final = "$allocation fails"
+# How the front end describes `argc`, the objects that the arguments of the program lie in, and the inputs
+# that they consist of: for each argument its length, then its characters.
+ARGUMENT: Final = "is an argument of the program"
+ARGUMENT_OBJECT: Final = "an argument"
+ARGUMENT_LENGTH: Final = "$argv length"
+ARGUMENT_BYTE: Final = "$argv byte"
 # Prefixes of functions that have a meaning for some verifier, but are not modelled.
 RESERVED: Final = (
     *("__VERIFIER_", "__CPROVER_", "__ESBMC_", "__SMACK_", "__SEAHORN_", "__SEA_", "__DIVINE_", "__BLAST_"),

@@ -9,7 +9,7 @@ that the replay did not keep.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
@@ -38,8 +38,9 @@ from certus.core.program import (
     Store,
 )
 from certus.core.terms import Value
+from certus.core.vocabulary import ARGUMENT, ARGUMENT_BYTE, ARGUMENT_LENGTH
 from certus.report.outcome_view import INPUT, RESULT, Names, function_name, value_text
-from certus.report.source_text import condition_of, without_markers
+from certus.report.source_text import condition_of, string_literal, without_markers
 from certus.report.trace_state import MEMORY, Change, Scene, TraceState
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def counterexample(outcome: Outcome) -> Counterexample | None:
         return None
     state = TraceState(program, trace)
     names, initially = state.names, state.initially
-    moves = _without_repetitions(_merge_ending(list(_moves(check, program, state))))
+    moves = _without_repetitions(_merge_ending(list(_with_arguments(_moves(check, program, state)))))
     matters = frozenset(trace.initial if check.initial is None else check.initial)
     hidden = 0 if check.matter is None else check.matter - sum(s.reason is not None for s in check.kept)
     return Counterexample(
@@ -238,6 +239,34 @@ def _is_copy(step: Step, edge: Edge, scene: Scene, program: Program) -> bool:
     if all(_TEMPORARY.match(name) for name in names_of):
         return True
     return step.reason is None and all(_UNNAMED.search(name) for name in names_of)
+
+
+def _with_arguments(moves: Iterable[Move]) -> Iterator[Move]:
+    """Merge the inputs that an argument of the program consists of into one move: `argv[1] = "ab"`."""
+    whole: Move | None = None
+    number, text = 0, bytearray()
+    for move in moves:
+        name = move.edge.op.function if isinstance(move.edge.op, Havoc) else None
+        value = move.scene.changes[0].value if move.scene.changes else ""
+        if whole is not None and name == ARGUMENT_BYTE and value.isdecimal():
+            text.append(int(value))
+            whole = replace(whole, reason=whole.reason or move.reason)
+            continue
+        if whole is not None:
+            yield _argument(whole, f"argv[{number}]", string_literal(text))
+            number, whole = number + 1, None
+            text.clear()
+        if name == ARGUMENT_LENGTH and not move.omitted:
+            whole = move
+        elif name is None and move.edge.text.endswith(f" {ARGUMENT}"):
+            yield _argument(move, move.edge.text.removesuffix(f" {ARGUMENT}"), value)
+        else:
+            yield move
+
+
+def _argument(move: Move, name: str, value: str) -> Move:
+    changes = tuple(replace(change, name=name, value=value) for change in move.scene.changes[:1])
+    return replace(move, statement=name, scene=replace(move.scene, changes=changes))
 
 
 def _without_repetitions(moves: list[Move]) -> list[Move]:

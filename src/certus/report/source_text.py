@@ -6,6 +6,7 @@ makes a name less helpful, but never changes a value."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from certus.core.program import Call
@@ -84,3 +85,15 @@ def condition_of(words: str) -> str:
         if match is not None:
             return match[1].strip()
     return words.strip().rstrip(";")
+
+
+def string_literal(characters: Sequence[int]) -> str:
+    """Return characters as a string literal of C; of long ones only the first."""
+    shown = "".join(_escaped(c) for c in characters[:WIDEST])
+    return f'"{shown}"' + "..." * (len(characters) > WIDEST)
+
+
+def _escaped(character: int) -> str:
+    if chr(character) in '"\\':
+        return f"\\{chr(character)}"
+    return chr(character) if 32 <= character < 127 else f"\\{character:03o}"

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from certus.core.memory import lvalue
-from certus.core.program import Alloc, Assume, Program, ScalarShape, Shape, Storage
+from certus.core.program import Alloc, ArrayShape, Assume, Program, ScalarShape, Shape, Storage
 from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.values import Datum
+from certus.core.vocabulary import ARGUMENT_OBJECT
 from certus.report.outcome_view import FloatBits, function_name, value_text
 from certus.report.source_text import behind_arrow, is_place
 
@@ -61,6 +62,7 @@ class Memory:
         self._procedures = frozenset(program.procedures)
         self._functions = dict(_called_by_pointers(program))  # known functions, by address
         self._allocated = 0  # objects on the heap
+        self._arguments = 0  # of the program
 
     # ------------------------------------------------------------------------------- changes
 
@@ -68,6 +70,8 @@ class Memory:
         """Add an object."""
         source = self._named.get(op.target)
         shape = None if source is None else source.shape
+        if op.name == ARGUMENT_OBJECT:
+            shape = ArrayShape(size, 1, ScalarShape(8, signed=True))
         self._objects[base] = _Object(base, max(size, 1), self._object_name(op), shape, op.storage)
 
     def end(self, base: int) -> None:
@@ -165,6 +169,9 @@ class Memory:
 
     def _object_name(self, op: Alloc) -> str:
         """Return the source name of an object; objects on the heap are numbered: `malloc#1`."""
+        if op.name == ARGUMENT_OBJECT:
+            self._arguments += 1
+            return f"argv[{self._arguments - 1}]"
         if op.storage != "heap":
             return op.name
         allocator = re.match(r"\w+", op.name)

@@ -13,6 +13,7 @@ from certus.core.accounting import Budget
 from certus.core.evidence import Trace, Unsafe
 from certus.core.outcome import Outcome, Replay
 from certus.core.program import Havoc
+from certus.core.vocabulary import ARGUMENT_BYTE, ARGUMENT_LENGTH
 from certus.frontend import load
 from certus.report.counterexample import counterexample
 from certus.report.html.page import render_html
@@ -186,6 +187,30 @@ int main(int argc, char **argv) {
     assert told[:4] == ["first = 3", "int *there = &first", "before()", "first = 4"]
     assert not [words for words in told if "$" in words or words == '"abc"']
     assert {move.span.line for move in shown.moves if move.span} <= set(range(3, 10))
+
+
+def test_an_argument_of_the_program_is_one_step(tmp_path: Path) -> None:
+    """Its inputs, a length and characters, are shown as a string."""
+    path = tmp_path / "arguments.c"
+    path.write_text(
+        "#include <assert.h>\n"
+        "int main(int argc, char **argv) {\n"
+        "    if (argc > 1) assert(argv[1][1] != 7);\n"
+        "    return 0;\n"
+        "}\n"
+    )
+    program = load(path).program
+    values = {"": ((2,),), ARGUMENT_LENGTH: ((0,), (2,)), ARGUMENT_BYTE: ((34,), (7,))}
+    edges = [e for e in program.edge.values() if isinstance(e.op, Havoc) and (e.text or e.op.function)]
+    inputs = {e.key: values[e.op.function or ""] for e in edges if isinstance(e.op, Havoc)}
+    trace = Trace(program.errors[0].location.name, inputs=inputs)
+    check = replay(program, trace, budget=Budget())
+    assert isinstance(check, Replay)
+    shown = counterexample(Outcome(program, "unreach-call", Unsafe(trace), "bmc", check))
+    assert shown is not None
+    steps = [(move.statement, move.effect) for move in shown.moves]
+    assert steps[:3] == [("argc", "= 2"), ("argv[0]", '= ""'), ("argv[1]", '= "\\"\\007"')]
+    assert steps[-1] == ("assert(argv[1][1] != 7)", "false, as argv[1][1] = 7")
 
 
 def test_an_input_that_decides_a_branch_is_a_star(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from certus.check.replay.build import RUNS, UNCONFINED, Builds, Compiler, NotBuilt, Wanted
 from certus.check.replay.compiled import MEMORY
-from certus.check.replay.harness import ARGUMENT, ARGUMENT_BYTE, ARGUMENT_LENGTH, ENDINGS, NOTED, ExitCode
+from certus.check.replay.harness import ENDINGS, NOTED, ExitCode
 from certus.core.accounting import Budget
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.errors import BudgetExceeded, CertusError
@@ -24,7 +24,14 @@ from certus.core.outcome import UNDEFINED
 from certus.core.program import Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum, default_value
-from certus.core.vocabulary import ALLOCATION_FAILS, PART_OF_KIND, UNINITIALISED
+from certus.core.vocabulary import (
+    ALLOCATION_FAILS,
+    ARGUMENT,
+    ARGUMENT_BYTE,
+    ARGUMENT_LENGTH,
+    PART_OF_KIND,
+    UNINITIALISED,
+)
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, unknown
 from certus.interpreter.interpreter import Ending, Run, run

@@ -22,7 +22,6 @@ from typing import Final
 
 from certus.check.replay.build import UNCONFINED, Builds, Built, Compiler, NotBuilt, Wanted, no_gcc
 from certus.check.replay.harness import (
-    ARGUMENT,
     CHECK_CODES,
     ENDINGS,
     NOTED,
@@ -40,7 +39,7 @@ from certus.core.outcome import CLANG, GCC, Compilers
 from certus.core.program import Alloc, Free, Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum
-from certus.core.vocabulary import UNINITIALISED
+from certus.core.vocabulary import ARGUMENT, UNINITIALISED
 from certus.interpreter.compile import compile_program
 from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, TraceInputs, unknown
 from certus.interpreter.interpreter import run

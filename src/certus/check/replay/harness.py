@@ -18,10 +18,8 @@ from certus.core import vocabulary
 from certus.core.float_text import shown
 from certus.core.floats import FORMATS, Format
 from certus.core.program import Program
+from certus.core.vocabulary import ALLOCATION_FAILS, ARGUMENT_BYTE, ARGUMENT_LENGTH
 
-ARGUMENT: Final = "is an argument of the program"  # how the front end describes `argc` and `argv`
-ARGUMENT_LENGTH: Final = "$argv length"  # its names for the inputs that the arguments consist of
-ARGUMENT_BYTE: Final = "$argv byte"
 _ASSERTIONS: Final = ("__assert_fail", "__assert_rtn", "__assert")
 _ENDS: Final = ("reach_error", "__VERIFIER_error", "__VERIFIER_silent_exit", "__builtin_trap")
 _WORD: Final = (1 << 64) - 1
@@ -96,7 +94,7 @@ class Supply:
 
 def is_input(name: str) -> bool:
     """Return whether a name is a pure input function, or an input that the arguments consist of."""
-    return vocabulary.is_input(name) or name in (ARGUMENT_LENGTH, ARGUMENT_BYTE, vocabulary.ALLOCATION_FAILS)
+    return vocabulary.is_input(name) or name in (ARGUMENT_LENGTH, ARGUMENT_BYTE, ALLOCATION_FAILS)
 
 
 def is_builtin(name: str) -> bool:
@@ -150,8 +148,8 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
     yield f"int certus_argc = {supply.argc};"
     lengths = supply.values.get(ARGUMENT_LENGTH, None if supply.argc else [])
     yield from _arguments(lengths, supply.values.get(ARGUMENT_BYTE, []))
-    if vocabulary.ALLOCATION_FAILS in supply.values:
-        failing = supply.values[vocabulary.ALLOCATION_FAILS]
+    if ALLOCATION_FAILS in supply.values:
+        failing = supply.values[ALLOCATION_FAILS]
         yield f"static const int certus_failures[] = {{{', '.join(map(str, failing))}}};"
         yield "const int *certus_failing = certus_failures;"
         yield f"int certus_failing_count = {len(failing)};"

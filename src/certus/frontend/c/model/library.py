@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from certus.core import build
 from certus.core.program import Access, Alloc, Assume
 from certus.core.terms import INT, Kind
-from certus.core.vocabulary import ASSUMING, is_input
+from certus.core.vocabulary import ARGUMENT_BYTE, ARGUMENT_LENGTH, ASSUMING, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Integer, Local, Operand, Symbol
 from certus.frontend.c.ir.module import Module, Parameter
@@ -378,8 +378,8 @@ def _is_harmless(instruction: ir.Instruction, own: set[str | None]) -> bool:
 
 
 _ARGUMENT_INPUTS: Final = {
-    "__certus_input_argument_length": "$argv length",
-    "__certus_input_argument_byte": "$argv byte",
+    "__certus_input_argument_length": ARGUMENT_LENGTH,
+    "__certus_input_argument_byte": ARGUMENT_BYTE,
 }
 
 

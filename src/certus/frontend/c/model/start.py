@@ -10,7 +10,7 @@ from certus.core import build
 from certus.core.diagnostic import Span
 from certus.core.program import Alloc, Assign, Call, Havoc, Store
 from certus.core.terms import INT, Expr, Kind, MachineSort
-from certus.core.vocabulary import LEAK, NOT_FREED, WRITE
+from certus.core.vocabulary import ARGUMENT, LEAK, NOT_FREED, WRITE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Aggregate, Integer, Local, Symbol
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
@@ -226,7 +226,7 @@ class Start:
                 passed.append(arguments)
                 continue
             value, sort = body.fresh(variable.sort), variable.sort
-            body.emit(Havoc((value,)), text=f"{parameter.name} is an argument of the program")
+            body.emit(Havoc((value,)), text=f"{parameter.name} {ARGUMENT}")
             if not passed and isinstance(sort, MachineSort):
                 word = body.layout.word
                 most = min(sort.high, (1 << 8 * word) // word - 2)  # with a null pointer behind them

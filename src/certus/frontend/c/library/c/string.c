@@ -29,7 +29,7 @@ char *stpcpy(char *to, const char *from)
 
 char *strcpy(char *to, const char *from)
 {
-    stpcpy(to, from);
+    for (size_t i = 0; (to[i] = from[i]); i++) {}
     return to;
 }
 
@@ -58,7 +58,8 @@ static void copy_part(char *to, const char *from, size_t limit)
 
 char *strcat(char *to, const char *from)
 {
-    stpcpy(to + strlen(to), from);
+    char *end = to + strlen(to);
+    while ((*end++ = *from++)) {}
     return to;
 }
 
