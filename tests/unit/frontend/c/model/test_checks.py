@@ -131,7 +131,7 @@ class TestWhichAccesses:
         text = 'int main(void) { char b[9]; strcpy(b, "x"); printf("%s %d", b, 1); return puts(b); }'
         program = lowered(tmp_path, text)
         assert checks(program) == []
-        assert checks(program, "$stpcpy") == [("read", 1), ("write", 1)]
+        assert checks(program, "$strcpy") == [("read", 1), ("write", 1)]
         assert checks(program, "$__certus_string") == [("read", 1)]
         spans = [site.span for site in program.errors if site.location.procedure.startswith("$st")]
         assert spans
