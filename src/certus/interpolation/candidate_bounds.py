@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from certus.core import build
 from certus.core.accounting import Budget, Statistics
+from certus.core.errors import Unsupported
 from certus.core.horn import Clause, HornSystem, parameters
 from certus.core.solver import Answer
 from certus.core.terms import INT, Expr, Function, Kind
@@ -67,10 +68,18 @@ def _sift(
         if answer is Answer.UNSAT:
             break
         budget.check()
-        holds = {b for b in mine if answer is Answer.SAT and solver.value(now[b])}
+        holds = {b for b in mine if answer is Answer.SAT and _is_true(solver, now[b])}
         bounds_of[head.function] = [b for b in mine if b in holds]
         removed = True
     return removed
+
+
+def _is_true(solver: Z3Solver, formula: Expr) -> bool:
+    """Return whether the model satisfies a formula. Models of arrays may say nothing about it."""
+    try:
+        return bool(solver.value(formula))
+    except Unsupported:
+        return False
 
 
 def _candidates(relation: Function, system: HornSystem) -> list[Expr]:

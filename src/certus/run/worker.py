@@ -201,11 +201,13 @@ def _only_memory(program: Program) -> list[Pass]:
 
 
 def _run(engine: Engine[Any], task: Task, options: Any, budget: Budget, statistics: Statistics) -> Verdict:
-    """Return what the engine says; UNKNOWN when it reaches a limit."""
+    """Return what the engine says; UNKNOWN when it reaches a limit or something that it does not support."""
     seconds = budget.remaining()
     try:
         with statistics.timed("engine"):
             return engine.run(task, options, budget, statistics)
+    except Unsupported as refused:
+        return Unknown(refused.diagnostic)
     except BudgetExceeded as reached:
         limit = reached.limit
         timed = limit == "time" and seconds is not None

@@ -17,6 +17,7 @@ from certus.codec.outcomes import encode_outcome
 from certus.core.accounting import Budget, Statistics
 from certus.core.diagnostic import Diagnostic, Severity
 from certus.core.engine import Engine, NoOptions, Role, Task
+from certus.core.errors import Unsupported
 from certus.core.evidence import Inductive, Safe, Trace, Unknown, Unsafe, Verdict
 from certus.core.outcome import Outcome, ProofCheck, Undecided
 from certus.core.program import Program
@@ -69,6 +70,10 @@ def hang(_: Program) -> Verdict:
 
 def crash(_: Program) -> Verdict:
     os.abort()
+
+
+def refuse(_: Program) -> Verdict:
+    raise Unsupported(Diagnostic("unsupported-model-value", "the model has no number for x"))
 
 
 @pytest.fixture
@@ -158,6 +163,13 @@ def test_what_one_finds_helps_the_next(tmp_path: Path) -> None:
     outcome = verify(path, Settings(engines=("linear", "kind"), cores=1, timeout=100, options=options))
     assert (outcome.answer, outcome.engine) == ("HOLDS", "kind")
     assert outcome.statistics.counters["facts.received"] >= 1
+
+
+def test_what_an_engine_does_not_support_is_no_defect(engines: Callable[..., None], program: Path) -> None:
+    engines(refuser=refuse)
+    outcome = verify(program, Settings(engine="refuser", timeout=60))
+    assert isinstance(outcome.verdict, Unknown)
+    assert outcome.verdict.reason.message == "the model has no number for x"
 
 
 def test_a_crash_costs_nobody_else_anything(engines: Callable[..., None], program: Path) -> None:
