@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 _QUESTIONS: Final = (Inspect, InspectHeap, InspectBits, MarkBits)  # no steps of the source
 _TEMPORARY: Final = re.compile(r"temporary\b")
 _UNNAMED: Final = re.compile(r" \(\+\d+\)$| \+ \d+ bytes$")
+_MOST_INPUTS: Final = 8  # values of inputs that one step shows
 _LITERAL: Final = re.compile(r'\w*"')  # text that starts with a string literal
 
 
@@ -141,7 +143,8 @@ def counterexample(outcome: Outcome) -> Counterexample | None:
         return None
     state = TraceState(program, trace)
     names, initially = state.names, state.initially
-    moves = _without_repetitions(_merge_ending(list(_with_arguments(_moves(check, program, state)))))
+    moves = _merge_inputs(_with_arguments(_moves(check, program, state)))
+    moves = _without_repetitions(_merge_ending(moves))
     matters = frozenset(trace.initial if check.initial is None else check.initial)
     hidden = 0 if check.matter is None else check.matter - sum(s.reason is not None for s in check.kept)
     return Counterexample(
@@ -267,6 +270,39 @@ def _with_arguments(moves: Iterable[Move]) -> Iterator[Move]:
 def _argument(move: Move, name: str, value: str) -> Move:
     changes = tuple(replace(change, name=name, value=value) for change in move.scene.changes[:1])
     return replace(move, statement=name, scene=replace(move.scene, changes=changes))
+
+
+def _merge_inputs(moves: Iterable[Move]) -> list[Move]:
+    """Merge the inputs that a library function reads one after the other, such as the bytes of a line."""
+    merged: list[Move] = []
+    for reader, group in groupby(moves, _library_reader):
+        inputs = list(group)
+        if reader is None or len(inputs) == 1:
+            merged += inputs
+            continue
+        values = [change.value for move in inputs for change in move.scene.changes]
+        shown = ", ".join(values[:_MOST_INPUTS])
+        if len(values) > _MOST_INPUTS:
+            shown += f", ... ({len(values)} inputs)"
+        scene = inputs[-1].scene
+        whole = tuple(replace(change, value=shown) for change in scene.changes[:1])
+        merged.append(
+            replace(
+                inputs[0],
+                changes=tuple(change for move in inputs for change in move.changes),
+                scene=replace(scene, changes=whole),
+                reason=next((move.reason for move in inputs if move.reason), ""),
+                noticed=tuple(cell for move in inputs for cell in move.noticed),
+                omitted=sum(move.omitted for move in inputs),
+            )
+        )
+    return merged
+
+
+def _library_reader(move: Move) -> tuple[str, int] | None:
+    """Return the library function and its depth, if the step is an input that it reads."""
+    reads = move.statement == INPUT and move.span is None and isinstance(move.edge.op, Havoc)
+    return (move.edge.source.procedure, move.depth) if reads else None
 
 
 def _without_repetitions(moves: list[Move]) -> list[Move]:

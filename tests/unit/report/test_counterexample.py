@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from certus import Settings, verify
 from certus.check.replay.replay import replay
 from certus.core.accounting import Budget
 from certus.core.evidence import Trace, Unsafe
@@ -211,6 +212,20 @@ def test_an_argument_of_the_program_is_one_step(tmp_path: Path) -> None:
     steps = [(move.statement, move.effect) for move in shown.moves]
     assert steps[:3] == [("argc", "= 2"), ("argv[0]", '= ""'), ("argv[1]", '= "\\"\\007"')]
     assert steps[-1] == ("assert(argv[1][1] != 7)", "false, as argv[1][1] = 7")
+
+
+def test_the_inputs_of_a_library_function_are_one_step(tmp_path: Path) -> None:
+    path = tmp_path / "line.c"
+    path.write_text(
+        "#include <assert.h>\n#include <stdio.h>\n"
+        "int main(void) { char b[4]; if (fgets(b, 4, stdin)) assert(b[1] == 7 || b[1] == 0); }\n"
+    )
+    outcome = verify(path, Settings(property_name="unreach-call", engine="random", timeout=60, execute=False))
+    shown = counterexample(outcome)
+    assert shown is not None
+    (read,) = [move for move in shown.moves if move.span is None and move.statement == "*"]
+    assert len(read.changes) > 1
+    assert read.effect == f"= {', '.join(str(value) for _, value in read.changes)}"
 
 
 def test_an_input_that_decides_a_branch_is_a_star(tmp_path: Path) -> None:
