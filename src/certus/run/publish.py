@@ -236,6 +236,9 @@ def replay_compiled(
     if native.confirmed:
         return verdict, replace(check, compiled=CONFIRMED, compilers=native.compilers)
     if native.why_not is not None:
+        with suppress(BudgetExceeded):
+            if (other := _with_zeros(program, trace, check, settings, budget=budget)) is not None:
+                return other
         return verdict, replace(check, compiled=native.why_not)
     if GCC in native.compilers.agreed:
         return Unknown(_only_gcc(program, trace, native, settings)), None
@@ -246,6 +249,28 @@ def replay_compiled(
         hint="this is a defect of Certus, not of the program: please report it with --harness FILE",
     )
     return Unknown(reason), None
+
+
+def _with_zeros(
+    program: Program, trace: Trace, check: Replay, settings: Settings, *, budget: Budget
+) -> tuple[Unsafe, Replay] | None:
+    """Return a violation that the compiled program confirms, with its check, if there is one in the run of
+    the trace with zeros for the values that the compiled program cannot get."""
+    from certus.check.replay.compiled import compiled_replay, with_zeros
+
+    zeros = with_zeros(program, trace, steps=check.steps, budget=budget)
+    if zeros is None:
+        return None
+    again = examine(program, Unsafe(zeros), budget=budget, statistics=Statistics())
+    if not isinstance(again, Replay):
+        return None
+    arguments = settings.clang_arguments
+    native = compiled_replay(program, zeros, arguments=arguments, budget=budget)
+    if not native.confirmed:
+        return None
+    if settings.harness is not None:
+        compiled_replay(program, zeros, arguments=arguments, budget=budget, keep=settings.harness)
+    return Unsafe(zeros), replace(again, compiled=CONFIRMED, compilers=native.compilers)
 
 
 def _only_gcc(program: Program, trace: Trace, native: CompiledReplay, settings: Settings) -> Diagnostic:

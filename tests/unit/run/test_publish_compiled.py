@@ -6,11 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from certus.core.accounting import Budget
+from certus.core.accounting import Budget, Statistics
 from certus.core.evidence import Trace, Unknown, Unsafe
 from certus.core.outcome import COMPILERS_DISAGREE, Compilers, Replay
+from certus.core.program import Havoc
+from certus.core.vocabulary import LEAK, MEMORY_SAFETY, READ, Property
 from certus.frontend.c.load import load_c
-from certus.run.publish import replay_compiled
+from certus.run.publish import examine, replay_compiled
 from certus.run.settings import Settings
 from certus.run.verify import verify
 
@@ -40,6 +42,30 @@ def test_the_compiled_program_is_not_run_against_the_users_wish(tmp_path: Path) 
     assert isinstance(outcome.check, Replay)
     assert outcome.check.compiled == ""
     assert not kept.exists()
+
+
+def test_values_of_unset_variables_become_zero_if_that_is_an_error_too(tmp_path: Path) -> None:
+    source, kept = tmp_path / "p.c", tmp_path / "kept.c"
+    source.write_text("""#include <stdlib.h>
+        int main(void) {
+            unsigned long n;
+            char *text = malloc(n);
+            return text[0] == 1;
+        }""")
+    program = load_c(source, property=Property(MEMORY_SAFETY)).program
+    (unset,) = (edge.key for edge in program.edge.values() if isinstance(edge.op, Havoc))
+    lost = next(site.location.name for site in program.errors if site.kind == LEAK)
+    trace = Trace(lost, inputs={unset: ((5,),)})
+    check = examine(program, Unsafe(trace), budget=Budget(60), statistics=Statistics())
+    assert isinstance(check, Replay)
+    found, how = replay_compiled(program, Unsafe(trace), check, Settings(harness=kept), budget=Budget(60))
+    assert isinstance(found, Unsafe)
+    assert isinstance(found.refutation, Trace)
+    assert program.error_at(program.location[found.refutation.error]).kind == READ
+    assert not found.refutation.inputs
+    assert how is not None
+    assert how.compiled == "confirmed"
+    assert "invalid-read" in kept.read_text()
 
 
 def test_a_disagreement_is_unknown(tmp_path: Path) -> None:

@@ -67,12 +67,12 @@ _ADDRESS: Final = (
     *("-mllvm", "-asan-instrumentation-with-call-threshold=0"),
     *("-mllvm", "-asan-max-inline-poisoning-size=0"),
 )
-# It also calls sanitizer.c where an address overflows, and where an access leaves the object it names. The
-# line tables give the source lines of the calls.
+# It also calls sanitizer.c where an address overflows, where an access leaves the object it names, and where
+# the length of an array is not positive. The line tables give the source lines of the calls.
 _POINTERS: Final = (
-    "-fsanitize=pointer-overflow,local-bounds",
-    "-fno-sanitize-trap=pointer-overflow,local-bounds",
-    "-fsanitize-recover=pointer-overflow,local-bounds",
+    "-fsanitize=pointer-overflow,local-bounds,vla-bound",
+    "-fno-sanitize-trap=pointer-overflow,local-bounds,vla-bound",
+    "-fsanitize-recover=pointer-overflow,local-bounds,vla-bound",
     *("-gline-tables-only", "-gdwarf-4"),
     "-D__pure__=__unused__",  # Clang drops a call of a pure function if its result is not used: `strlen(s);`
 )

@@ -36,13 +36,20 @@ from certus.check.replay.sanitized import MEMORY_KINDS, MemoryFault, SanitizedPr
 from certus.core.accounting import Budget
 from certus.core.evidence import Trace
 from certus.core.outcome import CLANG, GCC, Compilers
-from certus.core.program import Alloc, Free, Havoc, Program
+from certus.core.program import Alloc, Edge, Free, Havoc, Program
 from certus.core.terms import Expr
 from certus.core.values import Datum
 from certus.core.vocabulary import ARGUMENT, UNINITIALISED
 from certus.interpreter.compile import compile_program
-from certus.interpreter.inputs import Contents, NoInputs, Nondeterministic, TraceInputs, unknown
-from certus.interpreter.interpreter import run
+from certus.interpreter.inputs import (
+    Contents,
+    NoInputs,
+    Nondeterministic,
+    ReplayInputs,
+    TraceInputs,
+    unknown,
+)
+from certus.interpreter.interpreter import Ending, run
 from certus.system.tools import Ended, run_confined
 
 _SECONDS: Final = 10.0  # for the compiled program, at most
@@ -111,6 +118,19 @@ def compiled_replay(
     replays = _Replays(program, wanted, arguments, budget, site.kind, uncertain)
     with tempfile.TemporaryDirectory(prefix="certus-") as directory:
         return replace(replays.run(Path(directory), keep), supply=supply)
+
+
+def with_zeros(program: Program, trace: Trace, *, steps: int, budget: Budget) -> Trace | None:
+    """Return the trace with 0 for all values that a harness cannot supply, such as those of unset variables
+    and the contents of new objects: they are 0 in the compiled program. Return None if the run with zeros
+    reaches no error within about ten times as many `steps`. It may reach another error."""
+    inputs = {key: values for key, values in trace.inputs.items() if _is_supplied(program.edge[key])}
+    zeros = Trace(trace.error, inputs=inputs)
+    if zeros == trace:
+        return None
+    limit = 10 * steps + 1000
+    end = run(compile_program(program), ReplayInputs(program, zeros), step_limit=limit, budget=budget)
+    return replace(zeros, error=end.location.name) if end.ending is Ending.ERROR else None
 
 
 def replay_memory(
@@ -262,12 +282,18 @@ class _TracedInputs(TraceInputs):
             format = self._program.formats.get(targets[0])
             if format is not None:
                 self.supply.formats[name] = format
-            return values, is_input(name)
-        if ARGUMENT in step.text and not self._has_argc and isinstance(value, int):
+            return values, _is_supplied(step)
+        if _is_supplied(step) and not self._has_argc and isinstance(value, int):
             self.supply.argc = int(value)
             self._has_argc = True
             return values, True
         return values, False
+
+
+def _is_supplied(step: Edge) -> bool:
+    """Return whether a harness can supply the values of a step: those of an input function and `argc`."""
+    name = step.op.function if isinstance(step.op, Havoc) else None
+    return is_input(name) if name is not None else isinstance(step.op, Havoc) and ARGUMENT in step.text
 
 
 class _CertainInputs(NoInputs):

@@ -79,7 +79,8 @@ CHECK_CODES: Final[Mapping[str, tuple[ExitCode, ...]]] = {
     "float-division-by-zero": (ExitCode.DIVIDED_BY_FLOAT_ZERO,),
 }
 _HANDLER: Final = "__ubsan_handle_"  # the functions that both compilers call when a check fails
-_OF_SANITIZER: Final = ("pointer_overflow", "local_out_of_bounds")  # those that sanitizer.c defines
+# Those that sanitizer.c defines.
+_OF_SANITIZER: Final = ("pointer_overflow", "local_out_of_bounds", "vla_bound_not_positive")
 
 
 @dataclass(slots=True)

@@ -35,6 +35,7 @@ _CIRCUMSTANCES: Final[Mapping[int, str]] = {
     1: "the address overflowed",
     3: "a call of an address that is not a function",
     4: "the memory is read-only",
+    5: "an array of negative size, or of more than half of the address space",
 }
 _BLIND: Final[Mapping[int, str]] = {
     1: "the memory of a function that had returned was used again for another",

@@ -19,8 +19,8 @@ enum { NO_ERROR, INVALID_READ, INVALID_WRITE, INVALID_FREE };
 enum { NO_OBJECT, HEAP, LOCAL, STATIC };
 enum { LIVE, ENDED };
 /* Further facts about an access: the address is the result of arithmetic that overflowed, the access is outside
- * the object that it names, code was expected there, the memory is read-only. */
-enum { PLAIN, WRAPPED, OUTSIDE, NO_CODE, READ_ONLY };
+ * the object that it names, code was expected there, the memory is read-only, no array has such a size. */
+enum { PLAIN, WRAPPED, OUTSIDE, NO_CODE, READ_ONLY, NO_SIZE };
 /* Why an error may not have been seen. */
 enum { FRAMES_REUSED = 1, FRAME_ON_STACK = 2, AMBIGUOUS_STACK = 4, BELOW_BASE = 8, SCOPE_AGAIN = 16, BEFORE_OBJECT = 32 };
 enum { PLACES = 8, ORIGINS = 4, NAME = 256 };
@@ -312,7 +312,7 @@ __attribute__((noreturn, noinline)) static void fail(int error, size_t address, 
         report->error = (word)error;
         report->size = n;
         report->circumstance = (word)circumstance;
-        if (circumstance != WRAPPED) describe(bad);
+        if (circumstance != WRAPPED && circumstance != NO_SIZE) describe(bad);
         report->offset -= bad - address;
         record_calls(report->places, PLACES, frame);
     }
@@ -355,6 +355,26 @@ static void faulted(size_t address, size_t **registers, int cause)
     if (!called) describe(address);
     report->places[0] = called ? *registers[TOP] : place + 1;
     record_calls(report->places + 1, PLACES - 1, registers[FRAME]);
+}
+
+static int negative_length; /* of the array that the program declares */
+
+/* The length of an array is negative, or zero, which is no error here. Clang takes it for an unsigned number. */
+void __ubsan_handle_vla_bound_not_positive(void *data, size_t length)
+{
+    (void)data;
+    negative_length = length != 0;
+}
+
+/* The stack pointer has left the stack: report an array of negative length, if that is the cause. */
+static void left_stack(size_t **registers)
+{
+    if (!negative_length || !report || report->error != NO_ERROR) return;
+    report->error = INVALID_WRITE;
+    report->circumstance = NO_SIZE;
+    report->places[0] = (size_t)registers[PLACE] + 1;
+    record_calls(report->places + 1, PLACES - 1, registers[FRAME]);
+    certus_finish(CRASHED);
 }
 
 /* -------------------------------------------------------------------------------- calls from Clang: accesses */
@@ -580,11 +600,18 @@ FRAMES_OF(0) FRAMES_OF(1) FRAMES_OF(2) FRAMES_OF(3) FRAMES_OF(4) FRAMES_OF(5) FR
 FRAMES_OF(8) FRAMES_OF(9) FRAMES_OF(10)
 int __asan_option_detect_stack_use_after_return = 1;
 
-/* `alloca` or an array of variable length; Clang left room for 32 bytes before it, and for 32 to 63 after it. */
+/* `alloca` or an array of variable length; Clang left room for 32 bytes before it, and for 32 to 63 after it. No
+ * object has more than half of the bytes of the address space. */
 void __asan_alloca_poison(size_t start, size_t n)
 {
     size_t end = start + n, after = (end + 31 & ~(size_t)31) + 32;
-    if (end < start || !on_stack((byte *)start - 32) || after > (size_t)stack) certus_finish(NO_STACK);
+    int too_large = end < start || !on_stack((byte *)start - 32) || after > (size_t)stack;
+    if (n > (size_t)-1 >> 1 || (too_large && negative_length)) {
+        circumstance = NO_SIZE;
+        fail(INVALID_WRITE, start, 0, OWN_FRAME);
+    }
+    if (too_large) certus_finish(NO_STACK);
+    negative_length = 0;
     for (size_t at = start; at < end; at += 8)
         if (*local_shadow(at) == AFTER_RETURN) report->blind |= AMBIGUOUS_STACK;
     fill(local_shadow(start - 32), 4, ALLOCA_LEFT);

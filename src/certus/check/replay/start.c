@@ -92,6 +92,7 @@ void *certus_map(size_t size)
 static void prepare(void);
 static void conclude(int code);
 static void faulted(size_t address, size_t **registers, int cause);
+static void left_stack(size_t **registers);
 #endif
 
 __attribute__((noreturn)) void certus_finish(int code)
@@ -170,6 +171,9 @@ static void accessed(int signal, byte **information, byte **registers)
 {
     byte *address = information[sizeof(void *) == 8 ? 2 : 3];
     (void)signal;
+#ifdef CERTUS_SANITIZED
+    if (!on_stack(registers[TOP])) left_stack((size_t **)registers);
+#endif
     if (on_stack(address) || !on_stack(registers[TOP])) certus_finish(NO_STACK);
 #ifdef CERTUS_SANITIZED
     faulted((size_t)address, (size_t **)registers, (int)(size_t)registers[CAUSE]);

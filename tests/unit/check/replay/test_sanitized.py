@@ -508,10 +508,21 @@ def test_alloca_as_a_function_that_has_returned(tmp_path: Path) -> None:
 
 
 def test_an_array_larger_than_the_stack_is_inconclusive(tmp_path: Path) -> None:
-    text = "int main(void) { unsigned n = 4294967295; int a[n]; a[0] = 5; return a[0]; }"
+    text = "int main(void) { unsigned n = 400000000; int a[n]; a[0] = 5; return a[0]; }"
     run = run_of(tmp_path, text, model="ILP32")
     assert run.fault is None
     assert "out of stack" in (run.why_not(WRITE) or "")
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("length", ["int n = -28", "unsigned long n = -1ul"])
+def test_an_array_whose_size_is_impossible(tmp_path: Path, length: str, model: str) -> None:
+    run = run_of(tmp_path, f"int main(void) {{ {length};\nint a[n]; return n == 0; }}", model=model)
+    assert run.violates(WRITE)
+    assert run.access is not None
+    assert "of negative size" in str(run.access)
+    assert run.access.line is not None
+    assert run.access.line.line == 2
 
 
 @pytest.mark.parametrize("model", MODELS)
