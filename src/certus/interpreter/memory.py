@@ -124,9 +124,10 @@ class Memory:
             raise Overgrown(f"no addresses are left for an object of {extent} bytes")
         self._count += 1
         created = MemoryObject(start, extent, op, edge, zero=op.zero or self._filled)
-        if edge in self._contents and not op.zero:
+        if edge in self._contents:
             first = next(self._contents[edge], b"")[: len(created.data)]
-            created.data[: len(first)] = first
+            if not op.zero:
+                created.data[: len(first)] = first
         self._objects.append(created)
         self._starts.append(start)
         return self._address(created)

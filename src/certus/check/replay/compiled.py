@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from certus.check.replay.build import UNCONFINED, Builds, Built, Compiler, NotBuilt, Wanted, no_gcc
 from certus.check.replay.harness import (
@@ -260,12 +261,15 @@ def _judged(ended: Ended, kind: str, uncertain: str | None, missing: Sequence[st
 
 class _TracedInputs(TraceInputs):
     """The inputs of a trace, recorded as a run asks for them. New objects contain zeros in the compiled
-    program as well (by compiler flags and runtime.c); a harness cannot give them other contents."""
+    program as well (by compiler flags and runtime.c); a harness can give other contents to those on the
+    heap."""
 
     def __init__(self, program: Program, trace: Trace) -> None:
         super().__init__(program, trace)
         self.supply = Supply()
-        self.contents = self.objects
+        heap = [n for n, e in program.edge.items() if isinstance(e.op, Alloc) and e.op.storage == "heap"]
+        recorded = {n: _Recorded(self.objects.get(n, ()), self.supply.contents) for n in heap}
+        self.contents = cast(Contents, {**self.objects, **recorded})
         self._program = program
         self._has_argc = False
 
@@ -288,6 +292,19 @@ class _TracedInputs(TraceInputs):
             self._has_argc = True
             return values, True
         return values, False
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """The contents of new objects, and then no bytes for further ones. Those that a run takes are `taken`."""
+
+    objects: Sequence[bytes]
+    taken: list[bytes]
+
+    def __iter__(self) -> Iterator[bytes]:
+        for first in chain(self.objects, repeat(b"")):
+            self.taken.append(first)
+            yield first
 
 
 def _is_supplied(step: Edge) -> bool:
@@ -320,11 +337,12 @@ def _supply(program: Program, trace: Trace, budget: Budget) -> tuple[Supply, str
         inputs = _TracedInputs(program, trace)
         run(compiled, inputs, budget=budget)
         return inputs.supply, str(error)
-    return certain.traced.supply, _contents(program, certain.contents)
+    return certain.traced.supply, _contents(program, certain.traced.objects)
 
 
 def _contents(program: Program, contents: Contents) -> str | None:
-    """Return that the run needs first contents of an object, which a harness cannot provide; else None."""
+    """Return that the run needs first contents of an object, which the compiled program may not get, for the
+    order of its allocations may differ from that of the interpreter; else None."""
     for edge, objects in contents.items():
         op = program.edge[edge].op
         if isinstance(op, Alloc) and any(map(any, objects)):

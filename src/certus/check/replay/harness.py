@@ -9,7 +9,7 @@ start.c supplies the values.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
@@ -85,12 +85,13 @@ _OF_SANITIZER: Final = ("pointer_overflow", "local_out_of_bounds", "vla_bound_no
 
 @dataclass(slots=True)
 class Supply:
-    """The values of inputs by function, in the order of the calls, the value of `argc`, and the formats of
-    values that are bit patterns."""
+    """The values of inputs by function, in the order of the calls, the value of `argc`, the formats of
+    values that are bit patterns, and the first bytes of new objects on the heap, in their order."""
 
     values: dict[str, list[int]] = field(default_factory=dict)
     argc: int = 1
     formats: dict[str, str] = field(default_factory=dict)  # of functions that return floating-point numbers
+    contents: list[bytes] = field(default_factory=list)
 
 
 def is_input(name: str) -> bool:
@@ -151,9 +152,15 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
     yield from _arguments(lengths, supply.values.get(ARGUMENT_BYTE, []))
     if ALLOCATION_FAILS in supply.values:
         failing = supply.values[ALLOCATION_FAILS]
-        yield f"static const int certus_failures[] = {{{', '.join(map(str, failing))}}};"
+        yield f"static const int certus_failures[] = {{{_numbers(failing)}}};"
         yield "const int *certus_failing = certus_failures;"
         yield f"int certus_failing_count = {len(failing)};"
+    if any(map(any, supply.contents)):
+        yield f"static const unsigned char certus_bytes[] = {{{_numbers(b''.join(supply.contents))}}};"
+        yield f"static const unsigned certus_sizes[] = {{{_numbers(map(len, supply.contents))}}};"
+        yield "const unsigned char *certus_contents = certus_bytes;"
+        yield "const unsigned *certus_contents_sizes = certus_sizes;"
+        yield f"int certus_contents_count = {len(supply.contents)};"
     yield ""
     for name in undefined:
         if name == error:
@@ -164,6 +171,10 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
             yield _FIXED[name].format(name=name)
         elif _is_handler(name):
             yield _handler(name)
+
+
+def _numbers(values: Iterable[int]) -> str:
+    return ", ".join(map(str, values))
 
 
 def runs_harness(

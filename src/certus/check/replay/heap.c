@@ -21,6 +21,7 @@ static void *allocate(size_t size, size_t align, size_t *frame)
     record_origin(object->allocated, frame);
     fill(heap_shadow + (start - heap >> 3), size >> 3, 8);
     if (size & 7) heap_shadow[start - heap + size >> 3] = size & 7;
+    set_contents((byte *)start, size);
     return (void *)start;
 }
 

@@ -69,6 +69,7 @@ WEAK void *malloc(size_t size)
     byte *object = room + 16;
     *(size_t *)room = size;
     room += whole;
+    set_contents(object, size);
     return object;
 }
 

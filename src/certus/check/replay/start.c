@@ -34,6 +34,22 @@ static int fails(void)
     return asked < certus_failing_count && certus_failing[asked++];
 }
 
+/* The first bytes of new objects on the heap, one object after the other, and how many each has: the harness of a
+ * trace may have them. All other bytes are 0. */
+__attribute__((weak)) const byte *certus_contents = 0;
+__attribute__((weak)) const unsigned *certus_contents_sizes = 0;
+__attribute__((weak)) int certus_contents_count = 0;
+
+/* Give the next new object its contents. */
+static void set_contents(byte *object, size_t size)
+{
+    static int number;
+    if (number >= certus_contents_count) return;
+    unsigned n = certus_contents_sizes[number++];
+    for (unsigned i = 0; i < n && i < size; i++) object[i] = certus_contents[i];
+    certus_contents += n;
+}
+
 /* ---------------------------------------------------------------------------------- system calls */
 
 #ifdef __x86_64__

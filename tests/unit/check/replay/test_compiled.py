@@ -314,6 +314,23 @@ def test_contents_of_new_objects_explain_a_difference(tmp_path: Path) -> None:
     assert result.why_not == "the run depends on the contents of `a` before the first write to it"
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_new_objects_on_the_heap_have_the_contents_of_the_trace(model: str, tmp_path: Path) -> None:
+    text = """#include <stdlib.h>
+        void reach_error(void) { }
+        int main(void) {
+            int *zeros = calloc(2, sizeof *zeros), *p = malloc(2 * sizeof *p), *q = malloc(sizeof *q);
+            if (zeros[1] == 0 && p[0] == 0 && p[1] == 7 && *q == -2) reach_error();
+            return 0;
+        }"""
+    program = program_of(tmp_path, text, model=model)
+    p, q = (n for n, e in program.edge.items() if isinstance(e.op, Alloc) and not e.op.zero)
+    trace = Trace(program.errors[0].location.name, inputs={p: ((0, 0, 0, 0, 7),), q: ((254, 255, 255, 255),)})
+    result = compiled_replay(program, trace, budget=Budget(60))
+    assert result.confirmed, result
+    assert result.compilers.agreed == (("clang", "gcc") if model == "LP64" else ("clang",))
+
+
 def test_functions_nobody_defines_explain_a_difference(tmp_path: Path) -> None:
     text = """int mystery(int); void reach_error();
         int main() { if (mystery(1) + mystery(2) == 9) reach_error(); }"""

@@ -14,9 +14,21 @@ from certus.check.replay.line_table import Line, LineTable
 from certus.check.replay.sanitized import MEMORY_KINDS, MemoryObject, MemoryRun, SanitizedProgram
 from certus.core.accounting import Budget
 from certus.core.evidence import Trace
-from certus.core.program import Havoc, Program, SourceText
-from certus.core.vocabulary import ALLOCATION_FAILS, FREE, LEAK, NOT_FREED, READ, WRITE, Property
+from certus.core.program import Alloc, Havoc, Program, SourceText
+from certus.core.vocabulary import (
+    ALLOCATION_FAILS,
+    FREE,
+    LEAK,
+    MEMORY_SAFETY,
+    NOT_FREED,
+    READ,
+    WRITE,
+    Property,
+)
 from certus.frontend.c.load import load_c
+from certus.interpreter.compile import compile_program
+from certus.interpreter.inputs import ReplayInputs
+from certus.interpreter.interpreter import run
 
 MODELS: Final = ("ILP32", "LP64")
 
@@ -627,6 +639,26 @@ def test_a_trace_to_a_memory_error_is_replayed(tmp_path: Path, model: str) -> No
     assert result.supply.values == {"__VERIFIER_nondet_int": [3]}
     assert result.compilers.agreed == ("clang",)
     assert "invalid-write" in keep.read_text()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_contents_of_new_objects_lead_to_a_memory_error(tmp_path: Path, model: str) -> None:
+    path = tmp_path / "p.c"
+    path.write_text("""#include <stdlib.h>
+        int main(void) {
+            unsigned char table[4] = {0}, *at = calloc(1, 1), *index = malloc(8);
+            return table[*at] + table[index[7]];
+        }""")
+    program = load_c(path, property=Property(MEMORY_SAFETY), model=model).program
+    (index,) = (n for n, e in program.edge.items() if isinstance(e.op, Alloc) and "malloc" in e.text)
+    compiled = compile_program(program)
+    inputs = ReplayInputs(program, Trace("", inputs={index: ((*range(7), 9),)}))
+    end = run(compiled, inputs, budget=Budget(60))
+    trace = Trace(end.location.name, inputs={index: ((*range(7), 9),)})
+    result = compiled_replay(program, trace, budget=Budget(60))
+    assert result.confirmed, result
+    assert result.memory is not None
+    assert result.memory.object == MemoryObject("local", 4, 9, False, "table")
 
 
 def test_a_trace_without_the_error_is_contradicted(tmp_path: Path) -> None:
