@@ -14,12 +14,12 @@ from certus.core.terms import BOOL, INT, REAL, ArraySort, Sort, array
 
 
 class Open:
-    """A sort that is not known yet, or is known as another one."""
+    """A sort that is not known yet, or that equals another one."""
 
-    __slots__ = ("known",)
+    __slots__ = ("equal",)
 
     def __init__(self) -> None:
-        self.known: Type | None = None
+        self.equal: Type | None = None
 
 
 class ArrayType:
@@ -38,8 +38,8 @@ _DEPTH: Final = 50  # most nested arrays
 
 def resolve(type: Type) -> Type:
     """Follow the equations of an open sort."""
-    while isinstance(type, Open) and type.known is not None:
-        type = type.known
+    while isinstance(type, Open) and type.equal is not None:
+        type = type.equal
     return type
 
 
@@ -49,9 +49,9 @@ def unify(one: Type, other: Type, depth: int = 0) -> None:
     if one is other or depth > _DEPTH:
         return
     if isinstance(one, Open):
-        one.known = other
+        one.equal = other
     elif isinstance(other, Open):
-        other.known = one
+        other.equal = one
     else:
         first, second = _parts(one), _parts(other)
         if first is not None and second is not None:

@@ -154,17 +154,17 @@ def _operand(old: Operand, own: Mapping[str | None, str]) -> Operand:
 
 def _renamed(instruction: ir.Instruction, own: Mapping[str | None, str]) -> ir.Instruction:
     """Return an instruction of a copied block with the names of the copy."""
-    made: ir.Instruction = ir.DebugRecord()
+    copy: ir.Instruction = ir.DebugRecord()
     if isinstance(instruction, ir.Load):
-        made = ir.Load(instruction.volatile, instruction.type, _operand(instruction.pointer, own))
+        copy = ir.Load(instruction.volatile, instruction.type, _operand(instruction.pointer, own))
     elif isinstance(instruction, ir.Call):
         call, callee = instruction, instruction.callee
         callee = callee if isinstance(callee, ir.Assembly) else _operand(callee, own)
         arguments = [ir.Argument(_operand(a.operand, own), a.passing) for a in call.arguments]
-        made = ir.Call(call.result, callee, arguments, call.declared, call.words, call.targets)
-    ir.complete_like(made, instruction, [_operand(old, own) for old in instruction.operands])
-    made.name = own.get(instruction.name)
-    return made
+        copy = ir.Call(call.result, callee, arguments, call.declared, call.words, call.targets)
+    ir.complete_like(copy, instruction, [_operand(old, own) for old in instruction.operands])
+    copy.name = own.get(instruction.name)
+    return copy
 
 
 def _redirected(
@@ -173,21 +173,21 @@ def _redirected(
     """Return the end of a block with the labels of copies."""
     if all(label == name for label, name in names.items()) and target is None and not own:
         return last
-    made: ir.Instruction = last
+    copy: ir.Instruction = last
     if target is not None:
-        made = ir.Jump(names[target])
-        ir.complete_like(made, last, [])
-        return made
+        copy = ir.Jump(names[target])
+        ir.complete_like(copy, last, [])
+        return copy
     if isinstance(last, ir.Jump):
-        made = ir.Jump(names[last.target])
+        copy = ir.Jump(names[last.target])
     elif isinstance(last, ir.Branch):
-        made = ir.Branch(last.condition, names[last.then], names[last.otherwise])
+        copy = ir.Branch(last.condition, names[last.then], names[last.otherwise])
     elif isinstance(last, ir.Switch):
         cases = [(case, names[label]) for case, label in last.cases]
-        made = ir.Switch(_operand(last.value, own), names[last.default], cases)
-    if made is not last:
-        ir.complete_like(made, last, [_operand(old, own) for old in last.operands])
-    return made
+        copy = ir.Switch(_operand(last.value, own), names[last.default], cases)
+    if copy is not last:
+        ir.complete_like(copy, last, [_operand(old, own) for old in last.operands])
+    return copy
 
 
 def _with_sources(
@@ -202,6 +202,6 @@ def _with_sources(
         for copy in copies.get(label, ())
         if copy.label in sources
     ]
-    made = ir.Phi(instruction.type, incoming)
-    ir.complete_like(made, instruction, instruction.operands)
-    return made
+    phi = ir.Phi(instruction.type, incoming)
+    ir.complete_like(phi, instruction, instruction.operands)
+    return phi

@@ -113,8 +113,8 @@ def expand(call: IndirectCall, functions: Sequence[Callee]) -> None:
         _from_outside(call, [build.ne(bits, build.wrap(a, sort)) for a in others if a not in addresses])
         return
     if is_checked(body, "read"):
-        known = [address for *_, address in body.unit.symbols.addresses.values()]
-        function = build.disjunction(build.eq(bits, build.wrap(address, sort)) for address in known)
+        defined = [address for *_, address in body.unit.symbols.addresses.values()]
+        function = build.disjunction(build.eq(bits, build.wrap(address, sort)) for address in defined)
         body.claim(function, READ, f"the pointer in {text} is that of a function")
     body.undefined("a call through a pointer that is not a function of this type")
 

@@ -123,7 +123,7 @@ class Scopes:
         number = next((n for use in uses if self._sources.token(n := use.location) is not None), None)
         place, token = self._debug.place(number), self._sources.token(number)
         variables = [self._debug.variable(each.variable) for each in declared]
-        known = {(each.name, *blocks_around(self._debug, each.scope)[:1]) for each in variables}
+        declared_in = {(each.name, *blocks_around(self._debug, each.scope)[:1]) for each in variables}
         plain = name.rstrip("0123456789")
         blocks = set[int | None]()
         if token is not None and place is not None:
@@ -133,7 +133,7 @@ class Scopes:
                     for each in declarators(source.tokens, part.first, part.last):
                         block = self._block_at(place, token, part.block)
                         text = source.tokens.texts[each.name]
-                        if text in (name, plain) and (text, block) not in known:
+                        if text in (name, plain) and (text, block) not in declared_in:
                             blocks.add(block)
         if blocks or (_IDENTIFIER.fullmatch(name) and plain not in _NAMED_BY_CLANG):
             self.undeclared.add(name)

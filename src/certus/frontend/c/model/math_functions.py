@@ -132,16 +132,16 @@ def _bounded(body: Body, format: Format, name: str, args: Operands, called: str)
     from certus.frontend.c.model import math_bounds  # few programs need it
 
     result = body.fresh(float_terms.float_sort(format))
-    known = math_bounds.known(format, name, args, result)
-    for condition, exact in known.exact:
+    facts = math_bounds.known(format, name, args, result)
+    for condition, exact in facts.exact:
         if condition is build.TRUE:
             return exact
     value = body.havoc(result.sort, approximates=f"the result of `{called}`")
-    for condition, exact in known.exact:
+    for condition, exact in facts.exact:
         value = build.ite(condition, exact, value)
     body.emit(Assign((result,), (value,)))
     to_nearest = build.eq(body.unit.rounding, float_terms.TO_NEAREST)
-    body.assume(build.implies(to_nearest, known.bounds))
+    body.assume(build.implies(to_nearest, facts.bounds))
     return result
 
 
@@ -165,8 +165,7 @@ def _patterns(call: LibraryCall, format: Format, count: int) -> list[Expr]:
 def _plain_name(name: str) -> str:
     """Return the name of a function without the suffix of its type and underscores."""
     bare = name.strip("_")
-    known = (*_COUNTS, *_TO_INTEGER, *_CLASSES)
-    return bare if bare in known else bare[:-1]
+    return bare if bare in (*_COUNTS, *_TO_INTEGER, *_CLASSES) else bare[:-1]
 
 
 def _result(
@@ -207,8 +206,8 @@ def set_rounding(call: LibraryCall) -> None:
     for mode, condition in modes:
         chosen = build.ite(condition, build.constant(mode, float_terms.ROUNDING), chosen)
     sort = sort_of(call.instruction.result, signed=True)
-    known = build.disjunction(condition for _, condition in modes)
-    call.define(build.ite(known, build.constant(0, sort), build.constant(1, sort)))
+    is_mode = build.disjunction(condition for _, condition in modes)
+    call.define(build.ite(is_mode, build.constant(0, sort), build.constant(1, sort)))
     body.registers.assign(variable, chosen)
 
 

@@ -110,8 +110,8 @@ class Stay:
         while changed:
             changed = False
             for label, sources in entering.items():
-                if label not in ends and (known := {ends[s] for s in sources if s in ends}):
-                    ends[label], changed = min(known), True
+                if label not in ends and (neighbours := {ends[s] for s in sources if s in ends}):
+                    ends[label], changed = min(neighbours), True
         for label, sources in entering.items():
             if needs[label] is None and len({ends.get(each, False) for each in (label, *sources)}) > 1:
                 return None
@@ -186,13 +186,13 @@ def _redirected(last: ir.Branch | ir.Switch, old: str, new: str) -> ir.Instructi
     def label(name: str) -> str:
         return new if name == old else name
 
-    made: ir.Instruction
+    copy: ir.Instruction
     if isinstance(last, ir.Branch):
-        made = ir.Branch(last.condition, label(last.then), label(last.otherwise))
+        copy = ir.Branch(last.condition, label(last.then), label(last.otherwise))
     else:
-        made = ir.Switch(last.value, label(last.default), [(case, label(name)) for case, name in last.cases])
-    ir.complete_like(made, last, last.operands)
-    return made
+        copy = ir.Switch(last.value, label(last.default), [(case, label(name)) for case, name in last.cases])
+    ir.complete_like(copy, last, last.operands)
+    return copy
 
 
 def _from(instruction: ir.Instruction, old: str, new: str) -> ir.Instruction:
@@ -200,6 +200,6 @@ def _from(instruction: ir.Instruction, old: str, new: str) -> ir.Instruction:
     if not isinstance(instruction, ir.Phi):
         return instruction
     incoming = [(value, new if label == old else label) for value, label in instruction.incoming]
-    made = ir.Phi(instruction.type, incoming)
-    ir.complete_like(made, instruction, instruction.operands)
-    return made
+    phi = ir.Phi(instruction.type, incoming)
+    ir.complete_like(phi, instruction, instruction.operands)
+    return phi
