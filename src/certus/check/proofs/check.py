@@ -46,12 +46,14 @@ def clauses_of(program: Program, proof: Proof, budget: Budget, statistics: Stati
             raise Refused(mistake.code, mistake.message)
         lowering = MemoryLowering(program, proof.partition)
         lowered = lowering.program()
-        clauses = clauses_of(lowered, proof.proof, budget, statistics)
-        if isinstance(proof.proof, Inductive | KInductive):
-            from certus.check.proofs.leaks import leak_clauses
+        inner = proof.proof
+        if not isinstance(inner, Inductive | KInductive):
+            return clauses_of(lowered, inner, budget, statistics)
+        from certus.check.proofs.leaks import leak_clauses, with_tracked
 
-            clauses += leak_clauses(lowering, lowered, proof.proof)
-        return clauses
+        if isinstance(inner, Inductive):
+            inner = with_tracked(lowering, lowered, inner)
+        return [*proof_clauses(lowered, inner), *leak_clauses(lowering, lowered, inner)]
     raise Refused("proof-malformed", f"{type(proof).__name__} is not a proof about a program")
 
 

@@ -8,12 +8,15 @@ execution without endless recursion comes to one again after it has lost an obje
 - A proof that bounds every execution (an unrolling, or a run) needs nothing more.
 - Loops and recursions that control cannot enter after an allocation on the heap need nothing more, either.
 - Otherwise the formulas of the proof at every loop head must imply that all objects are tracked
-  (`encoding.tracking`), and no recursion may follow an allocation. A proof without them is refused.
+  (`encoding.tracking`), and no recursion may follow an allocation. A loop head that an inductive proof does
+  not mention, since no error can be reached from there, has just this formula: the others must imply it
+  wherever control comes to the head.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from certus.check.proofs.expansion import Refused
 from certus.check.proofs.ssa import Clause
@@ -30,6 +33,14 @@ CAUSE = "leak-before-endless-loop"
 CONTEXTS = 1_000  # the most call strings of a loop head
 
 
+def with_tracked(lowering: MemoryLowering, lowered: Program, proof: Inductive) -> Inductive:
+    """Return a proof in which every loop head where no object may be lost has a formula. More formulas only
+    add obligations."""
+    missing = (point for point in _heads(lowering.original, proof) if point not in proof.invariants)
+    tracked = {point: lowering.watching.tracked(lowered, point) for point in missing}
+    return replace(proof, invariants={**proof.invariants, **tracked}) if tracked else proof
+
+
 def leak_clauses(
     lowering: MemoryLowering, lowered: Program, proof: Inductive | KInductive
 ) -> Iterator[Clause]:
@@ -41,19 +52,12 @@ def leak_clauses(
         for name in group:
             if not after.isdisjoint(program.procedures[name].locations):
                 raise _refused(f"an object may be lost before the recursion of {name}, which may not end")
-    summaries = proof.summaries if isinstance(proof, Inductive) else {}
-    contexts = _contexts(program, summaries)
-    for procedure in program.procedures.values():
-        for head in loop_forest(procedure).heads:
-            if head not in after:
-                continue
-            for calls in contexts[procedure.name]:
-                point = Point(head, calls)
-                formula = proof.invariants.get(point)
-                if formula is None:
-                    raise _before_loop(head)
-                title = f"every object on the heap is tracked at {point.name}"
-                yield Clause(title, (formula, build.not_(lowering.watching.tracked(lowered, point))), CAUSE)
+    for point in _heads(program, proof):
+        formula = proof.invariants.get(point)
+        if formula is None:
+            raise _before_loop(point.location)
+        title = f"every object on the heap is tracked at {point.name}"
+        yield Clause(title, (formula, build.not_(lowering.watching.tracked(lowered, point))), CAUSE)
 
 
 def explained(program: Program, proof: Proof, diagnostic: Diagnostic) -> Diagnostic:
@@ -62,12 +66,21 @@ def explained(program: Program, proof: Proof, diagnostic: Diagnostic) -> Diagnos
     inner = proof.proof if isinstance(proof, Partitioned) else proof
     if diagnostic.code != "proof-refuted" or not isinstance(inner, Inductive | KInductive):
         return diagnostic
-    places = endangered(program)
-    heads = {at for p in program.procedures.values() for at in loop_forest(p).heads if at in places}
-    for point in inner.invariants:
-        if point.location in heads and diagnostic.message.endswith(f": {point.name} has its formula"):
+    for point in _heads(program, inner):
+        if diagnostic.message.endswith(f": {point.name} has its formula"):
             return _before_loop(point.location).diagnostic
     return diagnostic
+
+
+def _heads(program: Program, proof: Inductive | KInductive) -> Iterator[Point]:
+    """Yield the loop heads where no object may be lost, under all call strings that the proof has to
+    consider."""
+    after = endangered(program)
+    contexts = _contexts(program, proof.summaries if isinstance(proof, Inductive) else {})
+    for procedure in program.procedures.values():
+        for head in loop_forest(procedure).heads:
+            if head in after:
+                yield from (Point(head, calls) for calls in contexts[procedure.name])
 
 
 def _before_loop(head: Location) -> Refused:

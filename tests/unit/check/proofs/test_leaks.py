@@ -53,9 +53,13 @@ def test_an_object_that_is_lost_before_an_endless_loop_is_never_proved_away() ->
 def test_an_object_that_stays_tracked_at_an_endless_loop_is_accepted() -> None:
     program = endless(lost=False)
     assert isinstance(checked(program, tracked(program)), ProofCheck)
-    refused = checked(program)
+    refused = checked(program, build.TRUE)
     assert isinstance(refused, Diagnostic)
     assert refused.code == "leak-before-endless-loop"
+
+
+def test_a_proof_need_not_mention_an_endless_loop() -> None:
+    assert isinstance(checked(endless(lost=False)), ProofCheck)
 
 
 def test_the_pass_adds_what_is_demanded() -> None:
