@@ -173,6 +173,10 @@ PROGRAMS = {
         'void __VERIFIER_error(void) {}\nvoid bad(void) __attribute__((alias("__VERIFIER_error")));\n'
         "int main(void) { bad(); }",
     ),
+    "write to a constant variable that is defined elsewhere": (
+        "valid-deref",
+        "extern int *const p;\nint main(void) { int x; *(int **)&p = &x; return 0; }",
+    ),
     "register of a device": (
         "unreach-call",
         "#define DEVICE (*(volatile unsigned *)0x40021000)\n"

@@ -195,11 +195,16 @@ def check(body: Body, address: Expr, size: int | Expr, access: Access) -> None:
 
 def check_constant(body: Body, pointer: Operand, size: int) -> None:
     """Make it an error to write `size` bytes to a static variable without memory if the variable is
-    constant."""
+    constant. Whether it is depends on its definition, which may be in no file of the program."""
     if isinstance(pointer, Symbol) and is_checked(body, "write"):
         home, name = body.unit.symbols.resolve(body.module, pointer.name)
-        if home.globals[name].constant:
-            body.claim(build.FALSE, WRITE, _words(body, "write", build.integer(size)))
+        variable = home.globals[name]
+        if variable.constant:
+            writable: Expr = build.FALSE
+            if variable.initialiser is None:
+                what = f"`{name}`, which no file defines and which may be constant"
+                writable = body.havoc(BOOL, approximates=what)
+            body.claim(writable, WRITE, _words(body, "write", build.integer(size)))
 
 
 def check_free(body: Body, address: Expr) -> None:
