@@ -359,7 +359,7 @@ static void faulted(size_t address, size_t **registers, int cause)
 
 static int negative_length; /* of the array that the program declares */
 
-/* The length of an array is negative, or zero, which is no error here. Clang takes it for an unsigned number. */
+/* The length of an array is negative or zero. Clang takes it for an unsigned number; zero is allowed here. */
 void __ubsan_handle_vla_bound_not_positive(void *data, size_t length)
 {
     (void)data;
