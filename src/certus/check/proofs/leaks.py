@@ -76,6 +76,8 @@ def _heads(program: Program, proof: Inductive | KInductive) -> Iterator[Point]:
     """Yield the loop heads where no object may be lost, under all call strings that the proof has to
     consider."""
     after = endangered(program)
+    if not after:
+        return
     contexts = _contexts(program, proof.summaries if isinstance(proof, Inductive) else {})
     for procedure in program.procedures.values():
         for head in loop_forest(procedure).heads:
