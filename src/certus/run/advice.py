@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 from certus.core.diagnostic import Diagnostic
@@ -45,12 +46,13 @@ OWN_HINTS: Final = frozenset(  # reasons that come with a hint that says more th
 
 
 def advise(outcomes: Sequence[Outcome], settings: Settings) -> Outcome:
-    """Merge the UNKNOWN outcomes of engines into one: the reason of the last engine, which had the most time,
-    with advice, and the reasons of the others as notes. A defect of Certus, an interruption, a trace that was
-    not confirmed, and an object that may be lost come before all other reasons."""
+    """Merge the UNKNOWN outcomes of engines into one: the reason of the last engine that reached a limit, or
+    of the last one, with advice, and the reasons of the others as notes. A defect of Certus, an interruption,
+    a trace that was not confirmed, and an object that may be lost come before all other reasons."""
     reasons = [(o, o.verdict.reason) for o in outcomes if isinstance(o.verdict, Unknown)]
     foremost = ((o, r) for code in FOREMOST for o, r in reasons if r.code == code)
-    whole, reason = next(foremost, reasons[-1])
+    late = ((o, r) for o, r in reversed(reasons) if r.code in TOO_LATE)
+    whole, reason = next(chain(foremost, late), reasons[-1])
     notes = [
         replace(r, message=_by(o, r), hint=r.hint if r.code in OWN_HINTS else None)
         for o, r in reasons
