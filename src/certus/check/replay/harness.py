@@ -156,6 +156,7 @@ def _lines(supply: Supply, undefined: Sequence[str], error: str | None, about: s
         yield "const int *certus_failing = certus_failures;"
         yield f"int certus_failing_count = {len(failing)};"
     if any(map(any, supply.contents)):
+        yield "/* The first bytes of new objects on the heap. `malloc` of a C library does not use them. */"
         yield f"static const unsigned char certus_bytes[] = {{{_numbers(b''.join(supply.contents))}}};"
         yield f"static const unsigned certus_sizes[] = {{{_numbers(map(len, supply.contents))}}};"
         yield "const unsigned char *certus_contents = certus_bytes;"
