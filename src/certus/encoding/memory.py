@@ -101,7 +101,7 @@ class MemoryLowering:
         )
         self._placement = Placement(self)
         self.twins = TwinMemory(self)
-        self._written = WrittenBits(self)
+        self.written = WrittenBits(self)
 
     @cached_property
     def once(self) -> frozenset[int]:
@@ -148,7 +148,7 @@ class MemoryLowering:
 
     def _procedure(self, procedure: Procedure) -> Procedure:
         cells = [x for o in self.objects.values() if o.scope == procedure.name for x in o.cells.values()]
-        cells += (*self.twins.local_cells(procedure.name), *self._written.local_cells(procedure.name))
+        cells += (*self.twins.local_cells(procedure.name), *self.written.local_cells(procedure.name))
         ghosts = self.lifetimes.local_variables(procedure.name)
         twins = dict.fromkeys(self.provenance.twins(procedure.variables))
         edges: list[Edge] = []
@@ -258,14 +258,14 @@ class MemoryLowering:
         if isinstance(op, Load):
             return [self._with(self.load(op), self.twins.loaded(op))]
         if isinstance(op, Store):
-            ghosts = (self.twins.stored(op), self._written.stored(op), self.watching.stored(op))
+            ghosts = (self.twins.stored(op), self.written.stored(op), self.watching.stored(op))
             return [self._with(self.store(op), [pair for pairs in ghosts for pair in pairs])]
         if isinstance(op, Inspect):
             return [self.lifetimes.inspected(op)]
         if isinstance(op, InspectBits):
-            return [self._written.inspected(op)]
+            return [self.written.inspected(op)]
         if isinstance(op, MarkBits):
-            return [self._written.marked(op)]
+            return [self.written.marked(op)]
         if isinstance(op, InspectHeap):
             return self.watching.asked(op, procedure)
         assert isinstance(op, Free), "memory is partitioned before blocks are formed"
@@ -479,7 +479,7 @@ class MemoryLowering:
         it, and after it."""
         number = self.allocated(op).region
         begun = [*self._placement.begun(op), *self.lifetimes.begun(op, number)]
-        begun += (*self._written.begun(op), *self.watching.begun(op))
+        begun += (*self.written.begun(op), *self.watching.begun(op))
         return self.lifetimes.promise(op), self._placement.placed(op), [*self._zeros(op), *begun]
 
     def _zeros(self, op: Alloc) -> list[BasicOp]:
@@ -495,4 +495,4 @@ class MemoryLowering:
 
     def notes(self, number: int) -> list[Expr]:
         """Return the arrays that hold what is recorded about the memory of a region."""
-        return [*self.twins.arrays(number), *self._written.arrays(number)]
+        return [*self.twins.arrays(number), *self.written.arrays(number)]

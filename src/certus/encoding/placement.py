@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Free, Havoc
-from certus.core.terms import BOOL, ArraySort, Expr, Kind
+from certus.core.terms import BOOL, ArraySort, Expr, Kind, MachineSort
 from certus.encoding.addresses import MARGIN
 
 if TYPE_CHECKING:
@@ -141,11 +141,12 @@ class Placement:
         target, base = self._lowering.terms.variable(op.target), build.constant(BASE, self._address)
         size = self._lowering.lifetimes.size(op)
         fits = Assume(build.le(size, build.sub(self._top, base)))
-        memory, notes = self._lowering.arrays(number), self._lowering.notes(number)
-        if not op.zero:
-            return [fits, *self._arbitrary((*memory, *notes)), Assign((target,), (base,))]
-        zeros = tuple(map(_zeros, memory))
-        return [fits, *self._arbitrary(notes), Assign((target, *memory), (base, *zeros))]
+        zero = self._lowering.arrays(number) if op.zero else []
+        written = self._lowering.written.arrays(number) if op.is_written else []
+        cells = (*self._lowering.arrays(number), *self._lowering.notes(number))
+        others = [x for x in cells if x not in zero and x not in written]
+        values = (*(_all(x, ones=False) for x in zero), *(_all(x, ones=True) for x in written))
+        return [fits, *self._arbitrary(others), Assign((target, *zero, *written), (base, *values))]
 
     def _any_address(self, op: Alloc, number: int) -> Ways:
         """Choose any address below all earlier objects, or above them. There is one as long as all objects,
@@ -241,6 +242,9 @@ class Placement:
         return [Assign((self._freed(number),), (build.TRUE,))]
 
 
-def _zeros(memory: Expr) -> Expr:
+def _all(memory: Expr, *, ones: bool) -> Expr:
+    """Return an array of zeros or ones, of the sort of another one."""
     assert isinstance(memory.sort, ArraySort)
-    return build.const_array(memory.sort.index, build.constant(0, memory.sort.element))
+    element = memory.sort.element
+    assert isinstance(element, MachineSort)
+    return build.const_array(memory.sort.index, build.constant(element.high if ones else 0, element))

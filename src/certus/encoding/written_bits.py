@@ -3,11 +3,12 @@
 Beside each cell of a region about which the program asks there is another one of the same sort, with a 1 for
 each bit that has been written. It is read and written at the same places as the cell (`encoding.memory`).
 
-A new object in arrays has arbitrary bits there: addresses are never used twice, so one of the executions has
-zeros. That execution is the one of the program; the others have more bits written, and violate nothing more.
-So a proof of the lowered program is a proof of the program. An object whose contents count as written has
-ones, unless it is large and shares its region with others: then its bits are arbitrary, and a counterexample
-that relies on them does not replay.
+A new object in arrays has arbitrary bits there: either its address was never used, or the bits become
+arbitrary (`encoding.placement`), so one of the executions has zeros. That execution is the one of the
+program; the others have more bits written, and violate nothing more. So a proof of the lowered program is a
+proof of the program. An object whose contents count as written has ones, unless it shares its region with
+others and is large, or gets an address again: then its bits are arbitrary, and a counterexample that relies
+on them does not replay.
 """
 
 from __future__ import annotations

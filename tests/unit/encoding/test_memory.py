@@ -7,7 +7,7 @@ from tests.builders import ProgramBuilder
 
 from certus.core import build
 from certus.core.memory import Field, Partition, Pointer, Region
-from certus.core.program import Assign, Assume, Free, Havoc, Op, Program
+from certus.core.program import Assign, Assume, Free, Havoc, InspectBits, Op, Program
 from certus.core.terms import BOOL, INT, Expr, array, machine
 from certus.core.values import evaluate
 from certus.encoding.address_terms import AddressTerms
@@ -197,6 +197,16 @@ def test_objects_that_are_used_one_at_a_time_have_one_address() -> None:
     memory = build.var("mem$0$0", array(U64, U32))
     at = ops.index(Assign((P_,), (word(BASE),)))
     assert ops[at - 1] == Havoc((memory,))
+
+
+def test_the_bits_of_such_objects_are_written_if_they_contain_zeros() -> None:
+    elements = Region(4, (Field(0, 4),), layout="fixed")
+    partition = Partition(64, (elements,), {P: Pointer(0, 0)})
+    bits = build.var("main.bits", U32)
+    ops = repeated(partition, B.alloc(P, 400, zero=True), InspectBits(bits, P), kept=False)
+    memory, written = (build.var(name, array(U64, U32)) for name in ("mem$0$0", "mem$0$0$written"))
+    zeros, ones = (build.const_array(U64, build.constant(value, U32)) for value in (0, U32.high))
+    assert Assign((P_, memory, written), (word(BASE), zeros, ones)) in ops
 
 
 def test_arbitrary_addresses_are_used_up_by_the_bytes_of_objects() -> None:

@@ -61,6 +61,24 @@ HOLDING = {
             a[i] = x; b[i] = y;
         }
         for (int x = 0; x < 1000; x++) if (a[x] >= b[x]) reach_error();""",
+    "a new object of zeros in each round": """
+        while (__VERIFIER_nondet_int()) {
+            unsigned n = __VERIFIER_nondet_int(), k = __VERIFIER_nondet_int();
+            if (n > 100 || k >= n) continue;
+            int *p = __builtin_calloc(n, sizeof(int));
+            if (p[k]) reach_error();
+            p[k] = 7;
+            __builtin_free(p);
+        }""",
+    "a loop that main starts with": """
+        while (__VERIFIER_nondet_int()) {
+            unsigned n = __VERIFIER_nondet_int(), k = __VERIFIER_nondet_int();
+            if (n > 100 || k >= n) continue;
+            int *p = __builtin_malloc(n * sizeof(int));
+            for (unsigned i = 0; i < n; i++) p[i] = 1;
+            if (p[k] != 1) reach_error();
+            __builtin_free(p);
+        }""",
     "what a flag says": f"""{INPUTS}
         int same = 1;
         for (int i = 0; i < 1000; i++) b[i] = __VERIFIER_nondet_int();

@@ -179,8 +179,10 @@ def written_elements(formula: BlockFormula) -> Iterator[tuple[Expr, Expr]]:
     own = {x.name: x for x in formula.values if isinstance(x.sort, ArraySort)}
     for term in postorder(*_terms(formula)):
         if term.kind is Kind.STORE:
-            name = _root(term).name
-            array = own.get(name) or own.get(name.rpartition("@")[0])
+            root = _root(term)
+            if root.kind is not Kind.VAR:
+                continue  # the zeros of a new object, which belong to no array yet
+            array = own.get(root.name) or own.get(root.name.rpartition("@")[0])
             if array is not None and array.sort is term.sort:
                 yield build.select(array, term.args[1]), term.args[2]
 

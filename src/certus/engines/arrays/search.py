@@ -17,10 +17,12 @@ from typing import Final
 
 from certus.core import build
 from certus.core.accounting import Budget, Statistics
+from certus.core.effects import SKIP
 from certus.core.program import Edge, Location, Program
 from certus.core.solver import Answer, Solver
 from certus.core.terms import BOOL, ArraySort, Expr
 from certus.core.walk import Substitution
+from certus.encoding.block_formula import edge_formula
 from certus.encoding.integers import eliminate_machine
 from certus.engines.arrays.claims import Claim, Guesses, Step
 from certus.engines.arrays.objects import mentioned
@@ -57,7 +59,6 @@ class Search:
         objects: frozenset[Expr] = frozenset(),
     ) -> None:
         self.errors = program.error_locations
-        self.entry = program.entry
         self.initial = [
             build.eq(x, value) for x, value in program.initial.items() if not isinstance(x.sort, ArraySort)
         ]
@@ -70,14 +71,19 @@ class Search:
         self._objects = objects
         self._numbers = count()
         self._pruned: dict[Edge, _StepQuery] = {}
+        self._start = program.entry
         self._steps = list(steps)
+        if self._start in self.kept:  # a loop begins there: its claims must also hold at the start
+            self._start = Location(-1, program.main)
+            edge = Edge(-1, self._start, SKIP, program.entry)
+            formula = edge_formula(edge, program)
+            self._steps += [] if formula is None else [(edge, formula)]
 
     def _query(self, step: Step, *, cores: bool) -> _StepQuery:
         edge, formula = step
         query = _StepQuery(edge)
         formulas = [self.facts.get(edge.source, build.TRUE), formula.guard, *formula.definitions]
-        if edge.source is self.entry and self.entry not in self.kept:
-            formulas += self.initial
+        formulas += self.initial if edge.source is self._start else ()
         later = Substitution(formula.values)
         followed = (value for x, value in formula.values.items() if x in self._objects)
         numbers = list(dict.fromkeys((*mentioned(formula), *followed)))

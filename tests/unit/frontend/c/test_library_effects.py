@@ -89,6 +89,16 @@ PROGRAMS = {
         "#define _GNU_SOURCE\n#include <time.h>\nint main(void) { char *before = tzname[0];\n"
         "tzset(); if (tzname[0] != before) reach_error(); }",
     ),
+    "time zone by its other name": (
+        "unreach-call",
+        "#include <time.h>\nint main(void) { long before = __timezone;\n"
+        "tzset(); if (__timezone != before) reach_error(); }",
+    ),
+    "time zone that has two names": (
+        "unreach-call",
+        "#include <time.h>\nint main(void) { timezone = 5; __timezone = 6;\n"
+        "if (timezone != 5) reach_error(); }",
+    ),
     "text behind the start of an array on the heap": (
         "unreach-call",
         "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { char *b = calloc(10, 1);\n"

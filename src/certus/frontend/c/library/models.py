@@ -76,7 +76,8 @@ STANDARD: Final = word_set(
 STREAMS: Final = ("stdin", "stdout", "stderr")  # variables that point to three different objects
 # Variables of the C library whose values follow its rules.
 VARIABLES: Final = word_set(
-    "errno optind optarg opterr optopt environ __environ timezone daylight tzname signgam getdate_err"
+    "errno h_errno optind optarg opterr optopt suboptarg environ __environ timezone __timezone daylight "
+    "__daylight tzname __tzname signgam __signgam getdate_err error_message_count"
 )
 # Parts of the paths of system headers; functions declared there are defined in the C library.
 SYSTEM_HEADERS: Final = ("/usr/include/", "/libc/include/", "/lib/include/")

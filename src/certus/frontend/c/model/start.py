@@ -110,11 +110,19 @@ class Start:
     def _outside(self, static: StaticObject) -> None:
         """Handle an object of another file, or of the C library: it has any contents."""
         layout = static.module.layout
+        self._expect_one_name(static.name)
         if static.name in STREAMS and layout.size(static.variable.type) == layout.word:
             stream = self.unit.library.stream(static.name)
             self.body.emit(Store(static.base, build.wrap(stream, self.unit.pointer_sort)))
         else:
             self._note_foreign(static.module, static.variable)
+
+    def _expect_one_name(self, name: str) -> None:
+        """Refuse a variable of the library that the program also uses by its other name."""
+        other = name.removeprefix("__") if name.startswith("__") else f"__{name}"
+        if {name, other} <= VARIABLES and self.unit.symbols.mentions(other):
+            what = f"the variable `{name}` of the C library, which is also used as `{other}`,"
+            raise Unmodelled("unsupported-extern", what)
 
     def _note_foreign(self, module: Module, variable: GlobalVariable) -> None:
         """Note that a variable from outside may hold pointers, also to functions. Clang shows its type only
@@ -143,6 +151,7 @@ class Start:
                 elif variable.sort is INT:
                     self._note_foreign(module, declared)
                 if declared.name in VARIABLES:
+                    self._expect_one_name(declared.name)
                     body.set_freely(variable, approximates=f"the value of `{declared.name}`")
                 return
             term = as_sort(term_of(body, constant), variable.sort)
