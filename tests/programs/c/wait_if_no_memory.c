@@ -23,5 +23,5 @@ int main(void) {
         free(list);
         list = next;
     }
-    return 0;
+    return 0; // HOLDS
 }
