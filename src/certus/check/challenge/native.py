@@ -281,8 +281,8 @@ def _compared(
         modelled = plan.behaviours.get(number)
         if modelled is None and model.has_time:
             modelled = model.run(values, number)
-        incomparable = modelled is None or not modelled.comparable
-        if native.end is End.ERROR and not native.stubbed and incomparable:
+        unfinished = modelled is None or not (modelled.comparable or modelled.goes_on)
+        if native.end is End.ERROR and not native.stubbed and unfinished:
             modelled = _completed(model, values, modelled, _seconds(budget))
         if modelled is not None and modelled.warning is not None:
             warnings[number] = modelled.warning
@@ -327,8 +327,9 @@ def _why_incomparable(native: Behaviour, modelled: Behaviour | None) -> str:
 
 def _disagreement(native: Behaviour, modelled: Behaviour | None, values: Values) -> Disagreement | None:
     """Return how a native run contradicts HOLDS: it reaches an error, or the model behaves differently. A run
-    that reaches an error in the model, too, contradicts only a HOLDS about errors of its kind."""
-    if native.stubbed or not native.comparable:
+    that reaches an error in the model, too, contradicts only a HOLDS about errors of its kind. An error that
+    the compiled program does not notice comes first, so the end of that program means nothing."""
+    if native.stubbed or not native.comparable or (modelled is not None and modelled.goes_on):
         return None
     if native.end is End.ERROR:
         same = modelled is not None and modelled.end is End.ERROR

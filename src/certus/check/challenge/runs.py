@@ -63,7 +63,8 @@ class End(Enum):
 class Behaviour:
     """The observed part of a run: how it ended, also in words; the input functions called, in order, and the
     number of all such calls. `stubbed` if it called an undefined function. `warning` is about undefined
-    behaviour. `error` is the kind of error that a run of the model reached."""
+    behaviour. `error` is the kind of error that a run of the model reached; it has `End.OTHER` if the
+    compiled program does not notice errors of this kind."""
 
     end: End
     detail: str
@@ -77,6 +78,12 @@ class Behaviour:
     def comparable(self) -> bool:
         """Return whether the run finished in a way that can be compared."""
         return self.end is not End.OTHER
+
+    @property
+    def goes_on(self) -> bool:
+        """Return whether the compiled program goes on after the error that this run of the model reached.
+        Nothing that it does then contradicts the model, whose executions end at their first error."""
+        return self.end is End.OTHER and self.error != ""
 
     def like(self, other: Behaviour) -> bool:
         """Return whether two runs ended alike and requested the same inputs."""
@@ -210,7 +217,7 @@ class Model:
         asked = tuple(name for name, _ in inputs.used)
         kind = self._program.error_at(end.location).kind if end.ending is Ending.ERROR else ""
         if kind in PART_OF_KIND or kind == UNINITIALISED:  # the compiled program does not notice them
-            return Behaviour(End.OTHER, f"it has the memory error {kind}")
+            return Behaviour(End.OTHER, f"it has the memory error {kind}", error=kind)
         behaviour = _MODEL_ENDS.get(end.ending, End.OTHER)
         return Behaviour(behaviour, detail, asked, inputs.count, warning=warning, error=kind)
 

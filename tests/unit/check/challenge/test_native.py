@@ -176,6 +176,19 @@ def test_an_error_after_undefined_behaviour_is_no_contradiction(tmp_path: Path) 
     assert outcome.warnings
 
 
+def test_an_error_after_a_memory_error_is_no_contradiction(tmp_path: Path) -> None:
+    text = """int main() { int a[4]; int i = __VERIFIER_nondet_int();
+        a[i == 4 ? 4 : 0] = 1;
+        return i == 4 ? i * 2147483647 : 0; }"""
+    path = tmp_path / "p.c"
+    path.write_text(DECLARED + text)
+    program = load_c(path, property=property_of_kinds(default_kinds())).program
+    result = challenged(program, errors=replace(CALLS, kinds=("overflow",)))
+    assert result.disagreement is None
+    assert result.reached == {}
+    assert 0 < result.compared < RUNS
+
+
 def test_without_execution_the_interpreter_still_warns(tmp_path: Path) -> None:
     program = program_of(tmp_path, "int main() { int a[4]; a[4] = 1; return 0; }")
     outcome = challenge(program, CALLS, budget=Budget(60), execute=False)
