@@ -21,6 +21,7 @@ from certus.core.diagnostic import Span
 from certus.core.evidence import Trace, Unsafe
 from certus.core.outcome import Outcome, Replay, Role, Step, violated_site
 from certus.core.program import (
+    UNSPECIFIED,
     Alloc,
     Assign,
     Assume,
@@ -179,7 +180,8 @@ def _moves(check: Replay, program: Program, state: TraceState) -> Iterator[Move]
         if edge.index in state.answers or isinstance(edge.op, _QUESTIONS):
             visible = edge.index in state.answers and edge.target in program.error_locations
         else:
-            visible = _is_visible(edge, scene, changes) and not _is_copy(step, edge, scene, program)
+            hidden = _is_copy(step, edge, scene, program) or _is_open(edge, program)
+            visible = _is_visible(edge, scene, changes) and not hidden
         if not visible:
             noticed += [change for change in scene.changes if change.scope == MEMORY]
             continue
@@ -242,6 +244,14 @@ def _is_copy(step: Step, edge: Edge, scene: Scene, program: Program) -> bool:
     if all(_TEMPORARY.match(name) for name in names_of):
         return True
     return step.reason is None and all(_UNNAMED.search(name) for name in names_of)
+
+
+def _is_open(edge: Edge, program: Program) -> bool:
+    """Say whether a step takes a value that the language leaves open: 0 in every run, which needs no step."""
+    op = edge.op
+    if not isinstance(op, Havoc) or op.function != UNSPECIFIED:
+        return False
+    return not any(v in program.source_names for v in op.targets)
 
 
 def _with_arguments(moves: Iterable[Move]) -> Iterator[Move]:

@@ -81,18 +81,20 @@ class Memory:
             self._ended[base] = ended
             self.drop(base, ended.size)
 
-    def see(self, address: int, value: Datum, size: int, text: str, index: Index, *, points: bool) -> None:
-        """Record a value that is read or written at an address, by the source text `text`; `points` says that
-        the value is an address."""
+    def see(self, address: int, term: Expr, value: Datum, text: str, index: Index, *, points: bool) -> None:
+        """Record the value of a term that is read or written at an address, by the source text `text`;
+        `points` says that the value is an address."""
+        size, format = width(term), self._formats.get(term, "")
         seen = self.cells.get(address)
         if seen is not None and seen.size == size:
             points = seen.points or points
-            self.cells[address] = Cell(seen.name, size, value, points, seen.signed, seen.format)
+            self.cells[address] = Cell(seen.name, size, value, points, seen.signed, seen.format or format)
             return
         self.drop(address, size)
         name, shape = self._cell_name(address, size, text.strip(), index)
         known = shape or ScalarShape(8 * size, signed=False)
-        self.cells[address] = Cell(name, size, value, known.pointer or points, known.signed, known.format)
+        points, format = known.pointer or points, known.format or format
+        self.cells[address] = Cell(name, size, value, points, known.signed, format)
 
     def meet(self, text: str, value: Datum) -> None:
         """Record that the source text `text` has this value, which may be the address of a function."""
