@@ -1,9 +1,9 @@
 """Make a counterexample shorter and its inputs simpler, so that a person can follow it.
 
 Inputs are left out in the order in which the run reads them, in smaller and smaller groups (delta debugging,
-Zeller and Hildebrandt 2002); then they are replaced by 0, else by 1. A candidate is taken if its run reaches
-the same error in fewer steps, or in as many with simpler inputs. The effort is counted in steps, so that a
-trace always becomes the same one.
+Zeller and Hildebrandt 2002); then they are replaced by 0, else by 1, else by smaller numbers. A candidate is
+taken if its run reaches the same error in fewer steps, or in as many with simpler inputs. The effort is
+counted in steps, so that a trace always becomes the same one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from certus.core.accounting import Budget
 from certus.core.errors import BudgetExceeded
 from certus.core.evidence import Trace
-from certus.core.program import Program
+from certus.core.program import Havoc, Program
 from certus.core.terms import Expr, Value
 from certus.core.values import ArrayValue, Datum
 from certus.interpreter.compile import Compiled
@@ -50,6 +50,10 @@ def simplified(compiled: Compiled, trace: Trace, steps: int, budget: Budget) -> 
     best = _reduced(search, best, lambda group: (), lambda each: (each.steps, 0))
     for most in (0, 1):
         best = _reduced(search, best, partial(_up_to, most), partial(_complexity, most))
+    integers = _integers(compiled.program)
+    before = None
+    while best is not before:
+        before, best = best, _reduced(search, best, partial(_halved, integers), _magnitude)
     return best.trace
 
 
@@ -150,6 +154,28 @@ def _up_to(most: int, reads: Iterable[Read]) -> tuple[Read, ...]:
     return tuple(
         (edge, tuple(v if 0 <= v <= most else type(v)(most) for v in values)) for edge, values in reads
     )
+
+
+def _integers(program: Program) -> frozenset[int]:
+    """Return the edges that read no floating-point numbers."""
+    edges = ((n, e.op) for n, e in program.edge.items() if isinstance(e.op, Havoc))
+    return frozenset(n for n, op in edges if not any(x in program.formats for x in op.targets))
+
+
+def _halved(integers: frozenset[int], reads: Iterable[Read]) -> tuple[Read, ...]:
+    """Replace integers that are larger than 2, or smaller than -2, by half of them."""
+    return tuple((n, tuple(map(_half, values)) if n in integers else values) for n, values in reads)
+
+
+def _half(value: Value) -> Value:
+    if not isinstance(value, int) or -2 <= value <= 2:
+        return value
+    return (value + 1) // 2 if value > 0 else value // 2 + 1
+
+
+def _magnitude(each: _Run) -> tuple[int, int]:
+    """Return the number of steps, and the sum of the inputs."""
+    return each.steps, sum(abs(int(v)) for _, values in each.reads for v in values)
 
 
 def _complexity(most: int, each: _Run) -> tuple[int, int]:

@@ -73,3 +73,11 @@ def test_another_error_does_not_count() -> None:
     second = replace(trace_of(program, 8), error=program.errors[1].location.name)
     after = simplified(compiled, second, ended(compiled, second).steps, Budget())
     assert [*after.inputs.values()] == [((8,),)], "0 and 1 reach no error"
+
+
+def test_numbers_become_smaller() -> None:
+    text = "void main() { int x = *; int y = *; assert(x < 10 || y > -10); }"
+    _, _, trace = simple(text, 40_000, -40_000)
+    ((x,),), ((y,),) = trace.inputs.values()
+    assert 10 <= x < 20
+    assert -20 < y <= -10
