@@ -57,6 +57,19 @@ def test_what_a_function_without_a_body_writes(given: str, claim: str, expected:
     assert answer(tmp_path / "p.c", "void outside(int *);", body, engine) == expected
 
 
+@pytest.mark.parametrize("array", ["int n = 2, a[n];", "int *a = __builtin_alloca(8);", "extern int a[];"])
+def test_arrays_whose_length_is_not_known(array: str, tmp_path: Path) -> None:
+    body = f"{array} a[1] = 0; outside(a); if (a[1]) reach_error();"
+    assert answer(tmp_path / "p.c", "void outside(int *);", body) == "UNKNOWN"
+
+
+@pytest.mark.parametrize("declared", ["int a[]", "struct { int n, a[]; } a"])
+def test_an_array_of_another_file_has_any_length(declared: str, tmp_path: Path) -> None:
+    element = "a.a[1]" if "struct" in declared else "a[1]"
+    body = f"{element} = 0; if ({element}) reach_error();"
+    assert answer(tmp_path / "p.c", f"extern {declared};", body) == "UNKNOWN"
+
+
 @pytest.mark.parametrize(
     ("outside", "call", "claim", "expected"),
     [
