@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 from typing import Final
 
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.bodies import Block
+from certus.frontend.c.ir.bodies import Block, reachable
 from certus.frontend.c.ir.instructions import Integer, Local, Symbol
+from certus.frontend.c.model.cleanups import SLOT, threaded
 
-CLEANUP: Final = "cleanup.dest.slot"  # the variable that holds the targets of jumps, with lifetime markers
 HANDLER: Final = "__ubsan_handle_"  # how the functions are called that report a failed check
 QUOTIENT: Final = f"{HANDLER}divrem_overflow_abort"  # of a quotient: the divisor is 0, or it overflows
 DIVISOR: Final = f"{HANDLER}division_by_zero_abort"  # our name for the first of these
@@ -30,9 +31,7 @@ class Flow:
     def __init__(self, blocks: list[Block], mark: Callable[[list[Block]], list[Block]] | None = None) -> None:
         """`mark` adds markers of lifetimes."""
         self.entry = blocks[0].label
-        if any(isinstance(each, ir.Alloca) and each.name == CLEANUP for each in blocks[0].instructions):
-            from certus.frontend.c.model.cleanups import threaded
-
+        if any(isinstance(each, ir.Alloca) and each.name == SLOT for each in blocks[0].instructions):
             blocks = threaded(blocks)
         blocks = blocks if mark is None else mark(blocks)
         if any(block.label.startswith("handler.") for block in blocks):
@@ -92,14 +91,7 @@ class Flow:
 
     def behind(self, label: str) -> set[str]:
         """Return the blocks that control can reach from the end of a block."""
-        reached: set[str] = set()
-        stack = ir.successors(self.blocks[label].last)
-        while stack:
-            target = stack.pop()
-            if target not in reached:
-                reached.add(target)
-                stack += ir.successors(self.blocks[target].last)
-        return reached
+        return set(reachable(self.blocks, ir.successors(self.blocks[label].last)))
 
     # ------------------------------------------------------------------------------ dominators
 
@@ -193,7 +185,9 @@ def _with_checks_inside(blocks: list[Block]) -> list[Block]:
             joined |= {first.label: block.label, second.label: block.label}
         straight.append(Block(block.label, steps))
     for block in straight:
-        block.instructions = [_relabelled(each, joined) for each in block.instructions]
+        block.instructions = [
+            ir.with_sources(each, lambda label: [joined.get(label, label)]) for each in block.instructions
+        ]
     return straight
 
 
@@ -223,10 +217,14 @@ def _checks(branch: ir.Branch, failed: Block, before: list[ir.Instruction]) -> l
 def _check(branch: ir.Branch, call: ir.Call, handler: Symbol, condition: ir.Operand) -> ir.Call:
     """Return a call of a handler with the condition that must hold, and Clang's description of the operation
     as arguments."""
-    arguments = [ir.Argument(condition, ir.PLAIN), call.arguments[0]]
-    check = ir.Call(call.result, handler, arguments, None, call.words)
-    ir.complete(check, location=branch.location, text=branch.text, operands=[handler, condition])
-    return check
+    return replace(
+        call,
+        callee=handler,
+        arguments=[ir.Argument(condition, ir.PLAIN), call.arguments[0]],
+        location=branch.location,
+        text=branch.text,
+        operands=[handler, condition],
+    )
 
 
 def _definition(operand: ir.Operand, before: list[ir.Instruction]) -> ir.Instruction | None:
@@ -257,18 +255,7 @@ def _choice(branch: ir.Branch, here: str, first: Block, second: Block) -> ir.Sel
                 and not isinstance(following, ir.Phi)
             ):
                 operands = [branch.condition, values[first.label], Integer(phi.type, 0)]
-                choice = ir.Select(*operands)
-                ir.complete_like(choice, phi, operands)
-                return choice
+                return ir.Select(
+                    *operands, name=phi.name, location=phi.location, text=phi.text, operands=operands
+                )
     return None
-
-
-def _relabelled(instruction: ir.Instruction, joined: dict[str, str]) -> ir.Instruction:
-    """Return a phi with the labels of the remaining blocks."""
-    if not isinstance(instruction, ir.Phi):
-        return instruction
-    phi = ir.Phi(
-        instruction.type, [(value, joined.get(label, label)) for value, label in instruction.incoming]
-    )
-    ir.complete_like(phi, instruction, instruction.operands)
-    return phi

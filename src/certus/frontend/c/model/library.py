@@ -417,8 +417,7 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
     arguments, plain = function.arguments(instruction.arguments), instruction
     result = body.module.types.pointer if truncated else instruction.result
     if arguments is not instruction.arguments or truncated:
-        plain = ir.Call(result, instruction.callee, arguments, instruction.declared, instruction.words)
-        ir.complete_like(plain, instruction, [])
+        plain = replace(instruction, result=result, arguments=arguments, operands=())
     called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
     checked = is_checked(body, "read") and not isinstance(function.meaning, Model)
     if checked:

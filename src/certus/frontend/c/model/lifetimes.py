@@ -24,12 +24,12 @@ from certus.core import build
 from certus.core.program import Assign, Free
 from certus.core.terms import INT, Expr
 from certus.frontend.c.ir import instructions as ir
-from certus.frontend.c.ir.bodies import Block
+from certus.frontend.c.ir.bodies import Block, reachable
 from certus.frontend.c.ir.debug import Debug, DebugVariable, Place
-from certus.frontend.c.ir.instructions import Local, Symbol
+from certus.frontend.c.ir.instructions import Local
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.model.sources import SourceFile, Sources
-from certus.frontend.c.model.stays import Stay, reachable
+from certus.frontend.c.model.stays import Stay
 from certus.frontend.c.model.terms import NULL
 from certus.frontend.c.source.statements import Kind, Part
 from certus.frontend.c.source.tokens import declarators
@@ -72,7 +72,9 @@ class Scopes:
         """Find the objects, and return the code with markers for them."""
         self._find(code)
         inner = [name for name, block in self.blocks.items() if not is_function(self._debug, block)]
-        code = reachable(code) if inner else code
+        if inner:
+            reached = reachable({each.label: each for each in code}, [code[0].label])
+            code = [each for each in code if each.label in reached]
         for name in inner:
             pointer = Local(self._module.types.pointer, name)
             stay = Stay(self.blocks[name], pointer, self._locations[name], code, self._passed)
@@ -91,7 +93,7 @@ class Scopes:
             for operand in each.operands:
                 if isinstance(operand, Local):
                     uses.setdefault(operand.name, []).append(each)
-                    if calls(each, "llvm.lifetime."):
+                    if ir.called(each).startswith("llvm.lifetime."):
                         marked.add(operand.name)
         for each in code[0].instructions:
             if isinstance(each, ir.Alloca) and each.name is not None and each.name not in marked:
@@ -195,7 +197,7 @@ class Scopes:
 
     def _passed(self, instruction: ir.Instruction) -> Iterator[frozenset[int]]:
         """Yield the scopes around an instruction and, if it jumps back in a loop, those around the loop."""
-        if not any(calls(instruction, prefix) for prefix in _BOOKKEEPING):
+        if not ir.called(instruction).startswith(_BOOKKEEPING):
             yield from self._scopes(instruction.location)
         if "llvm.loop" in instruction.attached:
             yield from self._scopes(self._debug.loop_location(instruction.attached["llvm.loop"]))
@@ -211,15 +213,9 @@ class Scopes:
 # ------------------------------------------------------------------------- what belongs to a scope
 
 
-def calls(instruction: ir.Instruction, prefix: str) -> bool:
-    """Return whether an instruction calls a function whose name begins with `prefix`."""
-    callee = instruction.callee if isinstance(instruction, ir.Call) else None
-    return isinstance(callee, Symbol) and callee.name.startswith(prefix)
-
-
 def marked(instruction: ir.Instruction) -> str:
     """Return the variable whose lifetime an instruction begins or ends; empty for other instructions."""
-    if not isinstance(instruction, ir.Call) or not calls(instruction, "llvm.lifetime."):
+    if not isinstance(instruction, ir.Call) or not ir.called(instruction).startswith("llvm.lifetime."):
         return ""
     operand = instruction.arguments[-1].operand
     return operand.name if isinstance(operand, Local) else ""
@@ -288,7 +284,7 @@ def _keeps(use: ir.Instruction, pointer: str) -> bool:
         case ir.Store(value=value):
             return isinstance(value, Local) and value.name == pointer
         case ir.Call():
-            return not (marked(use) or calls(use, "llvm.mem"))
+            return not (marked(use) or ir.called(use).startswith("llvm.mem"))
     return True
 
 
@@ -311,9 +307,7 @@ class StackArrays:
                 dynamic = instruction.count is not None or flow.home[instruction] != flow.entry
                 dynamic = dynamic and self._owner(instruction) is None
             else:
-                dynamic = isinstance(instruction, ir.Call) and (
-                    calls(instruction, "alloca") or calls(instruction, "__alloca")
-                )
+                dynamic = ir.called(instruction) in ("alloca", "__alloca")
             if dynamic:
                 kept = self._kept[flow.number[instruction]] = body.local("$&alloca", INT)
                 body.emit(Assign((kept,), (NULL,)), text="")
@@ -360,7 +354,7 @@ class StackArrays:
                 and isinstance(each.pointer, Local)
             ):
                 saved = flow.definitions.get(each.value.name)
-                if isinstance(saved, ir.Call) and calls(saved, "llvm.stacksave"):
+                if saved is not None and ir.called(saved).startswith("llvm.stacksave"):
                     saves[each.pointer.name] = each
         return saves
 

@@ -25,7 +25,6 @@ from certus.frontend.c.model.initialisers import leave_open, padding
 from certus.frontend.c.model.lifetimes import (
     LITERAL,
     StackArrays,
-    calls,
     comes_back,
     is_outermost,
     is_variable,
@@ -157,7 +156,7 @@ class LocalVariables:
         if not isinstance(type_, IntegerType) and not (isinstance(type_, StructType) and not type_.name):
             return
         for use in self._body.flow.uses.get(name, ()):
-            if isinstance(use, ir.Call) and calls(use, "llvm.memcpy."):
+            if isinstance(use, ir.Call) and ir.called(use).startswith("llvm.memcpy."):
                 for operand in (argument.operand for argument in use.arguments[:2]):
                     root = roots.of(operand) if isinstance(operand, Local) and operand.name != name else None
                     if root is not None and root.offset == 0:
@@ -309,7 +308,7 @@ class LocalVariables:
         for instruction in block[block.index(declare) + 1 :]:
             if isinstance(instruction, ir.GetElementPointer | ir.DebugRecord | ir.Declare):
                 continue
-            if not isinstance(instruction, ir.Call) or not calls(instruction, "llvm.memset."):
+            if not isinstance(instruction, ir.Call) or not ir.called(instruction).startswith("llvm.memset."):
                 return None
             to, byte, count = (argument.operand for argument in instruction.arguments[:3])
             whole = isinstance(count, Integer) and count.value == size
