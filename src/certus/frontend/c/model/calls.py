@@ -20,9 +20,9 @@ from certus.core.witness import PROBE
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol
 from certus.frontend.c.ir.module import Function, Parameter
-from certus.frontend.c.ir.types import IntegerType, PointerType, StructType, Type, VectorType, VoidType
+from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
 from certus.frontend.c.model import checks, intrinsics, library, memory, probes
-from certus.frontend.c.model.cells import Cells, cells_at, elements, fields, passed, simple, store_of
+from certus.frontend.c.model.cells import Cells, passed, passed_cells, store_of
 from certus.frontend.c.model.checks import is_checked
 from certus.frontend.c.model.folding import folded, is_foldable
 from certus.frontend.c.model.operands import address_of, from_integer, term_of, value_is_signed, value_of
@@ -260,7 +260,9 @@ def _indirect(body: Body, instruction: ir.Call, callee: Operand) -> None:
     body.registers.before_call()
     type_, results = instruction.result, tuple[Expr, ...]()
     value: Value | None = None
-    cells = None if isinstance(type_, VoidType) else _wanted_cells(body, instruction.name or "", type_)
+    cells, store = None, store_of(body, instruction.name or "")  # of the object that the result is stored to
+    if not isinstance(type_, VoidType):
+        cells = passed_cells(body, type_, None if store is None else store.pointer)
     if cells is not None:
         results = tuple(body.fresh(machine(8 * w, signed=False)) for _, w in cells)
         value = passed(body.layout, type_, cells, results)
@@ -280,18 +282,6 @@ def _indirect(body: Body, instruction: ir.Call, callee: Operand) -> None:
     end_copies(body, arguments)
     if value is not None:
         body.registers.define(instruction, value)
-
-
-def _wanted_cells(body: Body, name: str, type_: Type) -> Cells:
-    """Return the cells of the object that a result is stored to, or the fields of a record."""
-    store = store_of(body, name)
-    root, size = None if store is None else body.roots.of(store.pointer), body.layout.store_size(type_)
-    cells = cells_at(body.layout, root, size)
-    if isinstance(type_, VectorType):
-        return elements(body.layout, type_)
-    if isinstance(type_, StructType):
-        return simple(fields(body.layout, type_)) if cells is None else cells
-    return cells if cells is not None and len(cells) > 1 else None
 
 
 def allocate(body: Body, instruction: ir.Alloca) -> None:
@@ -319,7 +309,7 @@ def _check_length(body: Body, instruction: ir.Alloca, count: Operand) -> None:
     stack, lengths = [count], list[Expr]()
     while stack:
         operand = stack.pop()
-        definition = body.flow.definitions.get(operand.name) if isinstance(operand, ir.Local) else None
+        definition = body.flow.definition(operand)
         if isinstance(definition, ir.Convert) and definition.operation in ("zext", "sext"):
             stack.append(definition.operand)
         elif isinstance(definition, ir.Binary) and definition.operation == "mul":

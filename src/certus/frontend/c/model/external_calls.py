@@ -17,7 +17,7 @@ from certus.core.terms import INT, Expr, Kind, machine
 from certus.core.vocabulary import BUILTIN, RESERVED, is_input
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import Debug
-from certus.frontend.c.ir.instructions import Local, Operand
+from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import ArrayType, PointerType, StructType, Type, VoidType, holds_pointers
 from certus.frontend.c.library.models import STANDARD
 from certus.frontend.c.model import c_types, nondeterminism
@@ -163,7 +163,7 @@ def _named(body: Body, operand: Operand, root: Root, size: int) -> tuple[int, in
     object."""
     layout, type_, start = body.layout, root.type, 0
     whole = 0, max(layout.size(type_), 1)
-    definition = body.flow.definitions.get(operand.name) if isinstance(operand, Local) else None
+    definition = body.flow.definition(operand)
     if not isinstance(definition, ir.GetElementPointer) or size == 0 or not 0 <= root.offset < whole[1]:
         return whole
     while True:

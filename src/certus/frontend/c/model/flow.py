@@ -67,6 +67,10 @@ class Flow:
         for label in self.order:
             yield from self.blocks[label].instructions
 
+    def definition(self, operand: ir.Operand | None) -> ir.Instruction | None:
+        """Return the instruction whose result an operand is."""
+        return self.definitions.get(operand.name) if isinstance(operand, Local) else None
+
     def is_used_elsewhere(self, instruction: ir.Instruction) -> bool:
         """Return whether a value is used in another block; the phis of a successor use it in its own
         block."""

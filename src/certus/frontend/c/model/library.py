@@ -23,7 +23,6 @@ from certus.frontend.c.library import models as c_models
 from certus.frontend.c.model import external_calls, formats, inputs, math_functions, memory
 from certus.frontend.c.model.allocation import allocate, reallocate, release
 from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be, reads_of, without_reads
-from certus.frontend.c.model.cells import element
 from certus.frontend.c.model.checks import check, check_heap, inspected, is_checked
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
 from certus.frontend.c.model.folding import unspecified
@@ -329,11 +328,8 @@ _CHANGING: Final = ir.AtomicUpdate | ir.CompareExchange | ir.Other | ir.Unreacha
 
 def element_width(call: LibraryCall) -> int:
     """Return the size of the scalars in the elements of the array that `qsort` sorts."""
-    body, base, size = call.body, call.arguments[0], call.term(2)
-    root = body.roots.of(base)
-    width = element(body.layout, root.type) if root is not None else body.locals.pointed_size(base) or 1
-    whole = size.kind is Kind.CONST and width in (1, 2, 4, 8) and int(size.value) % width == 0
-    return width if whole else 1
+    width, size = memory.element_size(call.body, call.arguments[0]), call.term(2)
+    return memory.loop_width(width, int(size.value)) if size.kind is Kind.CONST else 1
 
 
 def only_reads(unit: Unit, module: Module, name: str) -> bool:

@@ -326,8 +326,8 @@ class StackArrays:
 
     def restore(self, restore: ir.Call) -> None:
         """End the arrays that began after this end of the stack was saved, if that is certain."""
-        flow, operand = self._body.flow, restore.arguments[0].operand
-        load = flow.definitions.get(operand.name) if isinstance(operand, Local) else None
+        flow = self._body.flow
+        load = flow.definition(restore.arguments[0].operand)
         name = getattr(load.pointer, "name", "") if isinstance(load, ir.Load) else ""
         for base, alloca in self._arrays.items():
             if self._owner(alloca) == name and flow.dominates(alloca, restore):
@@ -348,12 +348,8 @@ class StackArrays:
         """Return the stores that save the end of the stack, by the names of the variables they write."""
         flow, saves = self._body.flow, dict[str, ir.Store]()
         for each in flow.instructions():
-            if (
-                isinstance(each, ir.Store)
-                and isinstance(each.value, Local)
-                and isinstance(each.pointer, Local)
-            ):
-                saved = flow.definitions.get(each.value.name)
+            if isinstance(each, ir.Store) and isinstance(each.pointer, Local):
+                saved = flow.definition(each.value)
                 if saved is not None and ir.called(saved).startswith("llvm.stacksave"):
                     saves[each.pointer.name] = each
         return saves

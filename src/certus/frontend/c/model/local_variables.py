@@ -119,7 +119,7 @@ class LocalVariables:
     def pointed_size(self, pointer: Operand) -> int | None:
         """Return the size of the scalars that a pointer variable of the source points to."""
         body, debug = self._body, self._body.module.debug
-        load = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None
+        load = body.flow.definition(pointer)
         variable = load.pointer if isinstance(load, ir.Load) else None
         slot = self.slots.get(variable.name) if isinstance(variable, Local) else None
         if slot is None or slot.debug is None:

@@ -35,7 +35,7 @@ def variable_at(body: Body, pointer: Operand) -> Expr | None:
         slot = body.locals.slots.get(pointer.name)
         if slot is not None:
             return slot.variable
-        definition = body.flow.definitions.get(pointer.name)
+        definition = body.flow.definition(pointer)
         pointer = (None if definition is None else thread_local(definition)) or pointer
     if isinstance(pointer, Symbol):
         return body.unit.symbols.scalar(body.module, pointer.name)
@@ -119,23 +119,20 @@ def read(
         return Lanes(tuple(body.scalar(lane) for lane in lanes))
     size = body.layout.store_size(type_)
     cells = cells_at(body.layout, root, size)
-    if isinstance(type_, types.FloatType):
-        sort = terms.sort_of(type_)
+    if isinstance(type_, types.FloatType):  # 80 bits may be two cells
         cells = cells or layouts.simple([(0, size)])
-        if len(cells) > 1:  # 80 bits, or a union of other cells
-            return as_sort(body.scalar(read_cells(body, address, cells, size)), sort)
     if isinstance(type_, types.StructType | types.ArrayType):
         cells = cells if cells is not None else layouts.scalars(body.layout, type_)
         if cells is None:
             raise terms.no_value(type_)
-        return read_cells(body, address, cells, size)
-    if cells is not None and len(cells) > 1 and not isinstance(type_, types.PointerType):
-        return read_cells(body, address, cells, size)
-    if signed is None:
-        signed = isinstance(type_, types.IntegerType) and type_.bits == 32
-    bits = body.fresh(machine(8 * size, signed=signed and not isinstance(type_, types.PointerType)))
-    _emit_load(body, bits, address)
-    return _loaded(bits, type_)
+    elif cells is None or len(cells) < 2 or isinstance(type_, types.PointerType):
+        if signed is None:
+            signed = isinstance(type_, types.IntegerType) and type_.bits == 32
+        bits = body.fresh(machine(8 * size, signed=signed and not isinstance(type_, types.PointerType)))
+        _emit_load(body, bits, address)
+        return _loaded(bits, type_)
+    value = read_cells(body, address, cells, size)
+    return as_sort(body.scalar(value), terms.sort_of(type_)) if isinstance(type_, types.FloatType) else value
 
 
 def read_cells(body: Body, address: Expr, cells: Sequence[Cell], size: int) -> Pieces:
@@ -205,13 +202,12 @@ def write(body: Body, address: Expr, value: Value, type_: types.Type, root: Root
         return
     size = body.layout.store_size(type_)
     cells = None if isinstance(type_, types.PointerType) else cells_at(body.layout, root, size)
+    if isinstance(type_, types.FloatType):  # 80 bits may be two cells
+        cells = cells or layouts.simple([(0, size)])
     if cells is not None and (len(cells) != 1 or isinstance(type_, types.StructType | types.ArrayType)):
         _write_cells(body, address, terms.taken(value, cells, body.unset), cells)
     elif isinstance(value, Pieces):
         _write_cells(body, address, terms.terms_in(value), [(p.offset, p.size) for p in value.parts])
-    elif isinstance(type_, types.FloatType) and len(layouts.simple([(0, size)])) > 1:  # 80 bits
-        cells = layouts.simple([(0, size)])
-        _write_cells(body, address, terms.taken(value, cells, body.unset), cells)
     else:
         body.emit(Store(address, terms.stored_bits(value, size)))
 
@@ -264,13 +260,16 @@ def _division(
     cells = _cells_of(body, size, pointers, members)
     if cells is not None:
         return cells, number, 1
-    widths = set()
-    for pointer in pointers:
-        root = body.roots.of(pointer)
-        hint = None if root is None else layouts.element(body.layout, root.type)
-        widths.add(hint or body.locals.pointed_size(pointer) or 1)
+    widths = {element_size(body, pointer) for pointer in pointers}
     width = loop_width(widths.pop(), size) if len(widths) == 1 else 1
     return None, build.integer(size // width), width
+
+
+def element_size(body: Body, pointer: Operand) -> int:
+    """Return the size of the scalars of the array that a pointer leads to; 1 if it is not known."""
+    root = body.roots.of(pointer)
+    known = 0 if root is None else layouts.element(body.layout, root.type)
+    return known or body.locals.pointed_size(pointer) or 1
 
 
 def loop_width(width: int, size: int) -> int:

@@ -22,7 +22,7 @@ from certus.frontend.c.ir.types import PointerType, Type, VoidType
 from certus.frontend.c.library.models import VARIABLES
 from certus.frontend.c.model.cells import UNROLLED, cells_between, element
 from certus.frontend.c.model.checks import check, is_checked, when_valid
-from certus.frontend.c.model.memory import run_model
+from certus.frontend.c.model.memory import loop_width, run_model
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Cell, Unmodelled, Value, as_sort, sort_of
 
@@ -187,8 +187,7 @@ def write_stretch(body: Body, type_: Type, start: int, size: int, address: Expr,
     if cells is not None and len(cells) <= UNROLLED:
         write_cells(body, address, cells, what)
         return
-    width = element(body.layout, type_)
-    width = width if width in (1, 2, 4, 8) and size % width == 0 else 1
+    width = loop_width(element(body.layout, type_), size)
     write_bytes(body, address, build.integer(size // width), what, width)
 
 

@@ -420,7 +420,7 @@ def _parameter(body: Body, instruction: ir.Instruction) -> tuple[Span, str] | No
         declared = body.locals.declared.get(pointer.name)
         if declared is not None:
             return body.unit.sources.part(declared.location, expressions.parameter)
-        definition = body.flow.definitions.get(pointer.name)
+        definition = body.flow.definition(pointer)
         pointer = definition.base if isinstance(definition, ir.GetElementPointer) else None
     return None
 
@@ -447,7 +447,7 @@ def _subscripts(body: Body, load: ir.Load) -> int:
     pointer: Operand = load.pointer
     count = 0
     for _ in range(_DEEPEST):
-        definition = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None
+        definition = body.flow.definition(pointer)
         if isinstance(definition, ir.GetElementPointer):
             count += definition.location == load.location
             pointer = definition.base

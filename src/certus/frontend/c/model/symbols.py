@@ -346,7 +346,7 @@ class Symbols:
         """Return whether a pointer leads into a variable that is defined outside the program, or is a
         constant number, the address of a register of a device."""
         for _ in range(_LONGEST):
-            definition = body.flow.definitions.get(pointer.name) if isinstance(pointer, Local) else None
+            definition = body.flow.definition(pointer)
             if isinstance(definition, ir.GetElementPointer):
                 pointer = definition.base
             elif isinstance(pointer, ir.Expression) and pointer.operation == "getelementptr":
