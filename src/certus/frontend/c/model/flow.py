@@ -15,6 +15,7 @@ from functools import cached_property
 from math import inf
 from typing import Final
 
+from certus.core.loops import postdominators
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.bodies import Block, reachable
 from certus.frontend.c.ir.instructions import Integer, Local, Symbol
@@ -112,29 +113,11 @@ class Flow:
 
     @cached_property
     def _dominator(self) -> dict[str, str]:
-        """Compute the immediate dominators (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm)."""
-        dominator = {self.entry: self.entry}
-        changed = True
-        while changed:
-            changed = False
-            for label in self.order[1:]:
-                above = [p for p in self.predecessors[label] if p in dominator]
-                new = above[0]
-                for other in above[1:]:
-                    new = self._meet(dominator, new, other)
-                if dominator.get(label) != new:
-                    dominator[label] = new
-                    changed = True
-        return dominator
-
-    def _meet(self, dominator: dict[str, str], a: str, b: str) -> str:
-        rank = self.rank
-        while a != b:
-            while rank[a] > rank[b]:
-                a = dominator[a]
-            while rank[b] > rank[a]:
-                b = dominator[b]
-        return a
+        """The immediate dominators: postdominators in the reversed graph, which ends at the entry."""
+        labels = self.order[::-1]
+        number = {label: n for n, label in enumerate(labels)}
+        above = postdominators([[number[p] for p in self.predecessors[label]] for label in labels])
+        return {label: labels[n] for label, n in zip(labels, above, strict=True)}
 
 
 def _order(blocks: dict[str, Block], entry: str) -> list[str]:
