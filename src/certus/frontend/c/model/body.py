@@ -15,6 +15,7 @@ from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load
 from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort, machine
+from certus.core.walk import completed
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
 from certus.frontend.c.ir.types import IntegerType, PointerType, Type, VoidType
@@ -72,23 +73,15 @@ class Registers:
 
     def _reads(self, *values: Expr) -> frozenset[Expr]:
         """Return the variables that some terms read and that may change."""
-        cache, mutable, shared = self._read, self.mutable, self._body.unit.symbols.shared
-        stack = [term for term in values if term not in cache]
-        while stack:
-            term = stack[-1]
-            missing = [argument for argument in term.args if argument not in cache]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
+        mutable, shared = self.mutable, self._body.unit.symbols.shared
+
+        def reads(term: Expr) -> frozenset[Expr]:
             if term.kind is Kind.VAR and (term in mutable or term in shared):
-                cache[term] = frozenset((term,))
-            else:
-                parts = [reads for argument in term.args if (reads := cache[argument])]
-                cache[term] = parts[0].union(*parts[1:]) if parts else _NOTHING
-        if len(values) == 1:
-            return cache[values[0]]
-        return _NOTHING.union(*(cache[term] for term in values))
+                return frozenset((term,))
+            parts = [inner for argument in term.args if (inner := self._read[argument])]
+            return parts[0].union(*parts[1:]) if parts else _NOTHING
+
+        return _NOTHING.union(*(completed(value, self._read, reads) for value in values))
 
     def _compute(self, name: str) -> None:
         """Compute the value of an instruction into temporaries."""
@@ -305,6 +298,8 @@ class Steps:
 
     def choose(self, condition: Expr, then: Callable[[], Expr], otherwise: Callable[[], Expr]) -> Expr:
         """Take the steps of one of two branches; return the value of the branch taken."""
+        if condition.kind is Kind.CONST:
+            return then() if condition is build.TRUE else otherwise()
         nodes = self.draft.node(), self.draft.node()
         after = self.draft.node()
         self.fork(condition, *nodes)
@@ -324,7 +319,10 @@ class Steps:
         self, condition: Expr, steps: Callable[[], None], otherwise: Callable[[], None] | None = None
     ) -> None:
         """Take steps if a condition holds, and perhaps others if it does not."""
-        if condition is build.FALSE and otherwise is None:
+        if condition.kind is Kind.CONST:
+            chosen = steps if condition is build.TRUE else otherwise
+            if chosen is not None:
+                chosen()
             return
         start, after = self.draft.node(), self.draft.node()
         other = after if otherwise is None else self.draft.node()

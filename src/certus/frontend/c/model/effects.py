@@ -133,11 +133,8 @@ def new_object(call: LibraryCall, argument: int) -> None:
         body.when(null, lambda: nondeterminism.store_pointer(body, address, NULL))
 
     def write(address: Expr) -> None:
-        if body.unit.rules.malloc_may_fail:
-            failed = maybe(body, call.written)
-            body.when(failed, lambda: fail(address), lambda: _store_new(call, address))
-        else:
-            _store_new(call, address)
+        failed = maybe(body, call.written) if body.unit.rules.malloc_may_fail else build.FALSE
+        body.when(failed, lambda: fail(address), lambda: _store_new(call, address))
 
     call.when_not_null(argument, write)
 
@@ -201,8 +198,6 @@ def allocated(call: LibraryCall) -> Expr:
 def same(call: LibraryCall, argument: int, otherwise: Result = new_result) -> Expr:
     """Return an argument, or a new object if the argument is null."""
     base = call.address(argument)
-    if base is NULL:
-        return otherwise(call)
     return call.body.choose(build.ne(base, NULL), lambda: base, lambda: otherwise(call))
 
 

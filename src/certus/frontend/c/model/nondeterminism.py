@@ -70,8 +70,7 @@ class LibraryCall:
     def when_not_null(self, number: int, steps: Callable[[Expr], None]) -> None:
         """Take steps with the address that an argument is, unless it is null."""
         address = self.pointer(number)
-        if address is not NULL:
-            self.body.when(build.ne(address, NULL), lambda: steps(address))
+        self.body.when(build.ne(address, NULL), lambda: steps(address))
 
     def define(self, value: Value) -> None:
         """Set the result of the call, which may differ from the instruction in the function."""
