@@ -4,7 +4,7 @@ The fields of a class are in the order of the text, since the reader fills them 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -348,3 +348,14 @@ class BlockAddress(Operand):
 
     function: str
     label: str
+
+
+def symbols_in(constant: Operand | None) -> Iterator[str]:
+    """Yield the names of the symbols that a constant mentions."""
+    stack = [] if constant is None else [constant]
+    while stack:
+        match stack.pop():
+            case Symbol(name=name) | BlockAddress(function=name):
+                yield name
+            case Aggregate(parts=parts) | Expression(operands=parts):
+                stack += parts

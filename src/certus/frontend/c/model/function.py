@@ -279,7 +279,7 @@ class _Function:
         body, (result,) = self.body, self.body.signature.results
         term, type_ = as_sort(value, result.sort), body.signature.result
         quiets = body.layout.pointer_bits == 32 and type_.text in ("float", "double")
-        if quiets and body.unit.sees_result(body.module, body.name):
+        if quiets and body.unit.sees_nans(body.module, body.name):
             return floats.quieted(floats.format_of(type_), term)
         return term
 

@@ -267,6 +267,7 @@ _MEANINGS: Final[tuple[tuple[Meaning, str], ...]] = (
     (refuse("unsupported-threads"), "pthread_create pthread_join pthread_exit pthread_cond_wait"),
     (refuse("unsupported-threads"), "thrd_create thrd_join fork vfork"),
     (refuse("unsupported-setjmp"), "setjmp _setjmp sigsetjmp __sigsetjmp longjmp siglongjmp _longjmp"),
+    (refuse("unsupported-float"), "fesetenv feupdateenv fesetmode"),
     (_REFUSED, "sigaction on_exit at_quick_exit sbrk brk putenv getopt getopt_long getopt_long_only"),
     (_REFUSED, "pthread_once call_once pthread_atfork qsort_r lfind lsearch ftw nftw scandir tsearch tfind"),
     (_REFUSED, "tdelete twalk sigset timer_create fmemopen open_memstream open_wmemstream initstate"),

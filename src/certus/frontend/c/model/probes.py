@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.errors import InputError
+from certus.core.intervals import Interval, of_sort, point
 from certus.core.program import Assume
 from certus.core.terms import Expr, Kind, MachineSort, machine
 from certus.core.witness import PROBE, UNDEFINED, probe_kind
@@ -136,32 +137,26 @@ def _shift_is_defined(operation: str, a: Expr, b: Expr, sort: MachineSort) -> Ex
 
 def _fits(operation: str, a: Expr, b: Expr, sort: MachineSort) -> Expr:
     """Return the condition that the exact result of an operation is a value of the sort."""
-    low, high = _bounds(operation, a, b)
-    if sort.low <= low and high <= sort.high:
+    if _bounds(operation, a, b).within(of_sort(sort)):
         return build.TRUE
     return build.not_(intrinsics.checked(f"llvm.s{operation}", a, b)[1])
 
 
-def _bounds(operation: str, a: Expr, b: Expr) -> tuple[int, int]:
+def _bounds(operation: str, a: Expr, b: Expr) -> Interval:
     """Return bounds of the exact result of an operation."""
-    (low, high), (least, most) = _range(a), _range(b)
-    if operation == "add":
-        return low + least, high + most
-    if operation == "sub":
-        return low - most, high - least
-    corners = [x * y for x in (low, high) for y in (least, most)]
-    return min(corners), max(corners)
+    one, other = _range(a), _range(b)
+    if operation == "mul":
+        return one.times(other)
+    return one.plus(other if operation == "add" else other.scaled(-1))
 
 
-def _range(term: Expr) -> tuple[int, int]:
+def _range(term: Expr) -> Interval:
     """Return bounds of a term that follow from its form alone."""
-    sort = term.sort
-    assert isinstance(sort, MachineSort)
-    low, high = sort.low, sort.high
+    span = everything = of_sort(term.sort)
     if term.kind is Kind.CONST:
-        return int(term.value), int(term.value)
+        return point(int(term.value))
     if term.kind is Kind.WRAP and isinstance(term.args[0].sort, MachineSort):
-        low, high = _range(term.args[0])
+        span = _range(term.args[0])
     elif term.kind in _OPERATIONS and len(term.args) == 2:
-        low, high = _bounds(_OPERATIONS[term.kind], *term.args)
-    return (low, high) if sort.low <= low and high <= sort.high else (sort.low, sort.high)
+        span = _bounds(_OPERATIONS[term.kind], *term.args)
+    return span if span.within(everything) else everything

@@ -4,7 +4,6 @@ objects and constants that stand for them. A symbol becomes part of the program 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +14,7 @@ from certus.core.terms import BOOL, FLOATS, INT, Expr, Kind
 from certus.frontend.c.compile import LibraryModels
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
-from certus.frontend.c.ir.instructions import Local, Operand, Symbol
+from certus.frontend.c.ir.instructions import Local, Operand, Symbol, symbols_in
 from certus.frontend.c.ir.module import Function, GlobalVariable, Module
 from certus.frontend.c.ir.types import IntegerType, NotUnderstood, Type
 from certus.frontend.c.model.c_types import shape_of
@@ -53,16 +52,16 @@ class SymbolUsage:
                 symbols = list(module.mentioned(function))
                 self._take_addresses(module, function, addressed)
             elif variable is not None:
-                symbols = list(_symbols(module.initialiser(variable)))
+                symbols = list(symbols_in(module.initialiser(variable)))
                 addressed.update(symbols)
             elif name in module.aliases:
-                symbols = list(_symbols(module.aliases[name].target))
+                symbols = list(symbols_in(module.aliases[name].target))
             for symbol in symbols:
                 if symbol not in self.mentioned:
                     self.mentioned.add(symbol)
                     stack.append(symbol)
         for alias in module.aliases.values():
-            addressed.update((alias.name, *_symbols(alias.target)))
+            addressed.update((alias.name, *symbols_in(alias.target)))
         return addressed
 
     def addressed_in(self, module: Module) -> set[str]:
@@ -74,7 +73,7 @@ class SymbolUsage:
                 if function.defined:
                     self._take_addresses(module, function, addressed)
             for variable in module.globals.values():
-                addressed.update(_symbols(module.initialiser(variable)))
+                addressed.update(symbols_in(module.initialiser(variable)))
         return addressed
 
     def _take_addresses(self, module: Module, function: Function, addressed: set[str]) -> None:
@@ -88,7 +87,7 @@ class SymbolUsage:
                     local[instruction.name or ""] = symbol.name
                     continue
                 for number, operand in enumerate(instruction.operands):
-                    names = list(_symbols(operand))
+                    names = list(symbols_in(operand))
                     if isinstance(operand, Local) and operand.name in local:
                         names.append(local[operand.name])
                     direct = len(names) == 1 and isinstance(operand, Symbol | Local)
@@ -96,21 +95,6 @@ class SymbolUsage:
                         addressed.update(names)
                     elif "tbaa" in instruction.attached:
                         self.accesses[names[0]] = module.debug.accessed(instruction.attached["tbaa"])
-
-
-def _symbols(constant: Operand | None) -> Iterator[str]:
-    """Yield the symbols that a constant mentions."""
-    stack: list[Operand] = [] if constant is None else [constant]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Symbol):
-            yield part.name
-        elif isinstance(part, ir.BlockAddress):
-            yield part.function
-        elif isinstance(part, ir.Aggregate):
-            stack += part.parts
-        elif isinstance(part, ir.Expression):
-            stack += part.operands
 
 
 def thread_local(instruction: ir.Instruction) -> Symbol | None:

@@ -159,25 +159,16 @@ class Unit:
             return float_terms.TO_NEAREST
         return self.library.variable("rounding", float_terms.ROUNDING)
 
-    def sees_nans(self, module: Module, function: str = "", name: str = "") -> bool:
-        """Return whether the program may see the bits of a NaN that is the value `name` of a function;
-        without a name, of any value."""
+    def sees_nans(self, module: Module, function: str | None = None, name: str = "") -> bool:
+        """Return whether the program may see the bits of a NaN that is the value `name` of a function or,
+        without a name, its result; without a function, of any value."""
         if not self.is_program(module):
             return True
-        nans = self._visible_nans(module)
-        return nans.sees(function, name) if name else nans.any
-
-    def sees_result(self, module: Module, function: str) -> bool:
-        """Return whether the program may see the bits of a NaN that a function returns."""
-        return not self.is_program(module) or self._visible_nans(module).sees(function, "")
-
-    def _visible_nans(self, module: Module) -> VisibleNans:
         if self._nans is None:
-            reached = self.symbols.usage.mentioned
             from certus.frontend.c.model.math_functions import COMPUTING, PASSING
 
-            self._nans = VisibleNans(module, reached, COMPUTING, PASSING)
-        return self._nans
+            self._nans = VisibleNans(module, self.symbols.usage.mentioned, COMPUTING, PASSING)
+        return self._nans.any if function is None else self._nans.sees(function, name)
 
     def span_of(self, module: Module, function: Function | None) -> Span | None:
         """Return the span of a function of the program."""
