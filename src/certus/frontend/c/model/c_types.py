@@ -28,8 +28,6 @@ STRING: Final = "S"
 HANDLE: Final = "H"
 _WITHOUT_READS: Final = str.maketrans(STRING + HANDLE, "pr", "?")
 _KIND: Final = re.compile(r"[\w*]\??")
-_RECORDS: Final = ("DW_TAG_structure_type", "DW_TAG_union_type")
-_POINTER: Final = "DW_TAG_pointer_type"
 # The kinds that may be declared or passed in place of a kind; "o" is any pointer.
 _ALIKE: Final = {
     **{"*": "*pro", "p": "p*o", "r": "r*o", "F": "F*o", "a": "apr*so", "u": "urs*o", "i": "ih", "h": "ih"}
@@ -60,14 +58,15 @@ def kind(debug: Debug, type_: int | None) -> str:
     node = debug.plain(type_)
     if node is None:
         return "v"
-    tag = node.fields.get("tag", "")
-    if tag in _RECORDS:
+    if node.is_record:
         return "a" if node.string("name") == "__va_list_tag" else "s"
-    if tag == _POINTER:
+    if node.tag == "pointer":
         return _pointer_kind(debug.plain(node.reference("baseType")))
-    if debug.signed(type_) is None and tag != "DW_TAG_enumeration_type":
+    if node.tag == "enumeration":
+        return "i"
+    if debug.signed(type_) is None:
         return "f"
-    return "h" if tag != "DW_TAG_enumeration_type" and node.number("size") < 32 else "i"
+    return "h" if node.number("size") < 32 else "i"
 
 
 def _pointer_kind(target: Node | None) -> str:
@@ -75,7 +74,7 @@ def _pointer_kind(target: Node | None) -> str:
         return "*"
     if target.kind == "DISubroutineType":
         return "F"
-    if target.fields.get("tag") not in _RECORDS:
+    if not target.is_record:
         return "p"
     name = target.string("name")
     return "a" if name == "__va_list_tag" else "u" if name.startswith("sockaddr") else "r"
@@ -121,12 +120,10 @@ def parts(debug: Debug, type_: int | None, *, follow: bool = False) -> Iterator[
         yield node
         if node is None:
             continue
-        tag = node.fields.get("tag", "")
-        if tag == "DW_TAG_array_type" or (follow and tag == _POINTER):
+        if node.tag == "array" or (follow and node.tag == "pointer"):
             stack.append(node.reference("baseType"))
-        elif tag in _RECORDS:
-            members = debug.elements(node.reference("elements"))
-            stack += [debug.node(member).reference("baseType") for member in members if member is not None]
+        elif node.is_record:
+            stack += [member.reference("baseType") for member in debug.parts(node)]
 
 
 def leads_to_functions(debug: Debug, type_: int | None) -> bool:
@@ -141,7 +138,7 @@ def leads_on(debug: Debug, type_: int | None) -> bool:
     for node in parts(debug, type_):
         if node is not None and node.kind == "DISubroutineType":
             return True
-        pointer = node is not None and node.fields.get("tag") == _POINTER
+        pointer = node is not None and node.tag == "pointer"
         if node is not None and pointer and not debug.qualified(node.reference("baseType"), "const"):
             return True
     return False
@@ -149,7 +146,7 @@ def leads_on(debug: Debug, type_: int | None) -> bool:
 
 def holds_pointers(debug: Debug, type_: int | None) -> bool:
     """Return whether memory of a type may contain pointers."""
-    return any(node is not None and node.fields.get("tag") == _POINTER for node in parts(debug, type_))
+    return any(node is not None and node.tag == "pointer" for node in parts(debug, type_))
 
 
 _DEEPEST: Final = 20
@@ -163,19 +160,16 @@ def shape_of(module: Module, type_: int | None, depth: int = 0) -> Shape | None:
     node = debug.plain(type_)
     if node is None or depth > _DEEPEST:
         return None
-    tag = node.fields.get("tag", "")
-    if tag == "DW_TAG_pointer_type":
+    if node.tag == "pointer":
         return ScalarShape(module.layout.pointer_bits, signed=False, pointer=True)
-    if tag == "DW_TAG_array_type":
+    if node.tag == "array":
         return _array(module, node, depth)
-    if tag in ("DW_TAG_structure_type", "DW_TAG_union_type"):
+    if node.is_record:
         return _record(module, node, depth)
     signed, size = debug.signed(type_), node.number("size")
     if node.fields.get("encoding") == "DW_ATE_float" and node.string("name") in _FORMATS:
         return ScalarShape(size, signed=False, format=_FORMATS[node.string("name")])
-    if signed is None:
-        return None
-    return ScalarShape(size, signed) if size else None
+    return ScalarShape(size, signed) if size and signed is not None else None
 
 
 def _array(module: Module, node: Node, depth: int) -> Shape | None:
@@ -183,14 +177,9 @@ def _array(module: Module, node: Node, depth: int) -> Shape | None:
     shape = shape_of(module, element, depth + 1)
     plain = module.debug.plain(element)
     size = 0 if plain is None else plain.number("size") // 8
-    counts = []
-    for number in module.debug.elements(node.reference("elements")):
-        count = -1 if number is None else module.debug.node(number).number("count")
-        if count <= 0:
-            return None
-        counts.append(count)
-    for count in reversed(counts):
-        if shape is None:
+    for length in module.debug.parts(node)[::-1]:
+        count = length.number("count")
+        if shape is None or count <= 0:
             return None
         shape = ArrayShape(count, size, shape)
         size *= count
@@ -199,10 +188,7 @@ def _array(module: Module, node: Node, depth: int) -> Shape | None:
 
 def _record(module: Module, node: Node, depth: int) -> Shape | None:
     members: list[tuple[str, int, Shape]] = []
-    for number in module.debug.elements(node.reference("elements")):
-        if number is None:
-            continue
-        member = module.debug.node(number)
+    for member in module.debug.parts(node):
         if "DIFlagBitField" in member.fields.get("flags", ""):
             continue
         inner = shape_of(module, member.reference("baseType"), depth + 1)

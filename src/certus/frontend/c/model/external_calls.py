@@ -190,15 +190,13 @@ def _cells(debug: Debug, target: int | None, size: int) -> list[Cell] | None:
     node = debug.plain(target)
     if node is not None and node.kind == "DIBasicType" and size in (1, 2, 4, 8, 16):
         return [(0, size)]
-    if node is None or node.fields.get("tag") != "DW_TAG_structure_type":
+    if node is None or node.tag != "structure":
         return None
     cells: list[Cell] = []
-    for number in debug.elements(node.reference("elements")):
-        member = None if number is None else debug.node(number)
-        inner = None if member is None else debug.plain(member.reference("baseType"))
-        if member is None or inner is None or inner.kind != "DIBasicType":
-            return None
-        if "DIFlagBitField" in member.fields.get("flags", ""):
+    for member in debug.parts(node):
+        inner = debug.plain(member.reference("baseType"))
+        bit_field = "DIFlagBitField" in member.fields.get("flags", "")
+        if inner is None or inner.kind != "DIBasicType" or bit_field:
             return None
         cells.append((member.number("offset") // 8, inner.number("size") // 8))
     return cells

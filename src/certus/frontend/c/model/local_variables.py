@@ -125,11 +125,9 @@ class LocalVariables:
         if slot is None or slot.debug is None:
             return None
         target = debug.plain(debug.target(slot.debug.type))
-        while target is not None and target.fields.get("tag") == "DW_TAG_array_type":
+        while target is not None and target.tag == "array":
             target = debug.plain(target.reference("baseType"))
-        if target is None or target.fields.get("tag") in ("DW_TAG_structure_type", "DW_TAG_union_type"):
-            return None
-        return target.number("size") // 8 or None
+        return None if target is None or target.is_record else target.number("size") // 8 or None
 
     def _is_slot(self, name: str, alloca: ir.Alloca) -> bool:
         """Return whether a scalar is only loaded and stored, as a whole."""
