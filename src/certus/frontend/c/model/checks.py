@@ -22,6 +22,7 @@ from certus.core.terms import BOOL, Expr, Kind
 from certus.core.vocabulary import ASSUMING, CLAIMS, FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.core.walk import variables
 from certus.core.witness import UNDEFINED, probe_kind
+from certus.frontend.c.compile import SANITIZERS
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol
 from certus.frontend.c.model.flow import DIVISOR, HANDLER, QUOTIENT
@@ -33,21 +34,6 @@ if TYPE_CHECKING:
     from certus.frontend.c.ir.module import Module
     from certus.frontend.c.model.body import Body
 
-# The kind of error of a property or of a kind of checks, and the handlers that report it. The handler of
-# shifts serves base and exponent, but Clang checks only what the property asks for.
-_OVERFLOW: Final = "(?:add|sub|mul|negate|divrem)_overflow"
-_KINDS: Final = {
-    "no-overflow": ("overflow", f"{_OVERFLOW}|shift_out_of_bounds"),
-    "no-div-zero": ("division-by-zero", "division_by_zero|divrem_overflow"),
-    "array-bounds": ("array-bounds", "out_of_bounds"),
-    "overflow": ("overflow", _OVERFLOW),
-    "division": ("division-by-zero", "division_by_zero"),
-    "shift": ("shift", "shift_out_of_bounds"),
-    **dict.fromkeys(("float-cast-overflow", "float-cast"), ("float-cast-overflow", "float_cast_overflow")),
-    **dict.fromkeys(
-        ("float-divide-by-zero", "float-divide"), ("float-division-by-zero", "float_division_by_zero")
-    ),
-}
 _ACCESSES: Final[dict[Access, str]] = {"read": READ, "write": WRITE, "free": FREE}
 _HEAP: Final[tuple[tuple[str, Retained, str], ...]] = (
     (LEAK, "tracked", "every object on the heap can still be reached by pointers"),
@@ -115,9 +101,9 @@ def _kind(body: Body, name: str) -> str:
     """Return the kind of error that a handler reports; refuse handlers of other properties."""
     handler = name.removeprefix("__ubsan_handle_").removesuffix("_abort")
     for asked in body.unit.rules.asked:
-        kind, handlers = _KINDS.get(asked, ("", ""))
-        if re.fullmatch(handlers, handler) is not None:
-            return kind
+        sanitizer = SANITIZERS.get(asked)
+        if sanitizer is not None and re.fullmatch(sanitizer.handlers, handler) is not None:
+            return sanitizer.kind
     raise Unmodelled("unsupported-check", f"the check `{handler}`")
 
 
@@ -240,7 +226,7 @@ def is_valid(body: Body, address: Expr, count: Expr, access: Access) -> bool:
         return True
     extent = body.extents.get(base)
     if extent is None:
-        static = body.unit.symbols.static_object(base)
+        static = body.unit.symbols.objects.get(base)
         if static is None or (access == "write" and static.variable.constant):
             return False
         extent = static.extent

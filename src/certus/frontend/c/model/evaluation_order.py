@@ -66,7 +66,7 @@ class _Orders:
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         self._library = frozenset(unit.library.initial())
-        statics, sizes = unit.symbols.objects, unit.library.sizes
+        statics, sizes = unit.symbols.objects.values(), unit.library.sizes
         self._objects = {each.base: True for each in statics}  # whether they have names
         for body in unit.bodies.values():
             for edge in body.draft.edges:

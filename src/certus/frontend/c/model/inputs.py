@@ -32,18 +32,13 @@ _WRITTEN_BACK: Final = "ungetc tmpfile tmpfile64 fmemopen pipe pipe2 socketpair"
 _SCANNERS: Final = "scanf fscanf __isoc99_scanf __isoc99_fscanf __isoc23_scanf __isoc23_fscanf"
 
 
-def _read(call: LibraryCall) -> str:
-    """Describe what the function reads."""
-    return f"what `{call.name}` reads"
-
-
 def _begin(call: LibraryCall, *, scanned: bool = False) -> None:
     """Bar counterexamples where the program may have written what it reads or, if `scanned`, where a number
     that was read before decides what comes next."""
     if call.body.unit.symbols.mentions(*_WRITTEN_BACK.split()):
-        call.body.bar_counterexamples(_read(call))
+        call.body.bar_counterexamples(call.read)
     if scanned and call.body.unit.symbols.mentions(*_SCANNERS.split()):
-        call.body.bar_counterexamples(_read(call))
+        call.body.bar_counterexamples(call.read)
 
 
 def _between(call: LibraryCall, low: int, high: int, approximates: str = "") -> Expr:
@@ -81,7 +76,7 @@ def character(call: LibraryCall) -> None:
     sort = sort_of(call.instruction.result, signed=True)  # it may follow a number
     assert isinstance(sort, MachineSort)
     ended = maybe(call.body)
-    value = build.wrap(call.body.havoc(U8, call.name, _read(call)), sort)
+    value = build.wrap(call.body.havoc(U8, call.name, call.read), sort)
     call.define(build.ite(ended, build.constant(-1, sort), value))
 
 
@@ -121,7 +116,7 @@ def block(call: LibraryCall, to: int, count: int, size: int | None = None, flags
         closed = build.lt(file, build.constant(0, machine(32, signed=True)))
         least, limit = build.integer(-1), build.ite(closed, build.integer(-1), most)
     if flags is not None and as_sort(call.term(flags), INT) is not NULL:
-        body.bar_counterexamples(_read(call))
+        body.bar_counterexamples(call.read)
         body.assume(build.le(least, number))
         number = build.ite(build.lt(most, number), most, number)
     else:
@@ -179,7 +174,7 @@ def scan(call: LibraryCall, format: int, *, outside: bool) -> None:
 
         reads.check_string(body, call.address(format))
     outside = outside and bool(conversions)
-    what = "" if outside else _read(call)
+    what = "" if outside else call.read
     if outside:
         _begin(call)
     result = _between(call, -1, len(targets), what)

@@ -295,6 +295,8 @@ def _functions() -> dict[str, Function]:
     return functions
 
 
+# The functions by their names in IR. Clang compiles `__builtin_strlen` to `strlen`; a name that still begins
+# with `__builtin_` is a builtin that Clang does not have.
 FUNCTIONS: Final = _functions()
 ALLOCATING: Final = word_set(
     "malloc valloc calloc aligned_alloc memalign posix_memalign kmalloc __kmalloc kzalloc vmalloc vzalloc "
@@ -303,12 +305,6 @@ ALLOCATING: Final = word_set(
 )
 ENDING: Final = frozenset(name for _, text in _ENDS for name, _ in c_models.signed_names(text))
 MAY_END: Final = ENDING | {name for _, text in _CONDITIONS for name, _ in c_models.signed_names(text)}
-
-
-def lookup(name: str) -> Function | None:
-    """Return the function of the library that has this name in IR. Clang compiles `__builtin_strlen` to
-    `strlen`; a name that still begins with `__builtin_` is a builtin that Clang does not have."""
-    return FUNCTIONS.get(name)
 
 
 def builtin_flags(module: Module) -> list[str]:
@@ -385,7 +381,7 @@ def call(body: Body, instruction: ir.Call, name: str) -> None:
     if not body.unit.is_program(body.module) and name.startswith("__certus_"):
         _primitive(body, instruction, name)
         return
-    function = lookup(name)
+    function = FUNCTIONS.get(name)
     if function is not None:
         result, parameters = declared_kinds(body, name) or ("", None)
         own = None if parameters is None else "".join(function.arguments(list(parameters)))

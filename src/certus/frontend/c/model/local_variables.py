@@ -210,7 +210,7 @@ class LocalVariables:
         body.registers.before_write(slot.variable)
         body.emit(Havoc((slot.variable,)), declares=True)
         if body.initialisation is not None:
-            body.initialisation.declare(name)
+            body.initialisation.note(name, written=False)
 
     # ------------------------------------------------------------------------------ lifetimes
 

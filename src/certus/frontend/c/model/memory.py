@@ -170,7 +170,7 @@ def store(body: Body, instruction: ir.Store) -> None:
     name = operand.name if isinstance(operand, Local) and isinstance(value, Expr) else None
     body.registers.assign(variable, as_sort(term, variable.sort), name, spare=term if single else None)
     if body.initialisation is not None and isinstance(instruction.pointer, Local):
-        body.initialisation.write_variable(instruction.pointer.name)
+        body.initialisation.note(instruction.pointer.name, written=True)
 
 
 def _write_field(body: Body, store: ir.Store, address: Expr, value: Value, size: int) -> bool:

@@ -96,6 +96,11 @@ class LibraryCall:
         return f"the result of `{self.name}`"
 
     @property
+    def read(self) -> str:
+        """Describe what the function reads."""
+        return f"what `{self.name}` reads"
+
+    @property
     def written(self) -> str:
         """Describe what the function writes."""
         return f"what `{self.name}` writes"

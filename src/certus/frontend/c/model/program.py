@@ -17,7 +17,7 @@ from certus.frontend.c.ir.module import Module
 from certus.frontend.c.model import indirect_calls
 from certus.frontend.c.model.body import Body
 from certus.frontend.c.model.function import lower_function
-from certus.frontend.c.model.library import ALLOCATING, Model, lookup
+from certus.frontend.c.model.library import ALLOCATING, FUNCTIONS, Model
 from certus.frontend.c.model.start import START, Start
 from certus.frontend.c.model.terms import Unmodelled
 from certus.frontend.c.model.unit import Unit
@@ -55,7 +55,7 @@ def _note_heap(unit: Unit) -> None:
             (defined if function.defined else declared).add(name)
     named = {name for name in declared if not name.startswith(_OF_CLANG) and not is_input(name)}
     environment = unit.environment
-    environment.strangers = any(lookup(name) is None for name in named)
+    environment.strangers = not named <= FUNCTIONS.keys()
     environment.allocates = environment.strangers or not named.isdisjoint(ALLOCATING)
 
 
@@ -123,7 +123,7 @@ def _want(unit: Unit, module: Module, name: str) -> None:
             return
     except Unmodelled:
         return
-    entry = lookup(name)
+    entry = FUNCTIONS.get(name)
     if entry is not None and isinstance(entry.meaning, Model) and entry.meaning.callback is None:
         unit.model(entry.meaning.symbol)
 
@@ -153,7 +153,7 @@ def _assembled(unit: Unit, start: Start, digests: Sequence[str]) -> Program:
         )
         errors += graph.errors
         decided += [name] if graph.decided else []
-    bases = {each.base: build.integer(0) for each in unit.symbols.objects}
+    bases = dict.fromkeys(unit.symbols.objects, build.integer(0))
     library, sizes = unit.library.initial(), dict[Expr, Expr]()
     if unit.library.sizes is not None:
         sizes[unit.library.sizes] = build.const_array(unit.pointer_sort, build.constant(0, unit.pointer_sort))

@@ -52,8 +52,7 @@ def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
             check_string(body, call.address(format))
         for operand in call.arguments[0 if format is None else format + 1 :]:
             if isinstance(operand.type, PointerType):
-                what = f"what `{call.name}` reads"
-                nondeterminism.read_unknown(body, address_of(body, operand), what)
+                nondeterminism.read_unknown(body, address_of(body, operand), call.read)
         return lengths
     for each in conversions:
         if each.letter in "sS" and each.argument < len(call.arguments):
@@ -235,4 +234,4 @@ def check_others(call: LibraryCall) -> None:
         if isinstance(operand.type, PointerType) and number not in call.described:
             address = call.address(number)
             if address is not NULL:
-                nondeterminism.read_unknown(call.body, address, f"what `{call.name}` reads")
+                nondeterminism.read_unknown(call.body, address, call.read)

@@ -21,7 +21,7 @@ from certus.frontend.c.ir.instructions import Local, Operand, Symbol
 from certus.frontend.c.ir.module import Alias, Definition, Function, GlobalVariable
 from certus.frontend.c.library.models import SYSTEM_HEADERS
 from certus.frontend.c.source import expressions
-from certus.frontend.c.source.statements import Kind, Part, Statements, Written
+from certus.frontend.c.source.statements import Statements, Written
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
@@ -43,22 +43,15 @@ class SourceFile(Statements):
         self._blanked = blanked
         self.probed = probed
         self._lines_before = 0 if probed is None else 1
-        self._written: dict[Part, Written] = {}
         self._ends = [*(marked for marked, _, _ in self.markers[1:]), text.count("\n") + 2]
 
     def written_at(self, line: int, column: int) -> Written:
-        """Return what is written at a position, or in a line if the column is 0. Positions in one statement
-        share it if the statement has no parts."""
+        """Return what is written at a position, or in a line if the column is 0."""
         token = self.tokens.at(line, column) if column else self.tokens.first_in(line)
-        part = None if token is None else self.part(token)
-        written = None if part is None else self._written.get(part)
+        written = None if token is None else self.written(token)
         if written is None:
-            written = None if token is None else self.written(token)
-            if written is None:
-                span = self.presuming(line, max(column, 1), line, max(column, 1) + 1)
-                return Written(span, "}", span)
-            if part is not None and part.kind not in (Kind.FOR, Kind.DECLARATION):
-                self._written[part] = written
+            span = self.presuming(line, max(column, 1), line, max(column, 1) + 1)
+            return Written(span, "}", span)
         return written
 
     def physical(self, file: str, line: int) -> int | None:

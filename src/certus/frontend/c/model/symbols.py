@@ -202,12 +202,11 @@ class Symbols:
     def __init__(self, names: Names, models: LibraryModels, entry: str) -> None:
         self.names, self.program, self.models = names, names.program, models
         self.usage = SymbolUsage(names.program, entry)
-        self.objects: list[StaticObject] = []
+        self.objects: dict[Expr, StaticObject] = {}  # static objects in use, by their addresses
         self.scalars: dict[Expr, tuple[Module, GlobalVariable]] = {}  # static variables in use
         self.shared: set[Expr] = set()  # all global variables, which any function may change
         self.addresses: dict[str, tuple[Module, str, Expr]] = {}  # functions whose address is taken
         self._bases: dict[tuple[int, str], Expr] = {}
-        self._by_base: dict[Expr, StaticObject] = {}
         self._variables: dict[tuple[int, str], Expr | None] = {}
         self._labels: dict[tuple[int, str, str], Expr] = {}
 
@@ -275,7 +274,7 @@ class Symbols:
             return base
         debug, span = _debug(module, variable), None
         if variable.linkage == "private" and variable.name.startswith(".str"):
-            number = 1 + sum(o.name.startswith('"') for o in self.objects)
+            number = 1 + sum(o.name.startswith('"') for o in self.objects.values())
             literal = module.literal(Symbol(variable.type, variable.name))
             name, shown = f"$string{number}", _quoted(literal or "")
         else:
@@ -285,13 +284,8 @@ class Symbols:
         if debug is not None and debug.line and module is self.program:
             span = self.names.sources.declaration(debug)[0]
             self.names.declare_object(module, base, debug, None)
-        self._by_base[base] = StaticObject(module, variable, base, shown, span)
-        self.objects.append(self._by_base[base])
+        self.objects[base] = StaticObject(module, variable, base, shown, span)
         return base
-
-    def static_object(self, base: Expr) -> StaticObject | None:
-        """Return the static object whose address a variable holds."""
-        return self._by_base.get(base)
 
     def scalar(self, module: Module, name: str) -> Expr | None:
         """Return the variable of a static scalar whose address is never taken; None for any other symbol."""
@@ -355,7 +349,7 @@ class Symbols:
                     debug = module.functions[name].debug
                     return name if debug is None else module.debug.node(debug).string("name")
             return str(term.value)
-        name = next((each.name for each in self.objects if each.base is term), "")
+        name = self.objects[term].name if term in self.objects else ""
         return name if name.startswith('"') or not name else f"&{name}"
 
 
