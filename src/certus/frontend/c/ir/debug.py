@@ -150,12 +150,7 @@ class Debug:
             self._places[number] = place
         return self._places[number]
 
-    def loop(self, number: int) -> tuple[Place, Place | None] | None:
-        """Return where the loop of `!llvm.loop` starts and ends, as far as it is known."""
-        places = [place for place in map(self.place, self.elements(number)[1:]) if place is not None]
-        return (places[0], places[1] if len(places) > 1 else None) if places else None
-
-    def loop_location(self, number: int) -> int | None:
+    def loop(self, number: int) -> int | None:
         """Return the debug location where the loop of `!llvm.loop` starts."""
         return next((n for n in self.elements(number)[1:] if self.place(n) is not None), None)
 

@@ -15,6 +15,7 @@ from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
 from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load
 from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort, machine
+from certus.core.vocabulary import UNINITIALISED
 from certus.core.walk import completed
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.module import Function, Module
@@ -300,20 +301,14 @@ class Steps:
         """Take the steps of one of two branches; return the value of the branch taken."""
         if condition.kind is Kind.CONST:
             return then() if condition is build.TRUE else otherwise()
-        nodes = self.draft.node(), self.draft.node()
-        after = self.draft.node()
-        self.fork(condition, *nodes)
-        result: Expr | None = None
-        for node, make in zip(nodes, (then, otherwise), strict=True):
-            self.at = node
-            value = make()
-            if result is None:
-                result = self.fresh(value.sort)
-            self.emit(Assign((result,), (value,)), target=after)
-            self.checked.clear()
-        self.at = after
-        assert result is not None
-        return result
+        results: list[Expr] = []
+
+        def take(value: Expr) -> None:
+            results.append(results[0] if results else self.fresh(value.sort))
+            self.emit(Assign((results[0],), (value,)))
+
+        self.when(condition, lambda: take(then()), lambda: take(otherwise()))
+        return results[0]
 
     def when(
         self, condition: Expr, steps: Callable[[], None], otherwise: Callable[[], None] | None = None
@@ -348,20 +343,20 @@ class Body(Steps):
         self.registers = Registers(self)
         self.roots = Roots(module, {})
         self.signature = Signature(VoidType("void"))
+        self.initialisation: Initialisation | None = None  # unless reads without a value are errors
         if function is not None:
             self.scopes = Scopes(module, unit.sources)
             ends = bool(unit.rules.memory) and unit.is_program(module)
             self.flow = Flow(module.blocks(function), self.scopes.with_markers if ends else None)
             self.roots = Roots(module, self.flow.definitions)
             self.locals = LocalVariables(self)
+            if UNINITIALISED in unit.rules.memory:
+                from certus.frontend.c.model.initialisation import Initialisation
+
+                self.initialisation = Initialisation(self)
             make_signature(self)
             slots = self.locals.slots.values()
             self.registers.mutable = {s.variable for s in slots if s.variable is not None}
-
-    @property
-    def initialisation(self) -> Initialisation | None:
-        """The checks of reads without a value; None if these are no errors, or if this is no function."""
-        return None if self.function is None else self.locals.initialisation
 
     def is_watched(self, instruction: ir.Instruction) -> bool:
         """Return whether a witness refers to the `?:` of an instruction, so that it must become a branch."""
@@ -401,12 +396,9 @@ class Body(Steps):
 
 def redirected(op: BasicOp, old: Expr, new: Expr) -> BasicOp | None:
     """Return the step that writes `new` instead of `old`, if `old` is the only variable it writes."""
-    if isinstance(op, Havoc) and op.targets == (old,):
-        return Havoc((new,), op.function, op.approximates)
-    if isinstance(op, Call) and op.targets == (old,) and not op.procedure.startswith("$"):
-        return Call(op.procedure, op.arguments, (new,))
-    if isinstance(op, Alloc) and op.target is old:
+    if isinstance(op, Havoc | Call) and op.targets == (old,):
+        of_library = isinstance(op, Call) and op.procedure.startswith("$")
+        return None if of_library else replace(op, targets=(new,))
+    if isinstance(op, Alloc | Load) and op.target is old:
         return replace(op, target=new)
-    if isinstance(op, Load) and op.target is old:
-        return Load(new, op.address)
     return None

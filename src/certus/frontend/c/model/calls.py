@@ -71,7 +71,7 @@ def call(body: Body, instruction: ir.Call) -> None:
     if name.startswith("llvm."):
         intrinsics.lower(body, instruction, name)
     elif body.cursor.probe is not None and name == PROBE:
-        probes.lower_probe(body, instruction, body.cursor.probe)
+        probes.lower_probe(body, instruction)
     elif name.startswith("__ubsan_handle_"):
         checks.lower_check(body, instruction, name)
     elif (error := unit.error_function(body.module, name)) is not None:

@@ -21,7 +21,7 @@ from certus.core.program import Access, Assume, BasicOp, Call, Free, Inspect, In
 from certus.core.terms import BOOL, Expr, Kind
 from certus.core.vocabulary import ASSUMING, CLAIMS, FREE, LEAK, NOT_FREED, READ, WRITE
 from certus.core.walk import variables
-from certus.core.witness import UNDEFINED, probe_kind
+from certus.core.witness import UNDEFINED
 from certus.frontend.c.compile import SANITIZERS
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol
@@ -72,7 +72,7 @@ def lower_check(body: Body, instruction: ir.Call, name: str) -> None:
         body.cursor.describe(_claim(body, instruction.location, kind))
         body.claim(holds, kind, body.cursor.text)
     elif body.unit.rules.invariants:
-        claim_in_probe(body, holds, body.cursor.probe, UNDEFINED)
+        claim_in_probe(body, holds, UNDEFINED)
 
 
 def _is_floating(module: Module, description: Operand) -> bool:
@@ -100,7 +100,7 @@ def claim_folded(body: Body, name: str, condition: Expr) -> None:
 def _kind(body: Body, name: str) -> str:
     """Return the kind of error that a handler reports; refuse handlers of other properties."""
     handler = name.removeprefix("__ubsan_handle_").removesuffix("_abort")
-    for asked in body.unit.rules.asked:
+    for asked in body.unit.rules.kind.split(","):
         sanitizer = SANITIZERS.get(asked)
         if sanitizer is not None and re.fullmatch(sanitizer.handlers, handler) is not None:
             return sanitizer.kind
@@ -116,15 +116,15 @@ def _claim(body: Body, location: int | None, kind: str) -> tuple[Span | None, st
     return span, CLAIMS[kind].format(text)
 
 
-def claim_in_probe(body: Body, holds: Expr, number: int, text: str, *, always: bool = False) -> None:
-    """Make it an error of a probe if a condition does not hold."""
+def claim_in_probe(body: Body, holds: Expr, text: str, *, always: bool = False) -> None:
+    """Make it an error of the present probe if a condition does not hold."""
     if holds is build.TRUE and not always:
         return
-    after, failed, kind = body.draft.node(), body.draft.node(), probe_kind(number)
+    after, failed, kind = body.draft.node(), body.draft.node(), body.cursor.text
     at = body.at
     for term, target, side in ((holds, after, True), (build.not_(holds), failed, False)):
         body.at = at
-        body.emit(Assume(term), target=target, branch=side, text=kind)
+        body.emit(Assume(term), target=target, branch=side)
     body.draft.error(failed, kind, body.cursor.span, text, statement=body.cursor.statement)
     body.at = after
 
@@ -170,7 +170,7 @@ def check(body: Body, address: Expr, size: int | Expr, access: Access) -> None:
         return
     if body.cursor.probe is not None:
         if body.unit.rules.invariants:
-            claim_in_probe(body, inspected(body, address, count, access), body.cursor.probe, UNDEFINED)
+            claim_in_probe(body, inspected(body, address, count, access), UNDEFINED)
         return
     valid = inspected(body, address, count, access)
     body.claim(valid, _ACCESSES[access], _words(body, access, count))

@@ -23,7 +23,7 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.model import library
 from certus.frontend.c.model.body import Body
-from certus.frontend.c.model.memory import variable_at
+from certus.frontend.c.model.operands import variable_at
 from certus.frontend.c.model.sources import finder
 from certus.frontend.c.model.unit import Unit
 from certus.frontend.c.source import expressions

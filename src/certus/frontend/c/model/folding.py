@@ -21,8 +21,7 @@ from certus.frontend.c.ir.instructions import Local, Operand, Symbol, Undefined
 from certus.frontend.c.model import intrinsics
 from certus.frontend.c.model.checks import claim_folded
 from certus.frontend.c.model.intrinsics import is_checked
-from certus.frontend.c.model.memory import variable_at
-from certus.frontend.c.model.operands import term_of, value_of
+from certus.frontend.c.model.operands import term_of, value_of, variable_at
 from certus.frontend.c.model.operations import COMPUTATIONS
 from certus.frontend.c.model.probes import gives_poison, is_partial
 from certus.frontend.c.model.terms import Unmodelled, Value, as_sort, choice, decided, sort_of

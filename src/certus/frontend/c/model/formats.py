@@ -10,8 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from certus.core.program import Store
-from certus.core.terms import Expr, machine
 from certus.frontend.c.ir.instructions import Symbol
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
@@ -117,17 +115,12 @@ def counts(call: LibraryCall, format: int | None) -> None:
                 nondeterminism.write_some(call.body, address_of(call.body, operand), _COUNTED)
     for each in conversions or ():
         if each.letter == "n" and each.argument < len(call.arguments):
-            size = size_of_integer(each.length, call.body.layout.word)
-            _write_count(call, call.address(each.argument), size)
+            address, size = call.address(each.argument), size_of_integer(each.length, call.body.layout.word)
+            check(call.body, address, size, "write")
+            nondeterminism.write_any(call.body, address, size, _COUNTED)
 
 
 _COUNTED: Final = "what `%n` counts"
-
-
-def _write_count(call: LibraryCall, address: Expr, size: int) -> None:
-    body = call.body
-    check(body, address, size, "write")
-    body.emit(Store(address, body.havoc(machine(8 * size, signed=False), approximates=_COUNTED)))
 
 
 def _has_counting_text(module: Module) -> bool:

@@ -142,9 +142,9 @@ class _Function:
         if probe is not None:
             probes.check_pure(body, instruction, probe)
             if body.unit.rules.invariants and probes.uses_poison(instruction):
-                probes.fail_probe(body, probe)
+                probes.fail_probe(body)
             elif body.unit.rules.invariants and isinstance(instruction, ir.Binary):
-                probes.require_defined(body, instruction, probe)
+                probes.require_defined(body, instruction)
         try:
             self._step(instruction)
         except Unmodelled as error:
@@ -191,9 +191,9 @@ class _Function:
         phis = phis_of(body, target)
         if values is None:
             ways = [incoming_value(phi, body.cursor.block) for phi in phis]
-            probe = body.cursor.probe if body.unit.rules.invariants else None
-            if probe is not None and any(map(probes.is_poison, ways)):
-                probes.fail_probe(body, probe)
+            claims = body.unit.rules.invariants and body.cursor.probe is not None
+            if claims and any(map(probes.is_poison, ways)):
+                probes.fail_probe(body)
                 return
             values = tuple(term_of(body, way) for way in ways)
         if self._decides_only(target):

@@ -34,6 +34,7 @@ from certus.frontend.c.model.nondeterminism import (
     with_options,
 )
 from certus.frontend.c.model.operands import address_of, term_of
+from certus.frontend.c.model.reads import check_reads
 from certus.frontend.c.model.terms import U8, Unmodelled, as_sort, is_scalar, sort_of, truth
 from certus.frontend.c.source import expressions
 
@@ -412,11 +413,8 @@ def _call_library(body: Body, instruction: ir.Call, function: Function, *, trunc
     if arguments is not instruction.arguments or truncated:
         plain = replace(instruction, result=result, arguments=arguments, operands=())
     called = LibraryCall(body, plain, function.name, [each.operand for each in arguments])
-    checked = is_checked(body, "read") and not isinstance(function.meaning, Model)
-    if checked:
-        from certus.frontend.c.model import reads
-
-        reads.check_reads(called, function.reads)
+    if is_checked(body, "read") and not isinstance(function.meaning, Model):
+        check_reads(called, function.reads)
     function.meaning(called)
     if not isinstance(function.meaning, Model) or c_models.FILES.get(function.name) in c_models.SETTING_ERRNO:
         renew_variables(body)

@@ -188,7 +188,7 @@ class Scopes:
         if isinstance(instruction, ir.Switch):
             token = self._sources.token(instruction.location)
         elif "llvm.loop" in instruction.attached:
-            token = self._sources.token(self._debug.loop_location(instruction.attached["llvm.loop"]))
+            token = self._sources.token(self._debug.loop(instruction.attached["llvm.loop"]))
         else:
             return None
         return None if token is None else token[0].part(token[1])
@@ -200,7 +200,7 @@ class Scopes:
         if not ir.called(instruction).startswith(_BOOKKEEPING):
             yield from self._scopes(instruction.location)
         if "llvm.loop" in instruction.attached:
-            yield from self._scopes(self._debug.loop_location(instruction.attached["llvm.loop"]))
+            yield from self._scopes(self._debug.loop(instruction.attached["llvm.loop"]))
 
     def _scopes(self, location: int | None) -> Iterator[frozenset[int]]:
         place = self._debug.place(location)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from certus.core import build
 from certus.core.program import Alloc, Free, Havoc
 from certus.core.terms import INT, Expr
-from certus.core.vocabulary import LEAK, UNINITIALISED
+from certus.core.vocabulary import LEAK
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.debug import DebugVariable
 from certus.frontend.c.ir.instructions import Integer, Local, Operand
@@ -37,7 +37,6 @@ from certus.frontend.c.model.terms import NULL, is_scalar, sort_of
 
 if TYPE_CHECKING:
     from certus.frontend.c.model.body import Body
-    from certus.frontend.c.model.initialisation import Initialisation
 
 
 @dataclass(slots=True, eq=False)
@@ -74,11 +73,6 @@ class LocalVariables:
         self.arrays: StackArrays | None = None
         if body.unit.rules.memory and body.unit.is_program(body.module):
             self.arrays = StackArrays(body)
-        self.initialisation: Initialisation | None = None
-        if UNINITIALISED in body.unit.rules.memory:
-            from certus.frontend.c.model.initialisation import Initialisation
-
-            self.initialisation = Initialisation(body)
         self._begun: set[str] = set()  # variables that have markers
         pointers: list[Local] = []
         for instruction in body.flow.instructions():
@@ -243,11 +237,11 @@ class LocalVariables:
                 elif not has_markers and outlives_scope(body, name, self.declared.get(name)):
                     what = f"the lifetime of `{shown}`, whose block is entered by a jump or is not marked,"
                     body.refuse("unsupported-lifetime", what)
-            if by_scope and returns and self.initialisation is not None:
-                self.initialisation.refuse_reentry(name, shown, returns=True)
+            if by_scope and returns and body.initialisation is not None:
+                body.initialisation.refuse_reentry(name, shown, returns=True)
             if declare is None and not has_markers:
-                if self.initialisation is not None and is_variable(body, name, debug):
-                    self.initialisation.refuse_reentry(name, shown, returns=returns)
+                if body.initialisation is not None and is_variable(body, name, debug):
+                    body.initialisation.refuse_reentry(name, shown, returns=returns)
                 body.cursor.number = flow.number[alloca]
                 self._begin(local)
         if body.initialisation is not None:

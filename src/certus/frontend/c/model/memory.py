@@ -11,13 +11,12 @@ from certus.core.program import Alloc, Call, Load, Store
 from certus.core.terms import INT, Expr, Kind, machine
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir import types
-from certus.frontend.c.ir.instructions import Local, Operand, Symbol
+from certus.frontend.c.ir.instructions import Local, Operand
+from certus.frontend.c.model import bit_fields, terms
 from certus.frontend.c.model import cells as layouts
-from certus.frontend.c.model import terms
 from certus.frontend.c.model.cells import UNROLLED, Root, cells_at, cells_between
 from certus.frontend.c.model.checks import check, check_constant, is_checked, is_valid
-from certus.frontend.c.model.operands import address_of, value_is_signed, value_of
-from certus.frontend.c.model.symbols import thread_local
+from certus.frontend.c.model.operands import address_of, value_is_signed, value_of, variable_at
 from certus.frontend.c.model.terms import Cell, Lanes, Piece, Pieces, Value, as_sort
 
 if TYPE_CHECKING:
@@ -27,19 +26,6 @@ if TYPE_CHECKING:
 def at(address: Expr, offset: int) -> Expr:
     """Return the address `offset` bytes behind another."""
     return build.add(address, build.integer(offset))
-
-
-def variable_at(body: Body, pointer: Operand) -> Expr | None:
-    """Return the variable that an access through a pointer is an access to, if there is one."""
-    if isinstance(pointer, Local) and body.function is not None:
-        slot = body.locals.slots.get(pointer.name)
-        if slot is not None:
-            return slot.variable
-        definition = body.flow.definition(pointer)
-        pointer = (None if definition is None else thread_local(definition)) or pointer
-    if isinstance(pointer, Symbol):
-        return body.unit.symbols.scalar(body.module, pointer.name)
-    return None
 
 
 # ---------------------------------------------------------------------------------------- loads
@@ -81,8 +67,6 @@ def _emit_load(body: Body, target: Expr, address: Expr) -> None:
 def _read_field(body: Body, load: ir.Load, address: Expr, size: int) -> Expr | None:
     """Load only the bytes of a bit-field; return the unit of `size` bytes that it is stored in. None if the
     whole unit is valid or needed."""
-    from certus.frontend.c.model import bit_fields
-
     field = bit_fields.read_bytes(body, load)
     if field is None or is_valid(body, address, build.integer(size), "write"):
         return None
@@ -175,8 +159,6 @@ def store(body: Body, instruction: ir.Store) -> None:
 
 def _write_field(body: Body, store: ir.Store, address: Expr, value: Value, size: int) -> bool:
     """Store only the bytes of a bit-field; return false if the whole unit is valid or needed."""
-    from certus.frontend.c.model import bit_fields
-
     field = bit_fields.written_bytes(body, store)
     if field is None or is_valid(body, address, build.integer(size), "write"):
         return False

@@ -22,7 +22,7 @@ from certus.frontend.c.ir.types import PointerType, Type, VoidType
 from certus.frontend.c.library.models import VARIABLES
 from certus.frontend.c.model.cells import UNROLLED, cells_between, element
 from certus.frontend.c.model.checks import check, is_checked, when_valid
-from certus.frontend.c.model.memory import loop_width, run_model
+from certus.frontend.c.model.memory import at, loop_width, run_model
 from certus.frontend.c.model.operands import address_of, term_of
 from certus.frontend.c.model.terms import NULL, U8, Cell, Unmodelled, Value, as_sort, sort_of
 
@@ -134,19 +134,20 @@ def any_count(body: Body, what: str) -> Expr:
     return build.to_int(body.havoc(body.unit.pointer_sort, approximates=what))
 
 
+def write_any(body: Body, address: Expr, size: int, what: str) -> None:
+    """Give `size` bytes arbitrary contents."""
+    body.emit(Store(address, body.havoc(machine(8 * size, signed=False), approximates=what)))
+
+
 def write_cells(body: Body, address: Expr, cells: list[Cell], what: str) -> None:
     """Give cells arbitrary contents. If reads without a value are errors, those that `what` describes may
     also stay as they are: nothing says that the function succeeds, and writes all of them."""
-
-    def write(offset: int, size: int) -> None:
-        value = body.havoc(machine(8 * size, signed=False), approximates=what)
-        body.emit(Store(build.add(address, build.integer(offset)), value))
-
     for offset, size in cells:
+        write = partial(write_any, body, at(address, offset), size, what)
         if what and body.initialisation is not None:
-            body.when(maybe(body, what), partial(write, offset, size))
+            body.when(maybe(body, what), write)
         else:
-            write(offset, size)
+            write()
 
 
 def write_bytes(body: Body, address: Expr, count: Expr, what: str, width: int = 1) -> None:
@@ -234,10 +235,8 @@ def _set_freely(body: Body, module: Module, name: str, shown: str) -> None:
         body.registers.assign(variable, body.havoc(variable.sort, approximates=what))
         return
     type_ = module.globals[name].type
-    cells = cells_between(layout, type_, 0, layout.size(type_)) or []
-    for offset, size in cells:
-        value = body.havoc(machine(8 * size, signed=False), approximates=what)
-        body.emit(Store(build.add(symbols.address(module, name), build.integer(offset)), value))
+    for offset, size in cells_between(layout, type_, 0, layout.size(type_)) or []:
+        write_any(body, at(symbols.address(module, name), offset), size, what)
 
 
 def write_checked(body: Body, address: Expr, limit: Expr | None, what: str) -> None:

@@ -15,7 +15,7 @@ from certus.core.errors import InputError
 from certus.core.intervals import Interval, of_sort, point
 from certus.core.program import Assume
 from certus.core.terms import Expr, Kind, MachineSort, machine
-from certus.core.witness import PROBE, UNDEFINED, probe_kind
+from certus.core.witness import PROBE, UNDEFINED
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand, Symbol, Undefined
 from certus.frontend.c.model import intrinsics
@@ -44,7 +44,7 @@ class Impure(InputError):
 
 
 def check_pure(body: Body, instruction: ir.Instruction, number: int) -> None:
-    """Raise `Impure` if an instruction of a probe writes or calls something."""
+    """Raise `Impure` if an instruction of this probe writes or calls something."""
     impure = isinstance(instruction, _IMPURE)
     if isinstance(instruction, ir.Call):
         name = instruction.callee.name if isinstance(instruction.callee, Symbol) else ""
@@ -53,17 +53,17 @@ def check_pure(body: Body, instruction: ir.Instruction, number: int) -> None:
         raise Impure(number, body.cursor.span)
 
 
-def lower_probe(body: Body, instruction: ir.Call, number: int) -> None:
+def lower_probe(body: Body, instruction: ir.Call) -> None:
     """Make it an error if the expression of a probe is 0."""
     holds = body.truth(term_of(body, instruction.arguments[1].operand))
-    claim_in_probe(body, holds, number, probe_kind(number), always=True)
+    claim_in_probe(body, holds, body.cursor.text, always=True)
 
 
-def fail_probe(body: Body, number: int) -> None:
+def fail_probe(body: Body) -> None:
     """Make it an error of an invariant that control comes here: its value is not defined."""
-    failed = body.draft.node()
+    failed, cursor = body.draft.node(), body.cursor
     body.emit(Assume(build.TRUE), target=failed)
-    body.draft.error(failed, probe_kind(number), body.cursor.span, UNDEFINED, statement=body.cursor.statement)
+    body.draft.error(failed, cursor.text, cursor.span, UNDEFINED, statement=cursor.statement)
     body.stop()
 
 
@@ -94,11 +94,11 @@ def gives_poison(body: Body, label: str) -> bool:
     )
 
 
-def require_defined(body: Body, instruction: ir.Binary, number: int) -> None:
+def require_defined(body: Body, instruction: ir.Binary) -> None:
     """Make it an error if an operation of an invariant has no defined value."""
     left, right = value_of(body, instruction.left), value_of(body, instruction.right)
     if isinstance(left, Expr) and isinstance(right, Expr):
-        claim_in_probe(body, _is_defined(instruction, left, right), number, UNDEFINED)
+        claim_in_probe(body, _is_defined(instruction, left, right), UNDEFINED)
 
 
 # ------------------------------------------------------------------- when operations are defined

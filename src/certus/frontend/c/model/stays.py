@@ -50,11 +50,11 @@ class Stay:
             return None
         result = {each.label: self._within(each, needs[each.label]) for each in self.code}
         for label, sources in predecessors(self.code).items():
-            wanted = ends[label] if needs[label] is None else needs[label]
-            crossing = [source for source in sources if needs[label] is not None and ends[source] != wanted]
-            if not crossing:
+            wanted = needs[label]
+            if wanted is None:
                 continue
-            if len(crossing) == len(sources):
+            crossing = [source for source in sources if ends[source] != wanted]
+            if crossing and len(crossing) == len(sources):
                 self._insert_at_start(result[label], begins=wanted)
                 continue
             for source in crossing:
@@ -127,22 +127,20 @@ class Stay:
             steps.append(each)
         return Block(block.label, steps)
 
-    def _insert_at_start(self, block: Block, *, begins: bool | None) -> None:
+    def _insert_at_start(self, block: Block, *, begins: bool) -> None:
         phis = sum(isinstance(each, ir.Phi) for each in block.instructions)
-        block.instructions.insert(phis, self._marker(begins=bool(begins)))
+        block.instructions.insert(phis, self._marker(begins=begins))
 
-    def _insert_between(
-        self, result: dict[str, Block], source: str, target: str, *, begins: bool | None
-    ) -> bool:
+    def _insert_between(self, result: dict[str, Block], source: str, target: str, *, begins: bool) -> bool:
         """Put a marker on the edge from one block to another; return whether that is possible."""
         last = result[source].last
         if isinstance(last, ir.Jump):
-            result[source].instructions.insert(-1, self._marker(begins=bool(begins)))
+            result[source].instructions.insert(-1, self._marker(begins=begins))
             return True
         if not isinstance(last, ir.Branch | ir.Switch):
             return False
         new = f"{source}.{target}.{self.pointer.name}"
-        result[new] = Block(new, [self._marker(begins=bool(begins)), ir.Jump(target)])
+        result[new] = Block(new, [self._marker(begins=begins), ir.Jump(target)])
         result[source].instructions[-1] = ir.redirected(last, lambda each: new if each == target else each)
         steps = result[target].instructions
         steps[:] = [ir.with_sources(step, lambda each: [new if each == source else each]) for step in steps]

@@ -43,11 +43,6 @@ class Rules:
     invariants: bool = False
     malloc_may_fail: bool = False
 
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The property, or the kinds of checks."""
-        return tuple(self.kind.split(","))
-
 
 @dataclass(slots=True)
 class Environment:
@@ -178,8 +173,8 @@ class Unit:
 
     def loop_span(self, module: Module, number: int) -> Span | None:
         """Return the span of the loop statement that metadata describes."""
-        loop = module.debug.loop(number) if self.is_program(module) else None
-        return None if loop is None else self.sources.statement(self.sources.position(loop[0]))
+        place = module.debug.place(module.debug.loop(number)) if self.is_program(module) else None
+        return None if place is None else self.sources.statement(self.sources.position(place))
 
     def dissolve(self) -> None:
         """Break all reference cycles, so that memory is freed at once and not by the garbage collector."""
