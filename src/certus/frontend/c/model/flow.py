@@ -72,6 +72,17 @@ class Flow:
         """Return the instruction whose result an operand is."""
         return self.definitions.get(operand.name) if isinstance(operand, Local) else None
 
+    def base(self, pointer: ir.Operand) -> ir.Operand:
+        """Return the pointer to the object that a pointer is computed to be inside."""
+        while True:
+            definition = self.definition(pointer)
+            if isinstance(definition, ir.GetElementPointer):
+                pointer = definition.base
+            elif isinstance(pointer, ir.Expression) and pointer.operation == "getelementptr":
+                pointer = pointer.operands[0]
+            else:
+                return pointer
+
     def is_used_elsewhere(self, instruction: ir.Instruction) -> bool:
         """Return whether a value is used in another block; the phis of a successor use it in its own
         block."""

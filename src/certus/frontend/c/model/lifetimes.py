@@ -172,14 +172,13 @@ class Scopes:
     def _block_at(self, place: Place, token: tuple[SourceFile, int], opened: int) -> int | None:
         """Return the block around a place that begins at another token; None if there is none."""
         source, at = token
-        line, column = source.tokens.place(source.tokens.starts[opened])
         for block in blocks_around(self._debug, place.scope):
             if is_function(self._debug, block):
                 function = next((e for e in source.before(at) if e.kind is Kind.FUNCTION), None)
                 return block if function is not None and function.last + 1 == opened else None
             node = self._debug.node(block)
             start = place._replace(line=node.number("line"), column=node.number("column"))
-            if self._sources.position(start) == (source, line, column):
+            if self._sources.at(start) == (source, opened):
                 return block
         return None
 

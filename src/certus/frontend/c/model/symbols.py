@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FUNCTION_SPACING: Final = 16
 SHOWN: Final = 24  # characters of a string literal in its name
-_LONGEST: Final = 1000  # steps from an alias, or from a pointer, to its object
+_LONGEST: Final = 1000  # steps from an alias to its object
 
 
 class SymbolUsage:
@@ -323,14 +323,7 @@ class Symbols:
     def changes_by_itself(self, body: Body, pointer: Operand) -> bool:
         """Return whether a pointer leads into a variable that is defined outside the program, or is a
         constant number, the address of a register of a device."""
-        for _ in range(_LONGEST):
-            definition = body.flow.definition(pointer)
-            if isinstance(definition, ir.GetElementPointer):
-                pointer = definition.base
-            elif isinstance(pointer, ir.Expression) and pointer.operation == "getelementptr":
-                pointer = pointer.operands[0]
-            else:
-                break
+        pointer = body.flow.base(pointer)
         if isinstance(pointer, ir.Expression):
             return pointer.operation == "inttoptr" and isinstance(pointer.operands[0], ir.Integer)
         if not isinstance(pointer, Symbol):

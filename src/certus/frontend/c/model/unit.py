@@ -173,8 +173,8 @@ class Unit:
 
     def loop_span(self, module: Module, number: int) -> Span | None:
         """Return the span of the loop statement that metadata describes."""
-        place = module.debug.place(module.debug.loop(number)) if self.is_program(module) else None
-        return None if place is None else self.sources.statement(self.sources.position(place))
+        location = module.debug.loop(number) if self.is_program(module) else None
+        return self.sources.statement(self.sources.token(location))
 
     def dissolve(self) -> None:
         """Break all reference cycles, so that memory is freed at once and not by the garbage collector."""

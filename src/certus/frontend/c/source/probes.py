@@ -193,7 +193,7 @@ class _Insertions:
 
     def _is_outside(self, line: int) -> bool:
         """Return whether the first token of a line belongs to no function."""
-        token = self._tokens.first_in(line)
+        token = next(iter(self._tokens.in_line(line)), None)
         part = None if token is None else self._statements.part(token)
         return part is not None and part.block < 0
 
