@@ -269,6 +269,12 @@ def check_heap(body: Body, unless: str = "") -> None:
         body.claim(kept, kind, text)
 
 
+def end(body: Body) -> None:
+    """End the program here."""
+    check_heap(body)
+    body.stop()
+
+
 def note_escape(body: Body, address: Expr) -> None:
     """Note that a function without a body has got a pointer, which it may keep: no counterexample may rely on
     an object being lost after that."""

@@ -7,6 +7,7 @@ Functions for writes emit steps, functions for results return pointers. Argument
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from certus.core import build
@@ -15,7 +16,7 @@ from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import nondeterminism
 from certus.frontend.c.model.cells import UNROLLED, cells_at, words
-from certus.frontend.c.model.checks import check, check_heap, is_checked
+from certus.frontend.c.model.checks import check, end, is_checked
 from certus.frontend.c.model.formats import counts
 from certus.frontend.c.model.nondeterminism import LibraryCall, Meaning, maybe, with_options
 from certus.frontend.c.model.reads import EXTENTS, check_others
@@ -46,24 +47,13 @@ def effects(
     if is_checked(call.body, "read"):
         check_others(call)
     if not returns:
-        _may_end(call)
+        call.body.bar_counterexamples(f"what happens after `{call.name}`")
+        call.body.when(maybe(call.body), partial(end, call.body))
     if result is None or not isinstance(call.instruction.result, PointerType):
         call.define_anything()
     elif call.instruction.name is not None:
         failed = maybe(call.body, "" if input_null else call.result)
         call.define(call.body.choose(failed, lambda: NULL, lambda: result(call)))
-
-
-def _may_end(call: LibraryCall) -> None:
-    """Let the program end here, or go on; no counterexample does either."""
-    body = call.body
-
-    def end() -> None:
-        check_heap(body)
-        body.stop()
-
-    body.bar_counterexamples(f"what happens after `{call.name}`")
-    body.when(maybe(body), end)
 
 
 # ---------------------------------------------------------------------------------------- writes
@@ -138,10 +128,7 @@ def line_buffer(call: LibraryCall, argument: int) -> None:
             pointer = body.fresh(body.unit.pointer_sort)
             check(body, address, body.layout.word, "read")
             body.emit(Load(pointer, address))
-            if is_checked(body, "write"):
-                nondeterminism.write_checked(body, build.to_int(pointer), None, call.written)
-            else:
-                nondeterminism.write_some(body, build.to_int(pointer), call.written)
+            nondeterminism.write_checked(body, build.to_int(pointer), None, call.written)
 
         body.when(maybe(body, call.written), lambda: _store_new(call, address), keep)
 

@@ -29,12 +29,7 @@ _FALSE_WAYS: Final = ("lor.lhs.false", "lor.rhs")
 _SHORT: Final = 2  # instructions of blocks that only decide, jump or return
 
 
-def lower_function(body: Body) -> None:
-    """Lower all blocks of a function that control can reach."""
-    _Function(body).run()
-
-
-class _Function:
+class Lowering:
     """The lowering of one function."""
 
     def __init__(self, body: Body) -> None:
@@ -50,6 +45,7 @@ class _Function:
         self._skip_constant_result()
 
     def run(self) -> None:
+        """Lower all blocks that control can reach."""
         body, flow = self.body, self.flow
         start = body.at = body.draft.node()
         body.draft.skip(Draft.ENTRY, start)
@@ -403,11 +399,11 @@ _STEPS: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
     ir.Declare: lambda body, instruction: body.locals.declare(instruction),
 }
 _CONTROL: Final[dict[type[ir.Instruction], Callable[..., None]]] = {
-    ir.Jump: _Function._jump,
-    ir.Branch: _Function._branch,
-    ir.Switch: _Function._switch,
-    ir.IndirectJump: _Function._indirect,
-    ir.Return: _Function._return,
-    ir.Unreachable: _Function._unreachable,
+    ir.Jump: Lowering._jump,
+    ir.Branch: Lowering._branch,
+    ir.Switch: Lowering._switch,
+    ir.IndirectJump: Lowering._indirect,
+    ir.Return: Lowering._return,
+    ir.Unreachable: Lowering._unreachable,
 }
 _NO_STEP: Final = (ir.Phi, ir.Fence, ir.DebugRecord)  # a phi is written by the steps to its block

@@ -14,7 +14,7 @@ from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.instructions import Operand
 from certus.frontend.c.ir.types import FloatType, PointerType, StructType, Type, VoidType
 from certus.frontend.c.model import external_calls, floats, math_functions, memory, operations, terms
-from certus.frontend.c.model.checks import check, check_heap
+from certus.frontend.c.model.checks import check, end
 from certus.frontend.c.model.initialisers import copy_constant
 from certus.frontend.c.model.operands import address_of, assembled, term_of, value_of, variable_at
 from certus.frontend.c.model.terms import Pieces, Unmodelled, Value, as_sort, machine_sort, signed, sort_of
@@ -72,8 +72,7 @@ def lower(body: Body, instruction: ir.Call, name: str) -> None:
     elif name.startswith("llvm.stacksave"):
         body.registers.define(instruction, terms.NULL)
     elif name.startswith(("llvm.trap", "llvm.debugtrap", "llvm.ubsantrap")):
-        check_heap(body)
-        body.stop()
+        end(body)
     elif name.startswith("llvm.is.constant"):
         constant = body.havoc(machine(1, signed=False), UNSPECIFIED)
         body.registers.define(instruction, as_sort(constant, sort_of(instruction.result)))

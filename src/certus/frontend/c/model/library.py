@@ -9,6 +9,7 @@ program does not define. Functions that Clang compiles to instructions (`__built
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from certus.core import build
@@ -23,7 +24,7 @@ from certus.frontend.c.library import models as c_models
 from certus.frontend.c.model import external_calls, formats, inputs, math_functions, memory
 from certus.frontend.c.model.allocation import allocate, reallocate, release
 from certus.frontend.c.model.c_types import POINTERS, declared_kinds, may_be, reads_of, without_reads
-from certus.frontend.c.model.checks import check, check_heap, inspected, is_checked
+from certus.frontend.c.model.checks import check, end, inspected, is_checked
 from certus.frontend.c.model.effects import ANY, EFFECTS, effects, end_pointer
 from certus.frontend.c.model.folding import unspecified
 from certus.frontend.c.model.nondeterminism import (
@@ -139,16 +140,11 @@ def stop(call: LibraryCall) -> None:
     body = call.body
     declared = body.module.functions.get(call.name)
     attributes = call.instruction.words | (frozenset() if declared is None else declared.attributes)
-
-    def end() -> None:
-        check_heap(body)
-        body.stop()
-
     if body.unit.rules.memory and call.name == "reach_error" and "noreturn" not in attributes:
-        body.when(maybe(body), end)
+        body.when(maybe(body), partial(end, body))
         body.bar_counterexamples(f"what happens after `{call.name}`")
     else:
-        end()
+        end(body)
 
 
 @with_options
@@ -162,18 +158,14 @@ def exit_(
     if format is not None:
         formats.counts(format)(call)
 
-    def end() -> None:
+    def leave() -> None:
         if registered:
             place = body.cursor.span, body.cursor.text
             body.unit.end_program(body)
             body.cursor.span, body.cursor.text = place
-        check_heap(body)
-        body.stop()
+        end(body)
 
-    if status is None:
-        end()
-    else:
-        body.when(truth(call.term(status)), end)
+    body.when(build.TRUE if status is None else truth(call.term(status)), leave)
 
 
 def assume(call: LibraryCall) -> None:

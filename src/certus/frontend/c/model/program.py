@@ -16,7 +16,7 @@ from certus.core.walk import variables
 from certus.frontend.c.ir.module import Module
 from certus.frontend.c.model import indirect_calls
 from certus.frontend.c.model.body import Body
-from certus.frontend.c.model.function import lower_function
+from certus.frontend.c.model.function import Lowering
 from certus.frontend.c.model.library import ALLOCATING, FUNCTIONS, Model
 from certus.frontend.c.model.start import START, Start
 from certus.frontend.c.model.terms import Unmodelled
@@ -113,7 +113,7 @@ def _lower_queue(unit: Unit) -> None:
         if unit.is_program(body.module) and body.name.startswith("$"):
             what = f"The function `{body.name}` has a name that begins with `$`, which is not supported."
             raise Unsupported(Diagnostic("unsupported-name", what, span=body.draft.span, hint="Rename it."))
-        lower_function(body)
+        Lowering(body).run()
 
 
 def _want(unit: Unit, module: Module, name: str) -> None:
