@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from certus.core import build
 from certus.core.diagnostic import Diagnostic, Span
-from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Havoc, Load
+from certus.core.program import Alloc, Assign, Assume, BasicOp, Call, Free, Havoc, Load
 from certus.core.terms import BOOL, INT, Expr, Kind, MachineSort, Sort, machine
 from certus.core.vocabulary import UNINITIALISED
 from certus.core.walk import completed
@@ -276,6 +276,10 @@ class Steps:
         one, zero = build.constant(1, sort), build.constant(0, sort)
         self.emit(Assign((self.fresh(sort),), (build.quot(one, zero),)), text=f"undefined: {why}")
         self.stop()
+
+    def end_object(self, base: Expr, shown: str, *, silent: bool = False) -> None:
+        """End the lifetime of an object on the stack."""
+        self.emit(Free(base, "stack", silent), text=f"end of {shown}")
 
     def stop(self) -> None:
         """End the execution; what follows starts at a node that nothing leads to."""

@@ -43,9 +43,8 @@ def declared_kinds(body: Body, name: str) -> tuple[str, str | None] | None:
     debug, function = body.module.debug, body.module.functions.get(name)
     if function is None or function.debug is None or not body.unit.is_program(body.module):
         return None
-    node, types = debug.node(function.debug), debug.signature(function.debug)
-    of_library = body.unit.sources.of_library(debug.file(function.debug), node.number("line"), function.debug)
-    if of_library or not types:
+    types = debug.signature(function.debug)
+    if not types or body.unit.sources.of_library(debug, function.debug):
         return None
     if function.type.variadic and not function.type.parameters:  # `f(...)` in IR
         return kind(debug, types[0]), None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from certus.core import build
 from certus.core.diagnostic import Span
-from certus.core.program import Alloc, Call, Free
+from certus.core.program import Alloc, Call
 from certus.core.terms import INT, Expr, Kind, MachineSort, machine
 from certus.core.vocabulary import WRITE
 from certus.core.witness import PROBE
@@ -119,7 +119,7 @@ def enter(
             body.unit.names.note_format(results[0], signature.result)
     body.emit(Call(callee.name, bindings, results), call=span)
     if packed is not NULL:
-        _end(body, packed)
+        body.end_object(packed, "an argument")
     if signature.result_cells is None:
         return results[0] if results else None
     return passed(callee.layout, signature.result, signature.result_cells, results)
@@ -145,11 +145,7 @@ def end_copies(body: Body, arguments: Sequence[Argument]) -> None:
     """End the lifetimes of the copies of objects that were passed by value."""
     for argument in arguments:
         if argument.passing.byval is not None and isinstance(argument.value, Expr):
-            _end(body, argument.value)
-
-
-def _end(body: Body, base: Expr) -> None:
-    body.emit(Free(base, "stack"), text="end of an argument")
+            body.end_object(argument.value, "an argument")
 
 
 def bound(body: Body, arguments: Sequence[Argument], callee: Body, packed: Expr = NULL) -> tuple[Expr, ...]:

@@ -95,17 +95,13 @@ def _return_record(body: Body, operand: Operand, type_: Type) -> None:
 def _is_approximate(body: Body, name: str, *, of_library: bool) -> bool:
     """Return whether "any value" only approximates a function without a body: it belongs to the C library, or
     its attributes say more."""
-    debug, function = body.module.debug, body.module.functions.get(name)
+    function = body.module.functions.get(name)
     if name.startswith(RESERVED):
         return False
-    if of_library:
-        return True
-    if function is None or function.debug is None:
-        return False
-    if function.attributes & {_PURE, "nonnull"}:  # which `returns_nonnull` becomes
-        return True
-    line = debug.node(function.debug).number("line")
-    return body.unit.sources.of_library(debug.file(function.debug), line, function.debug)
+    if of_library or function is None or function.debug is None:
+        return of_library
+    says_more = bool(function.attributes & {_PURE, "nonnull"})  # which `returns_nonnull` becomes
+    return says_more or body.unit.sources.of_library(body.module.debug, function.debug)
 
 
 def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, approximate: bool) -> None:

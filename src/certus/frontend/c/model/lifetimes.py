@@ -21,7 +21,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from certus.core import build
-from certus.core.program import Assign, Free
+from certus.core.program import Assign
 from certus.core.terms import INT, Expr
 from certus.frontend.c.ir import instructions as ir
 from certus.frontend.c.ir.bodies import Block, reachable
@@ -330,15 +330,12 @@ class StackArrays:
         name = getattr(load.pointer, "name", "") if isinstance(load, ir.Load) else ""
         for base, alloca in self._arrays.items():
             if self._owner(alloca) == name and flow.dominates(alloca, restore):
-                self._end(base, self._body.locals.shown(alloca.name or ""))
+                self._body.end_object(base, self._body.locals.shown(alloca.name or ""))
 
     def end_all(self) -> None:
         """End the objects of `alloca`: the function returns."""
         for kept in self._kept.values():
-            self._body.when(build.ne(kept, NULL), partial(self._end, kept, "alloca"))
-
-    def _end(self, base: Expr, shown: str) -> None:
-        self._body.emit(Free(base, "stack"), text=f"end of {shown}")
+            self._body.when(build.ne(kept, NULL), partial(self._body.end_object, kept, "alloca"))
 
     # --------------------------------------------------------------------------------- scopes
 

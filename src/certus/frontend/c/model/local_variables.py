@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from certus.core import build
-from certus.core.program import Alloc, Free, Havoc
+from certus.core.program import Alloc, Havoc
 from certus.core.terms import INT, Expr
 from certus.core.vocabulary import LEAK
 from certus.frontend.c.ir import instructions as ir
@@ -273,7 +273,7 @@ class LocalVariables:
             if name.startswith("llvm.lifetime.start"):
                 self._begin(local, instruction)
             else:
-                self._end(local.base, local.shown, silent=name == END)
+                body.end_object(local.base, local.shown, silent=name == END)
         elif slot is not None and name == START:
             self._forget(variable, slot)
         elif slot is not None and name.startswith("llvm.lifetime.end") and LEAK in body.unit.rules.memory:
@@ -315,12 +315,9 @@ class LocalVariables:
         for name, local in self.objects.items():
             begun = local.declaration is None or body.flow.dominates(local.declaration, last)
             if begun and not local.marked:
-                self._end(local.base, _unnamed(name))
+                body.end_object(local.base, _unnamed(name))
         if self.arrays is not None:
             self.arrays.end_all()
-
-    def _end(self, base: Expr, shown: str, *, silent: bool = False) -> None:
-        self._body.emit(Free(base, "stack", silent), text=f"end of {shown}")
 
 
 def _unnamed(name: str) -> str:

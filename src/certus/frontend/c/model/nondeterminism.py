@@ -205,13 +205,8 @@ def write_up_to(body: Body, pointer: Operand, address: Expr, count: Expr, what: 
     if count.kind is Kind.CONST and int(count.value) <= room_at(body, pointer):
         write_bytes(body, address, count, what)
         return
-
-    def part() -> None:
-        fewer = any_count(body, what)
-        body.assume(build.le(fewer, count))
-        write_bytes(body, address, fewer, what)
-
-    body.when(maybe(body), lambda: write_bytes(body, address, count, what), part)
+    everything = partial(write_bytes, body, address, count, what)
+    body.when(maybe(body), everything, partial(write_checked, body, address, count, what))
 
 
 def renew_variables(body: Body) -> None:

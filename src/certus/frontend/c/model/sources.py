@@ -122,9 +122,10 @@ class Sources:
                 return source, physical
         return None
 
-    def of_library(self, file: str, line: int, number: int | None) -> bool:
-        """Return whether the declaration at a position is part of the C library."""
-        position = self.find(file, line, number)
+    def of_library(self, debug: Debug, function: int) -> bool:
+        """Return whether a declaration is part of the C library."""
+        file = debug.file(function)
+        position = self.find(file, debug.node(function).number("line"), function)
         names = (file,) if position is None else (file, position[0].presumed(position[1])[0])
         return any(part in name for part in SYSTEM_HEADERS for name in names)
 
