@@ -34,16 +34,14 @@ class SymbolUsage:
     `accesses` has the names of the types by which static variables are accessed."""
 
     def __init__(self, program: Module, entry: str) -> None:
-        self.mentioned: set[str] = set()
         self.accesses: dict[str, str] = {}
-        self._addressed: dict[int, set[str]] = {id(program): self._reach(program, entry)}
+        lists = (name for name in ("llvm.global_ctors", "llvm.global_dtors") if name in program.globals)
+        self.mentioned, addressed = self._reach(program, [entry, *lists])
+        self._addressed: dict[int, set[str]] = {id(program): addressed}
 
-    def _reach(self, module: Module, entry: str) -> set[str]:
-        """Collect the symbols that `entry` may reach; return the static variables whose address is taken."""
-        addressed: set[str] = set()
-        lists = (name for name in ("llvm.global_ctors", "llvm.global_dtors") if name in module.globals)
-        stack = [entry, *lists]
-        self.mentioned.update(stack)
+    def _reach(self, module: Module, stack: list[str]) -> tuple[set[str], set[str]]:
+        """Return the symbols that some symbols may reach, and the static variables whose address is taken."""
+        mentioned, addressed = set(stack), set[str]()
         while stack:
             name = stack.pop()
             function, variable = module.functions.get(name), module.globals.get(name)
@@ -56,25 +54,17 @@ class SymbolUsage:
                 addressed.update(symbols)
             elif name in module.aliases:
                 symbols = list(symbols_in(module.aliases[name].target))
-            for symbol in symbols:
-                if symbol not in self.mentioned:
-                    self.mentioned.add(symbol)
-                    stack.append(symbol)
+            stack += [symbol for symbol in dict.fromkeys(symbols) if symbol not in mentioned]
+            mentioned.update(symbols)
         for alias in module.aliases.values():
             addressed.update((alias.name, *symbols_in(alias.target)))
-        return addressed
+        return mentioned, addressed
 
     def addressed_in(self, module: Module) -> set[str]:
         """Return the static variables of a module whose address is taken."""
-        addressed = self._addressed.get(id(module))
-        if addressed is None:
-            addressed = self._addressed[id(module)] = set()
-            for function in module.functions.values():
-                if function.defined:
-                    self._take_addresses(module, function, addressed)
-            for variable in module.globals.values():
-                addressed.update(symbols_in(module.initialiser(variable)))
-        return addressed
+        if id(module) not in self._addressed:
+            self._addressed[id(module)] = self._reach(module, [*module.functions, *module.globals])[1]
+        return self._addressed[id(module)]
 
     def _take_addresses(self, module: Module, function: Function, addressed: set[str]) -> None:
         local: dict[str, str] = {}  # results of `llvm.threadlocal.address`
