@@ -95,7 +95,8 @@ class ProbedText:
         added = _Insertions(statements)
         for probe in probes:
             added.add(probe)
-        insertions = [Insertion(0, DECLARATION.encode()), *added.insertions, *added.conditions()]
+        declaration = Insertion(0, DECLARATION.encode())
+        insertions = [declaration, *added.closings, *added.insertions, *added.conditions()]
         self._edited = EditedText(data, [each._replace(offset=first + each.offset) for each in insertions])
         self.data = self._edited.data
         self._lines = _line_starts(self.data)
@@ -130,6 +131,7 @@ class _Insertions:
 
     def __init__(self, statements: Statements) -> None:
         self.insertions: list[Insertion] = []
+        self.closings: list[Insertion] = []  # braces, which end before whatever is inserted at the same place
         self._statements = statements
         self._tokens = statements.tokens
         self._ascii = statements.tokens.text.isascii()
@@ -196,7 +198,7 @@ class _Insertions:
         start = self._offset(self._tokens.starts[part.begin])
         if not part.single:
             return start, f"{call}; "
-        self.insertions.append(Insertion(self._offset(self._tokens.ends[part.stop]), b" }"))
+        self.closings.append(Insertion(self._offset(self._tokens.ends[part.stop]), b" }"))
         return start, f"{{ {call}; "
 
     def _in_loop(self, part: Part, call: str) -> tuple[int, str]:
