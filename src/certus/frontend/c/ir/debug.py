@@ -206,12 +206,11 @@ class Debug:
             number = node.reference("baseType")
         return None
 
-    def qualified(self, number: int | None, qualifier: str) -> bool:
-        """Return whether a type is `const` or `volatile`, perhaps through typedefs. An array is qualified as
-        its elements are."""
+    def is_const(self, number: int | None) -> bool:
+        """Return whether a type is `const`, perhaps through typedefs. An array is so if its elements are."""
         while number is not None:
             node = self.node(number)
-            if node.tag == qualifier:
+            if node.tag == "const":
                 return True
             derived = node.kind == "DIDerivedType" and node.tag in _TRANSPARENT
             number = node.reference("baseType") if derived or node.tag == "array" else None

@@ -249,10 +249,10 @@ class Steps:
         """Create an input of the program; an address is natural and below the end of memory. `approximates`:
         see `Havoc`."""
         value = self.fresh(sort)
-        self.set_freely(value, function, approximates)
+        self.set_freely(value, function, approximates=approximates)
         return value
 
-    def set_freely(self, variable: Expr, function: str | None = None, approximates: str = "") -> None:
+    def set_freely(self, variable: Expr, function: str | None = None, *, approximates: str) -> None:
         """Assign an arbitrary value of its type to a variable."""
         call = None if function is None else self.cursor.span
         self.emit(Havoc((variable,), function, approximates), call=call)

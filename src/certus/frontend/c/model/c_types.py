@@ -138,7 +138,7 @@ def leads_on(debug: Debug, type_: int | None) -> bool:
         if node is not None and node.kind == "DISubroutineType":
             return True
         pointer = node is not None and node.tag == "pointer"
-        if node is not None and pointer and not debug.qualified(node.reference("baseType"), "const"):
+        if node is not None and pointer and not debug.is_const(node.reference("baseType")):
             return True
     return False
 

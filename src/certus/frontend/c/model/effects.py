@@ -135,12 +135,10 @@ def line_buffer(call: LibraryCall, argument: int) -> None:
     call.when_not_null(argument, write)
 
 
-@with_options
-def end_pointer(call: LibraryCall, argument: int, string: int) -> None:
-    """Write a pointer into the string that another argument points to."""
-    body = call.body
+def end_pointer(call: LibraryCall) -> None:
+    """Write a pointer into the string that argument 0 points to where argument 1 points to."""
     call.when_not_null(
-        argument, lambda at: nondeterminism.store_pointer(body, at, _inside(call, call.address(string)))
+        1, lambda at: nondeterminism.store_pointer(call.body, at, _inside(call, call.address(0)))
     )
 
 
@@ -290,5 +288,5 @@ EFFECTS: Final[tuple[tuple[Meaning, str], ...]] = (
     (effects(some(1), result=same(1)), "p(rp) asctime_r p(pp) ctime_r"),
     (effects(some(1), result=same(1, allocated), input_null=True), "p(Sp) realpath"),
     (effects(some(0)), "i(rii) poll"),
-    (effects(end_pointer(1, string=0)), "f(Sp) strtod strtof strtold"),
+    (effects(end_pointer), "f(Sp) strtod strtof strtold"),
 )

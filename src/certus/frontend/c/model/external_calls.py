@@ -116,7 +116,7 @@ def _pass(body: Body, name: str, operand: Operand, type_: list[int | None], *, a
     root = root if root is not None and root.whole else None
     target = debug.target(type_[0]) if type_ else None
     plain, leads_on = debug.plain(target), approximate and c_types.leads_on(debug, target)
-    if debug.qualified(target, "const") and not leads_on:
+    if debug.is_const(target) and not leads_on:
         return
     if type_ and plain is None and debug.signed(type_[0]) is not None:
         return  # an integer parameter

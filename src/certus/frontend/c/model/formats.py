@@ -85,6 +85,12 @@ def printed(text: str, number: int) -> list[Conversion] | None:
     return conversions
 
 
+def conversions_of(call: LibraryCall, format: int | None) -> tuple[str | None, list[Conversion] | None]:
+    """Return the format that is this argument, and its conversions; None for what is unknown."""
+    text = literal(call, format)
+    return text, None if text is None or format is None else printed(text, format + 1)
+
+
 def plain_length(text: str) -> int:
     """Return how many characters a format prints besides its conversions; all of these must be modelled."""
     return len(_PRINTED.sub(lambda match: "%" if match[1] else "", text))
@@ -107,8 +113,7 @@ def counts(call: LibraryCall, format: int | None) -> None:
         return
     if format >= len(call.arguments):
         return
-    text = literal(call, format)
-    conversions = None if text is None else printed(text, format + 1)
+    text, conversions = conversions_of(call, format)
     if conversions is None and (text is None or _COUNT.search(text)):
         for operand in call.arguments[format + 1 :]:
             if isinstance(operand.type, PointerType) and address_of(call.body, operand) is not NULL:

@@ -278,7 +278,7 @@ def _functions() -> dict[str, Function]:
     models += [(other, name, signatures[name]) for name, other in map(str.split, c_models.OTHER_NAMES)]
     for name, symbol, signature in models:
         number = symbol.startswith(c_models.NUMBERS_OF_LOCALE) and c_models.FILES[symbol] == "stdlib.c"
-        locale = effects(end_pointer(1, string=0)) if number else ANY if name in of_locale else None
+        locale = effects(end_pointer) if number else ANY if name in of_locale else None
         functions[name] = Function(name, signature, Model(symbol, locale))
     for meaning, text in (*_ENDS, *_CONDITIONS, *_MEANINGS, *EFFECTS):
         for name, signature in c_models.signed_names(text):

@@ -26,7 +26,7 @@ from certus.frontend.graph import Draft, DraftEdge, Numbering, Settled
 _OF_CLANG: Final = ("llvm.", "__ubsan_handle_")  # functions that Clang itself calls
 
 
-def lower_program(unit: Unit, digests: Sequence[str], entry: str = "main") -> Program:
+def lower_program(unit: Unit, digests: Sequence[str], entry: str) -> Program:
     """Lower everything that `entry` can reach; `digests` are the SHA-256 sums of the files. Warnings are left
     in the unit. Raises `InputError`, `Unsupported`, `BudgetExceeded`."""
     main = unit.program.functions.get(entry)

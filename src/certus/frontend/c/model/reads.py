@@ -20,7 +20,7 @@ from certus.core.terms import INT, Expr, machine
 from certus.frontend.c.ir.types import PointerType
 from certus.frontend.c.model import formats, nondeterminism
 from certus.frontend.c.model.c_types import HANDLE, STRING
-from certus.frontend.c.model.checks import check, is_checked
+from certus.frontend.c.model.checks import check
 from certus.frontend.c.model.formats import Conversion
 from certus.frontend.c.model.memory import run_model
 from certus.frontend.c.model.nondeterminism import LibraryCall
@@ -51,10 +51,7 @@ def check_strings(call: LibraryCall, format: int | None) -> dict[int, Expr]:
     """Check the strings that a call reads; return their lengths by the numbers of the arguments. Which ones a
     computed format, or a `va_list`, refers to is not known."""
     body, lengths = call.body, dict[int, Expr]()
-    if not is_checked(body, "read"):
-        return lengths
-    text = formats.literal(call, format)
-    conversions = None if text is None or format is None else formats.printed(text, format + 1)
+    _, conversions = formats.conversions_of(call, format)
     if conversions is None:
         if format is not None:
             check_string(body, call.address(format))
@@ -122,8 +119,7 @@ def write_text(
 def _bounds(call: LibraryCall, format: int | None, lengths: dict[int, Expr]) -> tuple[Expr, Expr | None]:
     """Return bounds of the number of bytes that are written, with the zero at the end. They are one term if
     the number is exact."""
-    text = formats.literal(call, format)
-    conversions = None if text is None or format is None else formats.printed(text, format + 1)
+    text, conversions = formats.conversions_of(call, format)
     if text is None or conversions is None:
         return build.integer(1), None
     least: Expr = build.integer(formats.plain_length(text) + 1)
